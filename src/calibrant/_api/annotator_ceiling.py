@@ -34,7 +34,8 @@ from calibrant._summaries.samples import Summary
 from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
 
 ONE, HALF, AGAIN = "one annotator", "half of the votes", "as many annotators again"
-# Splits into halves beside models, where measures may be slow.
+# The number of splits into halves if the lines are added to a comparison, whose measures may be
+# slow.
 _SPLITS_BESIDE = 5
 _WHAT = (
     f"{ONE}: a vote, as a certain prediction, against the shares of the item's other votes",
@@ -151,7 +152,11 @@ def ceiling_beside(
     level: float,
     seed: int,
 ) -> AnnotatorCeiling:
-    """The annotators' lines for the rows of models, which share their labels, in the same bins."""
+    """The table of annotators for the rows of compared models, in the same bins.
+
+    The models share their labels, which must be votes. `rules` are the fixed bins and the quantile
+    bins.
+    """
     _check_names(models)
     samples = next(iter(models.values()))
     if samples.votes is None:
@@ -174,7 +179,7 @@ def ceiling_beside(
 def _ceiling(
     counts: NDArray[np.int64], scored: _Scorer, n_splits: int, seed: int
 ) -> AnnotatorCeiling:
-    """The annotators' lines, and what to know about them."""
+    """The table with the annotators' lines, and notes; `counts` are votes, (items, classes)."""
     votes = counts.sum(axis=1)
     one = int(np.count_nonzero(votes < 2))
     have, are = ("has", "is") if one == 1 else ("have", "are")
@@ -195,7 +200,7 @@ def _ceiling(
 
 
 def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> dict[str, Samples]:
-    """The samples of every model by its name; none where there are no predictions."""
+    """The samples of every model by its name; {} where there are no predictions."""
     if y_proba is None:
         return {}
     named = y_proba if isinstance(y_proba, Mapping) else {"model": y_proba}
@@ -207,7 +212,7 @@ def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> 
 
 
 def _check_names(names: Iterable[str]) -> None:
-    """An error for a model that is called like a row of annotators."""
+    """Raise an InputError for a model that has the name of an annotators' line."""
     clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
     if clash is not None:
         raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
@@ -215,24 +220,27 @@ def _check_names(names: Iterable[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Scorer:
-    """Measures of votes against votes, and of models against votes."""
+    """Computes the measures of votes against other votes, and of models against votes.
+
+    With `binary`, only the share of class 1 is measured; `n_items` is the number of items.
+    """
 
     measures: tuple[Measure, ...]
     binary: bool
     level: float
     n_items: int
-    # Bins of a fixed width, and of quantiles.
+    # The rule of the ordinary bins, of fixed width, and that of the quantile bins.
     rules: tuple[Rule, Rule] = (EqualWidth(15), Quantile(15))
 
     def _samples(self, split: Split) -> Samples:
-        """A split as samples: predicted shares against those of the other votes."""
+        """A split as samples: shares of some votes as predictions, of the others as targets."""
         p, q = split.predicted, split.target
         if self.binary:
             p, q = p[:, 1], q[:, 1]
         return to_samples(q, p, split.weight)
 
     def model(self, name: str, samples: Samples) -> Predictor:
-        """The row of a model, measured against all votes."""
+        """The line of a model, measured against all votes."""
         summary = Summary(samples, *self.rules)
         values = {m.name: m.compute(summary) for m in self.measures}
         rows = _row_values(samples, self.measures)
@@ -240,13 +248,16 @@ class _Scorer:
         return Predictor(name, "model", values, limits)
 
     def each(self, split: Split) -> dict[str, float]:
-        """Every measure of one split."""
-        # A vote is a certain prediction, which elsewhere looks like swapped arguments.
+        """The value of every measure for one split, by name."""
+        # A vote predicts 0 or 1, which would be taken for swapped arguments without these findings.
         summary = Summary(self._samples(split), *self.rules, findings=Findings(soft=True))
         return {m.name: m.compute(summary) for m in self.measures}
 
     def line(self, name: str, splits: list[Split]) -> Predictor:
-        """The mean over some splits, with limits from how items scatter."""
+        """A line of the table: the means over some splits, with limits from the scatter of items.
+
+        Only measures that are means over rows have limits.
+        """
         drawn = [self.each(split) for split in splits]
         values = {m.name: float(np.mean([one[m.name] for one in drawn])) for m in self.measures}
         limits = {}
@@ -256,7 +267,10 @@ class _Scorer:
         return Predictor(name, "annotators", values, limits)
 
     def _per_item(self, splits: list[Split]) -> dict[str, Array]:
-        """What each item adds to a mean of rows."""
+        """The mean over the splits of each item, (n_items,), for each row-wise measure.
+
+        It is NaN for an item that is in no split.
+        """
         sums: dict[str, Array] = {}
         mass = np.zeros(self.n_items)
         for split in splits:
@@ -272,7 +286,7 @@ class _Scorer:
 
 
 def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
-    """The value of every row under each measure that is a mean over rows."""
+    """The value of every row, (n,), for each measure that is a mean over rows, by name."""
     out: dict[str, Array] = {}
     for distribution in (False, True):
         statistic = "distribution" if distribution else "losses"
@@ -284,7 +298,7 @@ def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Ar
 
 
 def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
-    """Limits of a mean of rows."""
+    """The lower and upper limit of a mean over rows, whose value is `value`."""
     low, high, _ = mean_limits(influences(rows, None, None), level)
     return value + low, value + high
 
@@ -292,7 +306,7 @@ def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
 def _annotator_rows(
     counts: NDArray[np.int64], scored: _Scorer, n_splits: int, seed: int
 ) -> Iterable[Predictor]:
-    """The rows of one annotator, of half of the votes, and of as many annotators again."""
+    """The lines of one annotator, of half of the votes, and of as many annotators again."""
     yield scored.line(ONE, [one_against_rest(counts)])
     rng = np.random.default_rng(seed)
     half = scored.line(HALF, [halves(counts, rng) for _ in range(n_splits)])
@@ -303,7 +317,11 @@ def _annotator_rows(
 def _corrected_for_halves(
     half: Predictor, scored: _Scorer, counts: NDArray[np.int64], seed: int
 ) -> Predictor:
-    """The mean over splits, corrected for halves having only half of the votes."""
+    """The line of as many annotators again: that of `half`, corrected for having half of the votes.
+
+    The correction is the mean change from half to all votes, drawn from a population like the
+    votes.
+    """
     changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
     # Each kind of measure has its own draws, so that a value does not depend on the others asked.
     for means, own in ((True, (seed, 1)), (False, (seed, 2))):

@@ -151,7 +151,7 @@ def annotators(
 
 
 def _voter_names(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
-    """Who gave each vote, or which group."""
+    """The annotator of each vote; the annotator's group where `groups` maps them to groups."""
     if not isinstance(votes, VoteTable):
         raise InputError(
             "votes must be a table of single votes: cal.count_votes(data, item=..., label=..., "
@@ -180,7 +180,7 @@ def _voter_names(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
 
 
 def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
-    """The predictions, checked to have a row for each item."""
+    """The predictions as an array; an InputError unless there is a row for each item."""
     p = to_array(y_proba, "y_proba")
     n, k = votes.counts.shape
     if p.shape != (n, k) and not (k == 2 and p.shape == (n,)):
@@ -195,7 +195,10 @@ def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
 def _agreement_of(
     votes: VoteTable, mine: Mask, name: str, level: float, rng: np.random.Generator
 ) -> Annotator:
-    """How often one annotator, or group, agrees with the other votes on the same items."""
+    """How often one annotator, or group, agrees with the other votes on the same items.
+
+    `mine` marks the votes of that annotator or group.
+    """
     index, of_class = votes.item_index[mine], votes.class_index[mine]
     items, place = np.unique(index, return_inverse=True)
     own = np.zeros((len(items), votes.counts.shape[1]), dtype=np.int64)
@@ -220,7 +223,7 @@ def _agreement_of(
 
 
 def _with_verdicts(rows: list[Annotator], level: float) -> list[Annotator]:
-    """Rows with corrected p-values and verdicts, those that stand out first."""
+    """The rows with Holm-corrected p-values and verdicts in words, those that stand out first."""
     agreed = holm([row.p_agreement for row in rows])
     calibrated = holm([row.p_calibration for row in rows])
     out = []
@@ -243,6 +246,6 @@ def _with_verdicts(rows: list[Annotator], level: float) -> list[Annotator]:
 
 
 def _smallest_p_value(row: Annotator) -> float:
-    """The smaller p-value of a row; 2 where it has none, so that it comes last."""
+    """The smaller of a row's p-values; 2 where it has none, so that the row is sorted last."""
     known = [p for p in (row.p_agreement, row.p_calibration) if not math.isnan(p)]
     return min(known, default=2.0)

@@ -1,4 +1,6 @@
-"""The baseline of a check: its rows, and whether they are the rows that are checked."""
+"""The baseline of a check: its rows, and whether they are the same rows as those that are
+checked.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ KEYS = tuple(field.name for field in fields(GivenRows))
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The rows of one model: samples, clusters as numbers, the slice and the id of each row."""
+    """The rows of one model. All but `samples` may be None.
+
+    `groups` has the number of each row's cluster, `slices` the name of its slice, and `ids` its id.
+    """
 
     samples: Samples
     groups: Index | None = None
@@ -34,19 +39,22 @@ class Side:
 
     @property
     def positions(self) -> Index:
-        """Where each row was among those that were given, dropped ones counted."""
+        """The place of each row among the rows that were given, dropped ones counted, (n,)."""
         kept = self.samples.kept
         return np.arange(self.samples.n) if kept is None else np.flatnonzero(kept)
 
     def take(self, rows: Index) -> Side:
-        """Some of the rows, by number."""
+        """Some of the rows, by their numbers. Their ids are not kept."""
         slices = None if self.slices is None else self.slices[rows]
         return Side(self.samples.take(rows), renumbered(self.groups, rows), slices)
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two models: on the same rows (`paired`) in one order, or on rows of their own."""
+    """The rows of the checked model, `new`, and of the baseline, `old`.
+
+    Where they are `paired`, both have the same rows in the same order.
+    """
 
     new: Side
     old: Side
@@ -54,11 +62,15 @@ class Pair:
     notes: tuple[str, ...]
 
 
+# The code of the note on rows that were matched.
 PAIRED = "paired"
 
 
 def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
-    """The rows that arguments describe; `reading` says how predictions and labels are read."""
+    """The validated rows that the user's arguments describe.
+
+    `reading` has the options on how predictions and labels are read, such as from_logits.
+    """
     data, ids = given.data, given.ids
     columns = {"sample_weight": given.sample_weight, "votes": given.votes, "data": data}
     samples = as_samples(given.y_true, given.y_proba, **{**reading, **columns})
@@ -69,7 +81,7 @@ def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
-    """The id of each row that was kept."""
+    """The id of each row that was kept. `ids` has one for each row, or names a column of `data`."""
     if data is not None and isinstance(ids, str):
         ids = pick(data, ids, "ids")
     array = samples.own_rows(to_array(ids, "ids"))
@@ -87,8 +99,11 @@ def pair_of(
     paired: bool | None,
     own_labels: bool,
 ) -> Pair:
-    """The checked rows and those of the baseline, matched where they are the same; by ids also
-    where each model has labels of its own.
+    """The checked rows and those of the baseline, matched where they are the same rows.
+
+    `baseline` has predictions for the checked rows, or maps arguments of GivenRows to values.
+    `paired` is what the user says, None to find out; with `own_labels`, rows are matched by ids
+    although each model has labels of its own.
     """
     if paired not in (None, True, False):
         raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
@@ -120,8 +135,10 @@ def pair_of(
 
 
 def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
-    """The rows of the baseline from its arguments `old`. If these have no labels (`labelled`), the
-    labels are those of the checked rows, and so are weights, votes and frame unless given.
+    """The rows of the baseline from its arguments, `old`; `labelled`: y_true is one of them.
+
+    A baseline without labels has those of the checked rows, `new`, and also their weights, votes
+    and frame unless it has its own.
     """
     if labelled:
         return GivenRows(**{"data": new.data if isinstance(old["y_proba"], str) else None, **old})
@@ -130,7 +147,11 @@ def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) ->
 
 
 def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
-    """Both sides matched by ids or by order, or taken as independent samples."""
+    """Both sides, matched by ids or by order, or else taken as independent samples.
+
+    `paired` is what the user says, None to find out. With `drop`, rows whose id the other side
+    lacks are left out; with `own`, each model may have labels of its own.
+    """
     if (new.ids is None) != (old.ids is None):
         raise InputError(
             "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
@@ -151,27 +172,34 @@ def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: b
 
 
 def _same_labels(new: Side, old: Side) -> bool:
-    """Whether the rows at the same places have the same labels."""
+    """Whether rows that were given at the same place have the same labels on both sides."""
     a, b = _common_rows(new, old)
     first, second = new.samples.targets[a], old.samples.targets[b]
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
 
 
 def _common_rows(new: Side, old: Side) -> tuple[Index, Index]:
-    """The rows of both that were given at the same place, where each has dropped some."""
+    """The numbers, on each side, of rows given at the same place and dropped on neither side."""
     _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
     return a, b
 
 
 def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
-    """Both sides reduced to the places where neither has dropped a row."""
+    """Both sides, matched by place: reduced to the places where neither has dropped a row.
+
+    `how` says in words how rows were matched, for the note.
+    """
     a, b = _common_rows(new, old)
     check_some_left(a.size)
     return _pair_of_rows(new, old, a, b, how)
 
 
 def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
-    """Both sides reduced to the rows whose ids both have."""
+    """Both sides, matched by id: reduced to the ids that both have.
+
+    An InputError is raised for ids that only one has, unless these are to be dropped (`drop`). With
+    `own`, each model may have labels of its own.
+    """
     rows = {
         name: row_of_id(side.ids or [], f"{name} must name each row once")
         for name, side in (("ids", new), ("ids of the baseline", old))
@@ -195,7 +223,10 @@ def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
 
 
 def _pair_of_rows(new: Side, old: Side, a: Index, b: Index, how: str, *, own: bool = False) -> Pair:
-    """Both sides reduced to the rows `a` and `b`, which are the same rows."""
+    """Both sides, reduced to the rows `a` of the one and `b` of the other, which are the same rows.
+
+    `how` says in words how they were matched; with `own`, each model may have labels of its own.
+    """
     first, second = new.take(a), old.take(b)
     weights, others = first.samples.weights, second.samples.weights
     if others is not None and (weights is None or not np.array_equal(weights, others)):
@@ -215,7 +246,7 @@ def _pair_of_rows(new: Side, old: Side, a: Index, b: Index, how: str, *, own: bo
 
 
 def needs_ids() -> InputError:
-    """The error for models with labels of their own and no ids."""
+    """The error for models that have labels of their own but no ids to match rows by."""
     return InputError(
         f"{setting('own_labels', True)} needs {worded(python='ids', command='--id COLUMN')}: rows "
         "of models with labels of their own are the same by "
@@ -229,8 +260,10 @@ def paired_note(n: int, how: str) -> Note:
 
 
 def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
-    """A note where labels of the same rows differ, as right and wrong answers of two models do; an
-    error where they are not said to be each model's own.
+    """A note on how many labels of the same rows differ; [] if none does.
+
+    They may differ if they say whether each model's own answer was right, and the user says so
+    (`own`); otherwise an InputError is raised.
     """
     first, second = new.samples.targets, old.samples.targets
     if first.shape != second.shape:
@@ -250,7 +283,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
 
 
 def _independent_pair(new: Side, old: Side, why: str) -> Pair:
-    """Both sides as samples of different rows."""
+    """Both sides as samples of different rows; `why` says in words why they are not matched."""
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(

@@ -154,6 +154,7 @@ def bayes_error(
 
 
 def _check_weights(weights: Array) -> None:
+    """Raise an InputError unless weights are finite and at least 0, and some are above 0."""
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
         raise InputError(
             "sample_weight must hold finite numbers of at least 0, not all of them 0; got numbers "
@@ -162,7 +163,7 @@ def _check_weights(weights: Array) -> None:
 
 
 def _check_several_votes(votes: NDArray[np.int64], weights: Array) -> None:
-    """An error unless some row of weight has two votes or more."""
+    """Raise an InputError unless some row with a positive weight has two votes or more."""
     if not (weights[votes > 1] > 0).any():
         raise InputError(_ONE_VOTE)
 
@@ -176,8 +177,10 @@ def _plain_estimate(
     note: str,
     bounds: tuple[float, float] | None = None,
 ) -> BayesError:
-    """The value with its limits. `bounds`, if given, contain every value that such votes leave
-    possible, however many rows there are.
+    """The estimated Bayes error with its limits.
+
+    `bounds`, if given, contain every value that such votes leave possible, however many rows there
+    are; the limits are widened to them.
     """
     parts = influences(found.row_values, weights, None)
     low, high, _ = mean_limits(parts, level)
@@ -194,7 +197,10 @@ def _plain_estimate(
 
 
 def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
-    """Poisson upper limit of disagreeing votes per row, if they are few; otherwise 0."""
+    """An upper limit of the disagreeing votes per row, if they are few; otherwise 0.
+
+    `counts` are votes, (rows, classes). Only rows of several votes count; the limit is Poisson's.
+    """
     votes = counts.sum(axis=1)
     several = votes > 1
     against = int((votes - counts.max(axis=1))[several].sum())
@@ -204,7 +210,7 @@ def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
 
 
 def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
-    """The class index of each row; an error for anything else."""
+    """The class index of each row, (n,); an InputError for labels that are no class indices."""
     n, k = rows.shares.shape
     hard = to_array(labels, "labels")
     if hard.shape != (n,) or hard.dtype.kind not in "iufb":
@@ -229,7 +235,10 @@ def _isotonic_estimate(
     n_resamples: int,
     seed: int,
 ) -> BayesError:
-    """The estimate from shares that an isotonic regression has corrected."""
+    """The estimate from shares that isotonic regressions on the labels `hard` have corrected.
+
+    The limits come from a bootstrap of the rows.
+    """
     rng = np.random.default_rng(seed)
     fit = IsotonicShares(shares, hard)
     value = plug_in(fit.corrected(weights), weights).value
@@ -247,8 +256,9 @@ def _isotonic_estimate(
 
 
 class IsotonicShares:
-    """Shares corrected by isotonic regressions of hard labels on them, class by class; rows then
-    sum to 1 again.
+    """Shares of votes, corrected by an isotonic regression of hard labels for each class.
+
+    The corrected shares of a row are divided by their sum, so that they sum to 1.
     """
 
     def __init__(self, shares: Array, hard: NDArray[np.int64]) -> None:
@@ -256,11 +266,11 @@ class IsotonicShares:
         # With two classes only one is fitted; the other is its complement.
         self.classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
         self.hits = [np.asarray(hard == r, dtype=np.float64) for r in self.classes]
-        # An order is found once, for every resample.
+        # Distinct shares, and which of them each row has: the order is the same in every resample.
         self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
 
     def corrected(self, weights: Array) -> Array:
-        """The shares after isotonic regressions with these row weights."""
+        """The corrected shares, (rows, classes), if the rows have these weights."""
         from scipy.optimize import isotonic_regression
 
         out = np.empty(self.shape)

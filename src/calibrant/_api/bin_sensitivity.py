@@ -88,7 +88,7 @@ def bin_sensitivity(
 
 
 def _whole_counts(bins: Any) -> tuple[int, ...]:
-    """The numbers of bins in increasing order, each once."""
+    """The numbers of bins in increasing order, each once; an InputError for anything else."""
     counts = tuple(bins) if isinstance(bins, Iterable) and not isinstance(bins, str) else (bins,)
     for m in counts:
         if isinstance(m, bool) or not isinstance(m, numbers.Integral) or m < 1:

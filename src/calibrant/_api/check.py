@@ -32,7 +32,7 @@ from calibrant._summaries.samples import Summary
 from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
 
-# Limits of a difference, and its estimate, at a level.
+# From a confidence level to the lower limit, the upper limit and the estimate of a difference.
 LimitsAt: TypeAlias = Callable[[float], tuple[float, float, float]]
 
 
@@ -239,12 +239,13 @@ _WITHOUT_BASELINE = {
 
 
 def _slice_of(side: Side, name: Any) -> Side:
-    """The rows of one slice."""
+    """The rows of the slice with this name."""
     assert side.slices is not None
     return side.take(np.flatnonzero(side.slices == name))
 
 
 def _slice_of_pair(pair: Pair, name: Any) -> Pair:
+    """The rows of one slice, of both models."""
     return replace(pair, new=_slice_of(pair.new, name), old=_slice_of(pair.old, name))
 
 
@@ -254,12 +255,13 @@ class _Checks:
 
     limits: tuple[LimitOn, ...]
     resampling: Resampling
-    # Limits times slices: each of them may fail by chance.
+    # Limits times (slices and all rows): how many checks there are that may fail by chance.
     number: int
     point: bool
 
     @property
     def level(self) -> float:
+        """The confidence level of each check by itself."""
         return self.resampling.level
 
     @property
@@ -268,13 +270,16 @@ class _Checks:
         return 1.0 - (1.0 - self.level) / self.number
 
     def model(self, side: Side, *, apart: bool = False) -> _Model:
-        """The rows of a model; `apart` from others, they are drawn with a seed of their own."""
+        """The rows of one model.
+
+        With `apart` the other model has other rows, and this one draws with a seed of its own.
+        """
         seed = self.resampling.seed + (1 if apart else 0)
         return _Model(side, self, replace(self.resampling, seed=seed, groups=side.groups))
 
 
 class _Model:
-    """One model's rows: values, intervals and scatter of whatever is limited."""
+    """The rows of one model, with the values and intervals of whatever is limited."""
 
     def __init__(self, side: Side, checks: _Checks, resampling: Resampling) -> None:
         self.side, self.checks, self.resampling = side, checks, resampling
@@ -283,7 +288,7 @@ class _Model:
         self._fits: dict[str, FittedCoefficient] = {}
 
     def uncertainty(self, level: float) -> Uncertainty:
-        """What gives intervals at a level, made once."""
+        """The object that computes intervals at a level. It is made once for each level."""
         if level not in self._uncertainties:
             limited = (each.what for each in self.checks.limits)
             measures = tuple(dict.fromkeys(each for each in limited if isinstance(each, Measure)))
@@ -292,14 +297,14 @@ class _Model:
         return self._uncertainties[level]
 
     def fit(self, what: Coefficient) -> FittedCoefficient:
-        """The fit of a coefficient, made once."""
+        """The fit of a coefficient of Cox's recalibration. It is made once for each coefficient."""
         if what.name not in self._fits:
             plain = self.uncertainty(self.checks.level)
             self._fits[what.name] = fit_coefficient(what, plain.plain_problem, plain.groups)
         return self._fits[what.name]
 
     def value(self, what: Measure | Coefficient) -> float:
-        """The value; NotDefined where there is none."""
+        """The value of a measure or a coefficient; NotDefined is raised where there is none."""
         if isinstance(what, Measure):
             return what.compute(self.summary)
         fit = self.fit(what)
@@ -325,7 +330,11 @@ class _Model:
         )
 
     def less(self, other: _Model, what: Measure | Coefficient, paired: bool) -> LimitsAt:
-        """Limits and estimate of this value minus the other model's, as a function of the level."""
+        """A function from a confidence level to the limits of this value minus the other's.
+
+        It gives (lower limit, upper limit, estimate). `paired` says whether both models have the
+        same rows.
+        """
         values = self.value(what), other.value(what)
         if isinstance(what, Measure):
             level = self.checks.level
@@ -339,7 +348,10 @@ class _Model:
 def _check_limits(
     side: Side, pair: Pair | None, where: str | None, checks: _Checks
 ) -> Iterator[LimitCheck]:
-    """Every limit, of all rows or of a slice."""
+    """The check of every limit, on all rows or on the slice named `where` (None for all rows).
+
+    A slice that cannot be judged is undecided, with the reason.
+    """
     new = checks.model(side)
     both = None
     if pair is not None:
@@ -375,7 +387,10 @@ def _why_undecided(side: Side) -> str:
 
 
 def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
-    """A limit of a value."""
+    """The check of a limit on a value, by its interval; by the value alone with `point`.
+
+    `where` names the slice, None for all rows.
+    """
     limit, what, n = each.limit, each.what, model.side.samples.n
     value = model.value(what)
     if checks.point:
@@ -395,7 +410,10 @@ def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Check
 def _check_change(
     each: LimitOn, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
 ) -> LimitCheck:
-    """A limit of the change from the baseline."""
+    """The check of a limit on the change from the baseline `old` to `new`.
+
+    `where` names the slice, None for all rows.
+    """
     limit, what = each.limit, each.what
     n, m = new.side.samples.n, old.side.samples.n
     value, before = new.value(what), old.value(what)
@@ -406,6 +424,7 @@ def _check_change(
     limits = new.less(old, what, pair.paired)
 
     def interval(level: float) -> Interval:
+        """The interval of the change at a level; exactly 0 where both models predict the same."""
         low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
         return Interval(
             what.name,
@@ -444,7 +463,10 @@ def _same_predictions(new: Samples, old: Samples) -> bool:
 
 
 def _count_independent(model: _Model) -> dict[str, Any]:
-    """How many independent rows, or clusters, there are."""
+    """The fields "effective_n" and "n_clusters" of a LimitCheck.
+
+    They are the number of independent rows, and that of clusters: None without clusters.
+    """
     samples, groups = model.side.samples, model.side.groups
     return {
         "effective_n": effective_rows(samples, groups),
@@ -453,7 +475,10 @@ def _count_independent(model: _Model) -> dict[str, Any]:
 
 
 def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
-    """How many rows are needed to detect a change as large as the limit."""
+    """The number of rows needed to detect a change as large as the limit.
+
+    It is FEWEST_ROWS for coefficients and for limits of 0.
+    """
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
         return FEWEST_ROWS
@@ -474,7 +499,10 @@ def check_values(
     before: Mapping[str, float] | None = None,
     n_before: int | None = None,
 ) -> Check:
-    """Limits compared with values alone, of rows that are not in memory."""
+    """The check of limits on values alone, without intervals, for rows that are not in memory.
+
+    `values` and those of the baseline, `before`, are by measure; `n` and `n_before` are rows.
+    """
     results = []
     for each in limits:
         name = each.limit.measure

@@ -134,7 +134,7 @@ def clinical_summary(
 def summary_of(
     samples: Samples, groups: Index | None, level: float, n_resamples: int, seed: int
 ) -> ClinicalSummary:
-    """The summary of binary samples; `groups` as numbers."""
+    """The clinical summary of validated binary samples; `groups` are clusters as numbers."""
     rules, measures = (EqualWidth(15), Quantile(15)), listed("clinical", "binary")
     uncertainty = Uncertainty(samples, *rules, measures, level, n_resamples, seed, groups)
     threads = n_threads() if samples.n >= THREADS_FROM else 1
@@ -143,9 +143,7 @@ def summary_of(
 
 
 def summary_from(uncertainty: Uncertainty) -> ClinicalSummary:
-    """The clinical summary from resamples that exist already. None of its values is of bins, so
-    that any bins will do.
-    """
+    """The clinical summary from resamples that exist already; no value depends on their bins."""
     chosen, level = listed("clinical", "binary"), uncertainty.level
     problem, own = uncertainty.plain_problem, uncertainty.groups
     values = _cox_values(cox_of(problem, own, level, EPS))
@@ -171,7 +169,7 @@ def summary_from(uncertainty: Uncertainty) -> ClinicalSummary:
 
 
 def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
-    """Slope and both intercepts."""
+    """The slope and both intercepts by name, each with limits, or not estimable with the reason."""
     fields = {
         "slope": "slope",
         "intercept": "intercept",
@@ -191,7 +189,7 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
 
 
 def _measure_with_interval(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
-    """A measure of the catalogue, with its interval."""
+    """A measure with its interval under this title; "not estimable" where it has no value."""
     try:
         value = measure.compute(uncertainty.summary(uncertainty.samples))
     except NotDefined as error:
@@ -212,10 +210,14 @@ def with_subgroups(
     seed: int,
     at_most: int | None = None,
 ) -> ClinicalSummary:
-    """The summary, and the same of every subgroup, unless these are more than `at_most`."""
+    """The summary with that of every subgroup; unchanged if there are more than `at_most`.
+
+    `by` names columns of `data`, or has a value for each row.
+    """
     labels, name = slice_labels(by, samples, data)
 
     def summary(label: Any) -> ClinicalSummary:
+        """The summary of the subgroup with this label."""
         rows = np.flatnonzero(labels == label)
         subset = samples.take(rows)
         own = renumbered(groups, rows)
@@ -234,7 +236,7 @@ def with_subgroups(
 
 
 def _without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
-    """The summary of a subgroup that has no values, and why."""
+    """The summary of a subgroup of n rows that has no values, for the reason `why`."""
     values = {name: not_estimable(value.title, why) for name, value in plain.items()}
     return ClinicalSummary(
         values_=values, n=n, events=math.nan, level=plain.level, by="", subgroups={}

@@ -251,11 +251,14 @@ def compare(
 def _values(
     chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], threads: int, *, asked: bool
 ) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
-    """The measures, the values that each predictor has of them, and notes. Unless it was `asked`
-    for, a measure that some predictor has no value of is left out with a note.
+    """The measures that are shown, the values of each predictor, (predictors, measures), and notes.
+
+    A measure that some predictor has no value of is left out with a note; if measures were `asked`
+    for by name, NotDefined is raised instead.
     """
 
     def measured(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
+        """One predictor's values by measure, and by measure why it has no value."""
         name, summary = item
         row, notes = {}, {}
         for measure in chosen:
@@ -278,7 +281,7 @@ def _values(
 
 
 def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
-    """The notes on each predictor, and on rows that its recalibration map was fitted to."""
+    """Notes on each predictor's predictions, and on rows that its map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
@@ -291,7 +294,7 @@ def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> 
 
 
 class Resampled(NamedTuple):
-    """One predictor's uncertainty, and the limits and estimates of its measures."""
+    """The uncertainty of one predictor, and (lower limit, upper limit, estimate) by measure."""
 
     uncertainty: Uncertainty
     limits: list[tuple[float, float, float]]
@@ -303,13 +306,17 @@ def _resampled(
     chosen: tuple[Measure, ...],
     resampling: Resampling,
 ) -> list[Resampled]:
-    """Every predictor's measures in the same resamples, in threads where rows are many."""
+    """The intervals of every predictor, all from the same resamples of rows.
+
+    `values` are (predictors, measures). Predictors run in threads where rows are many.
+    """
     first = samples[0]
     blocks = blocks_of(first.n, resampling.groups, resampling.seed)
 
     def resample_one(measured: tuple[Sequence[float], Samples]) -> Resampled:
+        """The intervals of one predictor, from its values by measure and its samples."""
         row, each = measured
-        # As by `interval`: a predictor's own uncertainty does not depend on the others.
+        # As in `interval`: the uncertainty of a predictor does not depend on the others.
         uncertainty = resampling.uncertainty(each, chosen, blocks)
         intervals = map(uncertainty.interval, chosen, row)
         return Resampled(uncertainty, [(one.low, one.high, one.estimate) for one in intervals])
@@ -325,7 +332,11 @@ def _pair_limits(
     chosen: tuple[Measure, ...],
     level: float,
 ) -> Array:
-    """Limits and estimate of every difference, (measures, predictors, predictors, 3)."""
+    """The limits of every difference between two predictors, (measures, predictors, predictors, 3).
+
+    The last axis has the lower limit, the upper limit and the estimate of the first's value less
+    the second's. `values` are (predictors, measures).
+    """
     n = len(resamples)
     out = np.zeros((len(chosen), n, n, 3))
     with one_blas_thread(beside=1):
@@ -340,7 +351,7 @@ def _pair_limits(
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
-    """The numbers of bins, each once."""
+    """The numbers of bins, each once; an InputError if there are none, or for other values."""
     if not isinstance(bin_counts, Iterable) or isinstance(bin_counts, str):
         raise InputError(
             f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
@@ -359,8 +370,10 @@ def _robustness(
     threads: int,
     asked: Sequence[Measure] | None,
 ) -> RankRobustness | None:
-    """How each error orders the predictors at several numbers of bins, beside the losses. None for
-    fewer than `FEWEST_RANKED` predictors, or if no such error was asked for.
+    """How errors at several numbers of bins, and losses, rank the predictors.
+
+    None for fewer than `FEWEST_RANKED` predictors, or if no such error is among the measures
+    `asked` for (None for all).
     """
     chosen = listed("robustness", shape)
     if asked is not None:
@@ -371,6 +384,7 @@ def _robustness(
     measured = sorted((m for m in chosen if m.is_error), key=lambda m: m.name)
 
     def of_one(each: Samples) -> tuple[list[float], list[float]]:
+        """The errors of one predictor at each number of bins, and its losses."""
         summary = Summary(each)
         binned = [Summary(each, EqualWidth(m), Quantile(m)) for m in bin_counts]
         losses = [m.compute(summary) for m in chosen if not m.is_error]

@@ -31,7 +31,7 @@ from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Convention, Conventions
 from calibrant.results._rendering import shown
 
-# What tools report, then what benchmarks of language models do.
+# The rules of tools, then those of benchmarks of language models and of smooth errors.
 ALL_RULES = (*PEER_RULES, *BENCHMARK_RULES, *SMOOTH_RULES)
 
 
@@ -82,7 +82,7 @@ def conventions(
 
 
 def _rule(bins: Any, n: int) -> EqualWidth:
-    """The number of bins at which tools are compared."""
+    """The rule of equal-width bins to compare tools at, from a count or a name ("cbrt")."""
     if is_by_rows(bins):
         rule = as_rule(bins, n=n)
         assert isinstance(rule, EqualWidth)
@@ -97,8 +97,10 @@ def _rule(bins: Any, n: int) -> EqualWidth:
 def conventions_of(
     samples: Samples, rule: EqualWidth, notion: Notion, whole: ScalarRows | None = None
 ) -> Conventions:
-    """What each tool would show for validated samples. Weights are ignored because most tools lack
-    them; `whole` is the scalar problem, if it is known already.
+    """What each tool would show for validated samples, without weights: most tools take none.
+
+    `whole` has the predictions, targets, weights and findings of the scalar problem, if they are
+    known.
     """
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
@@ -120,12 +122,14 @@ def conventions_of(
     ordered = u[order], z[order]
 
     def row(peer: PeerRule) -> Convention:
+        """What one tool would show."""
         if peer.of_classes is not None and samples.multiclass:
             return _row(peer, peer.of_classes, *rows_of_all(), rule.m, findings.soft)
         given = (u, z) if peer.by_row else ordered
         return _row(peer, peer.compute, *given, rule.m, findings.soft)
 
     def rows_of_all() -> tuple[Array, NDArray[Any]]:
+        """The predictions, (n, classes), and the labels, (n,): the likeliest class of soft ones."""
         block = samples.block(0, samples.n)
         labels = block.targets if block.targets.ndim == 1 else block.targets.argmax(axis=1)
         return block.predictions.astype(np.float64), labels
@@ -148,7 +152,11 @@ def conventions_of(
 def _row(
     peer: PeerRule, compute: Callable[..., float], u: Array, z: NDArray[Any], bins: int, soft: bool
 ) -> Convention:
-    """What one tool would show, in its own number of bins and in the common one."""
+    """What one tool would show, in its default number of bins and in the common number, `bins`.
+
+    `compute` takes the predictions u, their targets z and a number of bins. There are no values
+    where the tool refuses soft labels (`soft`) or so few rows.
+    """
     n = u.shape[0]
     own_bins = peer.bins_for(n)
     values: tuple[float | None, float | None] = (None, None)

@@ -1,4 +1,4 @@
-"""Rows through maps that were fitted to other rows: folds, maps fold by fold, and losses a row."""
+"""Cross-fitting: each row goes through a map that was fitted to the rows of other folds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from calibrant._data.samples import Samples
 from calibrant._inference.means import row_values
 from calibrant._measures.catalogue import catalogue, find
 
-# Rows a class that a map with parameters for each class needs.
+# The rows of each class that a map with parameters for each class needs.
 ROWS_A_CLASS = 20
 FOLDS = 5
 
 
 def proper_loss_field(loss: str, samples: Samples) -> str:
-    """The field of `LossSums` that a proper loss is the mean of."""
+    """The field of `LossSums` that has the sums of a proper loss; an error for an unknown loss."""
     proper = [
         m.name
         for m in catalogue(samples.shape)
@@ -31,7 +31,7 @@ def proper_loss_field(loss: str, samples: Samples) -> str:
 
 
 def check_two_classes(samples: Samples) -> None:
-    """Raise an error if only one class occurs: a map that excludes the others would win."""
+    """Raise an InputError if only one class occurs: a map that excludes the others would win."""
     targets = samples.targets
     if samples.weights is not None:
         targets = targets[samples.weights > 0]
@@ -47,7 +47,7 @@ def check_two_classes(samples: Samples) -> None:
 
 
 def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> Index:
-    """The fold of each row, at random; a cluster is in one of them."""
+    """The fold of each row, (n,), at random; all rows of a cluster are in one fold."""
     units = np.arange(samples.n) if groups is None else groups
     n_units = int(units.max()) + 1
     if n_units < folds:
@@ -60,7 +60,10 @@ def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> In
 
 
 def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:
-    """Predictions of some rows through a map that is fitted to others."""
+    """The predictions of the rows `onto` after a map that is fitted to the rows `fit`.
+
+    Warnings of the fit are hidden.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)
@@ -68,7 +71,7 @@ def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:
 
 
 def row_losses(samples: Samples, predictions: Array, field: str) -> Array:
-    """The loss of each row under other predictions."""
+    """The loss of each row, (n,), if it had these `predictions`; `field` names the loss."""
     other = replace(samples, predictions=predictions, from_logits=False)
     return row_values(other, distribution=False)[field]
 

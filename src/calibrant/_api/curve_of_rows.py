@@ -24,15 +24,17 @@ from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
 
 RowsInMemory = Samples | TensorSamples
-# Rows of so many numbers are kept by a table. Of more it remembers only where they are: a result
-# that someone keeps is not to keep gigabytes too.
+# A table keeps its rows if they hold at most so many numbers. Of more it has weak references: a
+# result that someone keeps is not to keep gigabytes in memory.
 MOST_KEPT = 4_000_000
 
 
 class CurveOfRows:
     """Curves of some rows; each is fitted when it is first asked for.
 
-    Pickled, it is the isotonic curve at 95 % alone: rows do not travel with a result.
+    `column` is the class that is meant, against the rest; None for the scalar problem. When
+    pickled, the object has its fitted curves, the isotonic one at 95 % among them, but not the
+    rows.
     """
 
     def __init__(
@@ -49,7 +51,10 @@ class CurveOfRows:
     def __call__(
         self, method: str = "isotonic", level: float = 0.95, *, band: bool = True
     ) -> ReliabilityCurve | None:
-        """The curve; None where the rows are no longer in memory."""
+        """The curve by this method, with its band; None where the rows are no longer in memory.
+
+        A curve that was fitted earlier by the method is then returned without its band.
+        """
         key = (method, float(level), band)
         if key not in self._fitted:
             samples = self._rows()
@@ -59,13 +64,16 @@ class CurveOfRows:
         return self._fitted[key]
 
     def _fitted_before(self, method: str) -> ReliabilityCurve | None:
-        """A curve fitted earlier, without its band, which may have been for another level."""
+        """A curve that was fitted earlier, without its band; None if there is none.
+
+        The band may have been for another level.
+        """
         fitted = (curve for (name, *_), curve in self._fitted.items() if name == method)
         known = next(fitted, None)
         return None if known is None else known.without_band()
 
     def _fit(self, samples: RowsInMemory, method: str, level: float, band: bool) -> Any:
-        """Fit a curve to rows that are still in memory."""
+        """The curve, fitted to rows that are still in memory."""
         if self._column is not None:
             columns = engine_of(samples).class_columns(samples)
             samples = next(islice(columns, self._column, None))
@@ -81,6 +89,7 @@ class CurveOfRows:
         return isotonic_curve(problem, blocks, self._notion, kind, level, 0)
 
     def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the curves, the isotonic one at 95 % among them, without the rows."""
         self("isotonic", 0.95)
         return {**vars(self), "_rows": _nothing, "_groups": None}
 
@@ -97,19 +106,22 @@ def curve_of_rows(
 def reliability_table(
     summary: Summary, rule: Rule | None = None, notion: Notion | None = None
 ) -> ReliabilityTable:
-    """The bins of a problem, by default the scalar one in fixed bins, with curves on demand."""
+    """The reliability table with curves on demand; by default the scalar one in fixed bins."""
     notion, rule = notion or summary.scalar, rule or summary.fixed
     table, cuts = summary.table_with_cuts(notion, rule)
     return ReliabilityTable(table, rule, cuts, notion, fit=curve_of_rows(summary.samples, notion))
 
 
 def _nothing() -> None:
-    """Stands in for the rows of an unpickled result, which are not stored."""
+    """None: the rows of an unpickled result, which are not stored."""
     return
 
 
 def _keep_rows(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
-    """A function that returns the rows; of large ones it keeps weak references alone."""
+    """A function that returns the rows.
+
+    Of many rows it has weak references alone, and returns None once they are gone from memory.
+    """
     arrays: list[Any] = [samples.predictions, samples.targets, samples.weights]
     if sum(int(np.prod(each.shape)) for each in arrays if each is not None) <= MOST_KEPT:
         return lambda: samples
@@ -118,6 +130,7 @@ def _keep_rows(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
     bare = replace(samples, predictions=none, targets=none, weights=none)
 
     def find_rows() -> RowsInMemory | None:
+        """The rows, if all of their arrays still exist; otherwise None."""
         found: list[Any] = [None if place is None else place() for place in places]
         if any(p is not None and f is None for p, f in zip(places, found, strict=True)):
             return None

@@ -27,7 +27,7 @@ from calibrant.scaling._platt import PlattScaling
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
 MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
 FOLDS = 5
-# With at least this many of the rarer outcome, the default map is isotonic.
+# With at least this many rows of the rarer outcome, the default map is isotonic.
 ENOUGH_EVENTS = 200
 
 
@@ -122,7 +122,11 @@ def curve_of_samples(
     groups: Index | None,
     seed: int,
 ) -> DecisionCurve:
-    """The curves of models on the same rows; `groups` as numbers."""
+    """The decision curves of models on the same rows.
+
+    `recalibration` names the map, "default" for a choice by the rows, None for no map; `groups` are
+    clusters as numbers, or None.
+    """
     problems, index = {}, groups
     for name, each in samples.items():
         with errors_about(name):
@@ -168,7 +172,13 @@ def _at_threshold(
     outcomes: Outcomes,
     level: float,
 ) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], tuple[float, float, float]]]:
-    """The columns of every strategy at one threshold, and how far every pair is apart there."""
+    """What every strategy has at the threshold t, and how far every pair of them is apart.
+
+    The first dict has, for each strategy, its columns by name, such as "value", "low" and "high" of
+    the net benefit; the second has (difference, lower limit, upper limit) of each pair.
+    `strategies` are predictions by name, acting on all and on none included; `mapped` are
+    recalibrated ones.
+    """
     always = {ALL: True, NONE: False}
     acted = {
         name: Acted.from_rows(u >= t, outcomes, t, always.get(name))
@@ -201,7 +211,10 @@ def _at_threshold(
 
 
 def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
-    """The map's name; None if none is wanted or some folds could lack an outcome."""
+    """The name of the map to recalibrate with.
+
+    None if none is wanted, or if rows are so few that a fold could lack an outcome.
+    """
     if recalibration is None or outcomes.z.size < 2 * FOLDS:
         return None
     rarer = min(float(outcomes.z.sum()), float((1.0 - outcomes.z).sum()))
@@ -213,7 +226,7 @@ def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
 
 
 def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
-    """Each row's prediction through a map that was fitted to the other folds."""
+    """Each row's prediction u after the map of this name, fitted to the other folds, (n,)."""
     rng = np.random.default_rng((seed, 13))
     units = np.arange(u.size) if outcomes.groups is None else outcomes.groups
     fold = rng.permutation(int(units.max()) + 1)[units] % FOLDS
@@ -229,7 +242,10 @@ def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
 
 
 def _thresholds(given: Any) -> Array:
-    """The thresholds, increasing; at 1 nothing is worth a false alarm."""
+    """The thresholds in increasing order, by default 0.01 to 0.99.
+
+    An InputError is raised unless they lie in [0, 1): at 1 nothing is worth a false alarm.
+    """
     if given is None:
         return np.array(THRESHOLDS)
     try:
@@ -248,7 +264,7 @@ def _thresholds(given: Any) -> Array:
 
 
 def _samples(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dict[str, Samples]:
-    """Every model's samples, all of one binary outcome."""
+    """The samples of every model by name; an InputError unless all have one binary outcome."""
     if not given:
         raise InputError("y_proba must hold the predictions of one model or more; got none")
     if isinstance(y_true, Mapping):

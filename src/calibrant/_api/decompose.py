@@ -143,7 +143,7 @@ def decompose(
 
 
 def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
-    """The maps that were named, or those that suit so many rows and classes."""
+    """The names of the maps to try: as named, or those that suit so many rows and classes."""
     if recalibrate is not None:
         named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
         return [one_of("recalibrate", name, METHODS) for name in named]
@@ -154,7 +154,7 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
 
 
 def _through(name: str, fit: Samples, onto: Samples) -> Array:
-    """Predictions of some rows through a map, by its name, that is fitted to others."""
+    """The predictions of the rows `onto` after the named map, which is fitted to rows `fit`."""
     return fit_and_apply(new_scaler(METHODS[name], from_logits=fit.from_logits), fit, onto)
 
 
@@ -167,7 +167,11 @@ def _split_loss(
     best: str,
     tried: dict[str, tuple[float, Array, Array]],
 ) -> LossDecomposition:
-    """The parts of the loss under the best map, with intervals."""
+    """The parts of the loss under the best map, with intervals.
+
+    `tried` has, for each map, the mean loss, the predictions and the losses of all rows after it.
+    `field` is the name of the loss in `LossSums`.
+    """
     losses = row_values(samples, distribution=False)
     before = losses[field]
     refinement, mapped, after = tried[best]
@@ -212,7 +216,11 @@ def _split_loss(
 def _least_half_widths(
     as_given: Losses, mapped: Array, lowered: Mask, level: float
 ) -> dict[str, tuple[float, float]]:
-    """Minimal half-width of each part's interval, for samples with hardly any error."""
+    """How far at least the interval of each part reaches below and above its value.
+
+    The dict is by part. It matters for samples with hardly any error. `lowered` marks rows whose
+    top probability the map lowers.
+    """
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
     after = Losses.from_samples(samples, as_given.loss, row_values(samples, distribution=False))
     assert after is not None, "the labels are the same"
@@ -226,7 +234,7 @@ def _least_half_widths(
 
 
 def _top_probability(predictions: Array) -> Array:
-    """The probability of the likeliest class."""
+    """The probability of each row's likeliest class, (n,); predictions may be (n,)."""
     if predictions.ndim == 1:
         return np.maximum(predictions, 1.0 - predictions)
     return predictions.max(axis=1)

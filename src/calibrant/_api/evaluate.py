@@ -134,7 +134,7 @@ def evaluate(
 
 
 def _check_summable(uncertainty: bool, groups: Any) -> None:
-    """An error for what the sums of a frame in another engine do not give."""
+    """Raise an InputError for clusters and intervals, which sums of lazy frames do not give."""
     if groups is not None:
         raise InputError(
             "groups needs the rows, which stay where they are in a frame of another engine: "

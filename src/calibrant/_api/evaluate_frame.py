@@ -1,4 +1,4 @@
-"""evaluate() of frames in other engines: a query for nearly everything, one more for quantiles."""
+"""evaluate() of lazy frames: one query gives nearly everything, one more the quantiles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from calibrant.results._slices import Slices
 
 
 def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
-    """The evaluation of a lazy frame, summed where it lies."""
+    """The evaluation of a lazy frame. Its engine makes the sums; no rows are brought here."""
     by = None if options.by is None else named(options.by, "by", samples.frame.collect_schema())
     fixed, truthful = both_rules(options.bins, samples.count_rows)
     _check_rules(fixed, truthful, by)
@@ -81,7 +81,10 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
 
 
 def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
-    """Notes on measures that are skipped unless they are asked for by name."""
+    """Notes on measures that are left out unless they are asked for by name.
+
+    Distances are noted only where some labels are `soft`: otherwise they do not apply.
+    """
     long = [m.name for m in measures if m.statistic != "distribution"]
     distances = [m.name for m in measures if m.statistic == "distribution" and soft]
     notes = []
@@ -93,7 +96,7 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
 
 
 def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
-    """An error for rules that an engine cannot sum."""
+    """Raise an InputError for bins that an engine cannot sum, or that slices cannot share."""
     for rule in (fixed, truthful):
         if isinstance(rule, Quantile):
             frames.check_ranks(rule)
@@ -105,17 +108,20 @@ def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> Non
 
 
 def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
-    """The cells to sum: the rule's own bins, with fine ones where something needs an order."""
+    """The cells to sum rows in: the rule's bins, with fine cells if a measure needs order.
+
+    A rule whose bins are not fixed has fine cells alone.
+    """
     if isinstance(fixed, FixedRule):
         return Cells(fixed, needs_fine_cells(names))
     return Cells(EqualWidth(1))
 
 
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
-    """An error if no row has weight, or if labels and predictions seem to be swapped."""
+    """Raise an InputError if no row has weight, or if labels and predictions seem to be swapped."""
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
     check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
-    # If every prediction is 0 or 1, sums of u and u^2 agree: the columns may be swapped.
+    # If every prediction u is 0 or 1, the sums of u and of u^2 agree: the columns may be swapped.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
         check_not_swapped(samples)
 
@@ -128,7 +134,10 @@ def _slices(
     *,
     asked: bool,
 ) -> Slices:
-    """One evaluation per value of the columns, all of them from one query."""
+    """The slices by the values of some columns, all from one query.
+
+    `asked` says that the measures were chosen by name.
+    """
     assert isinstance(rule, FixedRule)
     slices = SlicesOfSums.chosen(by, measures, samples.shape, asked=asked)
     losses = any(m.statistic == "losses" for m in slices.measures)

@@ -62,14 +62,18 @@ class Options:
     clinical: bool = False
 
     def __post_init__(self) -> None:
+        """Raise an InputError for a tolerance out of range, and make it a float."""
         object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where the numbers of an evaluation come from, as the source of the rows says it."""
+    """How the numbers of an evaluation were made, as the source of the rows says it.
 
-    # The options that give the same numbers again, and how many rows were dropped, "n_missing".
+    A source is memory, a frame, files or a stream.
+    """
+
+    # The options that give the same numbers again; "n_missing" is how many rows were dropped.
     recipe: dict[str, Any]
     # The rule behind each statistic or measure (see `rule_names`).
     rules: dict[str, str]
@@ -81,7 +85,7 @@ class Provenance:
 
 
 def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Evaluation:
-    """The evaluation of rows that were validated."""
+    """The evaluation of validated rows, with the intervals, slices and so on of `options`."""
     check_some_left(samples.n)
     asked = options.measures is not None
     fixed, quantile = both_rules(options.bins, samples.n)
@@ -111,7 +115,10 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
 
 
 def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) -> dict[str, Any]:
-    """The options that give the same numbers again for rows in memory or in a frame."""
+    """The options that give the same numbers again for rows in memory or in a frame, by name.
+
+    `rules` are the fixed bins and the quantile bins.
+    """
     return {
         "n": n,
         "n_classes": source.n_classes,
@@ -130,7 +137,11 @@ def _with_rows(
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
-    """Add what needs the rows: intervals, clusters, slices, segments and the clinical summary."""
+    """The evaluation with what needs the rows, as far as `options` ask for it.
+
+    That is: intervals, clusters, slices, segments and the clinical summary. `rules` are the fixed
+    bins and the quantile bins.
+    """
     # Imported when it is asked for: most calls do without resampling.
     from calibrant._api.evaluate_uncertainty import (
         add_uncertainty,
@@ -178,12 +189,15 @@ def _with_rows(
 
 
 def _wants_clinical(samples: Samples, options: Options) -> bool:
-    """Whether a clinical summary belongs to this evaluation."""
+    """Whether a clinical summary is wanted: asked for, no measures named, binary outcomes."""
     return options.clinical and options.measures is None and not samples.multiclass
 
 
 def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None) -> ClinicalSummary:
-    """The clinical summary, unless it is known, and that of subgroups where they are few."""
+    """The clinical summary, with those of slices if there are at most MOST_SUBGROUPS.
+
+    `plain` is the summary of all rows if it is known already, or None.
+    """
     from calibrant._api.clinical import summary_of, with_subgroups
 
     groups, given = options.groups, (int(options.n_resamples), int(options.seed))
@@ -196,7 +210,12 @@ def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None)
 
 
 def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
-    """Whether an evaluation of everything includes the measure; by name it always can."""
+    """Whether a measure is shown where no measures were named; any can be asked for by name.
+
+    The error of full calibration is left out with many classes and with bins by rank; measures of
+    soft labels are left out if all labels are hard. `rule` is that of the quantile bins, and `soft`
+    says whether some labels are soft.
+    """
     if measure.statistic == "full_bins":
         ranked = isinstance(rule, Quantile) and rule.ties == "rank"
         return samples.n_classes <= FULL_CLASSES and not ranked
@@ -204,7 +223,10 @@ def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> b
 
 
 def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
-    """The measures asked for by name, each once, or all that apply."""
+    """The measures of these names, each once. None gives all for the shape of predictions.
+
+    Measures that are computed only on request are then left out.
+    """
     if measures is None:
         return tuple(m for m in catalogue(shape) if not m.on_request)
     if isinstance(measures, str):
@@ -221,10 +243,11 @@ def assemble(
     *,
     everything: bool,
 ) -> Evaluation:
-    """An Evaluation from whatever summary there is, of samples, a frame, files or a stream.
+    """An Evaluation from statistics of rows in memory, in a frame, in files or in a stream.
 
-    Of `everything`, a measure that has no value for these data is left out, with a note, and a
-    `source` of several classes has a row for each.
+    With `everything`, no measures were named: a measure that has no value for these data is left
+    out with a note, and the result has a row for each class of a multiclass `source`. Otherwise
+    such a measure raises NotDefined. The `source` is None if there are no rows to describe.
     """
     estimates, undefined = [], []
     for measure in chosen:
@@ -258,7 +281,10 @@ def assemble(
 
 
 def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:
-    """One measure's value from a summary's statistics."""
+    """The value of one measure, with its title, its notion and its bins in words.
+
+    `rules` are the results of `rule_names`.
+    """
     return Estimate(
         measure.name,
         measure.compute(summary),
@@ -271,7 +297,11 @@ def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, st
 
 
 def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
-    """Which rule stands behind each statistic that a measure may read, or behind a measure."""
+    """The bins that are behind each statistic, in words: a dict by the name of the statistic.
+
+    Measures that always have bins of equal mass are in it by their own names. `fixed` and
+    `quantile` are the rules of the ordinary and of the truthful measures.
+    """
     return {
         **dict.fromkeys(equal_mass_names(), str(equal_mass_rule(quantile))),
         "bins": str(fixed),
@@ -290,8 +320,10 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
 def class_columns(
     samples: Source, summary: Statistics, *, with_truthful: bool
 ) -> dict[str, list[Any]]:
-    """A row per class: mean prediction, mean target, errors; the worst first. The truthful error
-    goes by each class's own quantile bins, which not every summary has.
+    """The table of classes, as columns by name: a row for each class, the largest error first.
+
+    The columns are "class", "mean_predicted", "mean_target", "ece" and, `with_truthful`, "lin_ce",
+    which needs quantile bins of each class: not every summary has them.
     """
     bins = summary.class_bins
     weight = bins.total_weight
@@ -311,7 +343,7 @@ def class_columns(
 
 
 def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
-    """What the input was taken for, now that the values have been seen."""
+    """Sentences on what the input was taken for; `findings` tell whether labels are soft."""
     if samples.multiclass and not samples.soft_rows:
         return samples.inferred
     kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
@@ -319,7 +351,7 @@ def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
 
 
 def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
-    """Notes on what was clipped, tolerated or dropped."""
+    """Notes on predictions that were clipped, row sums that were tolerated, and rows in no bin."""
     notes = []
     if findings.n_predictions_clipped:
         notes.append(
@@ -351,7 +383,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
 
 
 def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
-    """Which measures keep bins of equal mass where another rule was given for all."""
+    """A note on measures that keep bins of equal mass where `rule` is another; () without any."""
     names = [measure.name for measure in chosen if measure.equal_mass]
     own = equal_mass_rule(rule)
     if not names or own == rule:

@@ -28,7 +28,7 @@ from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
 
-# With this many rows in each class, weights that do not overlap are not a coincidence.
+# With this many rows in each class it is no coincidence if the ranges of weights do not overlap.
 _ROWS_OF_A_CLASS = 5
 _RESAMPLED = {
     "both": (
@@ -43,12 +43,18 @@ _RESAMPLED = {
 
 
 def resampled_note(resampling: str) -> tuple[str, ...]:
-    """The note on what intervals of soft labels are about, where votes are known."""
+    """The note on what intervals are about where labels are votes; () where no votes are resampled.
+
+    `resampling` is "both" (rows and votes), "votes", or something else for rows alone.
+    """
     return (_RESAMPLED[resampling],) if resampling in _RESAMPLED else ()
 
 
 def cheap_measures(samples: Samples, groups: Index | None) -> tuple[Measure, ...]:
-    """The measures whose intervals take about a second."""
+    """The measures of the catalogue whose intervals take about a second for these rows.
+
+    Clusters (`groups`) and several classes are resampled row by row, which takes longer.
+    """
     in_rows = samples.multiclass or groups is not None
     entries = samples.predictions.size if in_rows else 0
     return quick_measures(catalogue(samples.shape), entries)
@@ -62,9 +68,10 @@ def add_uncertainty(
     asked: bool,
     clinical: bool = False,
 ) -> Evaluation:
-    """Add an interval and a noise floor to every estimate that `uncertainty` has a measure of. A
-    measure that takes minutes gets none unless it was `asked` for by name. With `clinical`, the
-    clinical summary comes from the same resamples.
+    """The evaluation with intervals, noise floors and a verdict.
+
+    Every measure of `uncertainty` gets an interval; one that takes minutes gets none unless it was
+    `asked` for by name. With `clinical`, the clinical summary comes from the same resamples.
     """
     samples, soft = uncertainty.samples, uncertainty.soft
     expensive: set[str] = set()
@@ -145,7 +152,10 @@ def _weights_go_with_labels(samples: Samples) -> bool:
 
 
 def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
-    """The bins with bars that take clusters into account; `groups` are numbers."""
+    """The reliability table with error bars and a curve that take clusters into account.
+
+    `groups` has the number of each row's cluster.
+    """
     notion: Any = table.notion
     u, z, w, _ = whole_problem(samples, notion)
     design = design_effects(table.cuts.find(u), z, w, groups, table.table.n_bins)
@@ -153,7 +163,7 @@ def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) ->
 
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:
-    """The measure that a verdict is about: the ECE, or the first error that was asked for."""
+    """The measure that a verdict is about: the ECE, else the first calibration error, else None."""
     errors = [measure for measure in measures if is_error(measure)]
     return next((m for m in errors if m.name == HEADLINE), errors[0] if errors else None)
 
@@ -181,8 +191,10 @@ def _with_intervals(
     uncertainty: Uncertainty,
     clinical: bool,
 ) -> tuple[list[Estimate], ClinicalSummary | None]:
-    """The estimates with intervals, and the clinical summary. Measures of bins and measures of fine
-    cells share little but their random numbers, and so run in two threads.
+    """The estimates with their intervals, and the clinical summary, or None unless it is asked for.
+
+    `measures` are those with an interval, by name. Measures of bins and measures of fine cells
+    share little but their random numbers, and so they run in two threads.
     """
     of_cells = [
         (name in measures and measures[name].cell_formula is not None)
@@ -194,6 +206,7 @@ def _with_intervals(
         uncertainty.prepare()
 
     def lane(cells: bool) -> list[Estimate]:
+        """The estimates that one thread makes: of measures of fine cells, or of the others."""
         return [
             _with_interval(each, measures[each.name], uncertainty)
             for each, is_of_cells in zip(estimates, of_cells, strict=True)
@@ -211,7 +224,7 @@ def _with_intervals(
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
-    """One estimate with its interval and its noise floor."""
+    """One estimate with its interval and its noise floor; the floor is None where there is none."""
     value, floor = estimate.value, None
     # The noise floor of a distance needs votes: a single outcome is not a distribution.
     if measure.notion != "distribution" or uncertainty.votes is not None:

@@ -1,4 +1,8 @@
-"""find_segments: in which groups of rows predictions are wrong."""
+"""find_segments: in which groups of rows predictions are wrong.
+
+A segment is the rows with one value of a column, or with one combination of values of several
+columns, a crossing. Its gap is here the mean prediction less the mean target.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +52,15 @@ class SearchOptions:
     depth: int = 2
     parts: int = PARTS
     min_rows: int = MIN_ROWS
-    # The smallest gap that matters, and whether gaps are compared with that of all rows.
+    # The smallest gap that matters; and whether gaps are compared with the gap of all rows, None
+    # to do so where that gap is more than chance.
     min_gap: float = 0.0
     contrast: bool | None = None
     n_draws: int = N_DRAWS
     seed: int = 0
 
     def __post_init__(self) -> None:
+        """Raise an InputError for an option out of range."""
         check_seed(self.seed)
         check_count("depth", self.depth, 1)
         check_count("parts", self.parts, 2)
@@ -203,7 +209,10 @@ def find_segments(
 def segments_of_samples(
     samples: Samples, segments: Any, data: Any, groups: Index | None, depth: int, seed: int
 ) -> Segments:
-    """The search in rows that were checked, with what `find_segments` does by default."""
+    """The segments of validated rows, by the defaults of `find_segments`.
+
+    `segments` names columns of `data` or maps names to columns; `groups` are clusters as numbers.
+    """
     options = SearchOptions(depth=depth, seed=seed)
     columns = segment_columns(segments, data, samples, options.parts)
     problem = problem_of(samples, resolve_notion(samples, None), Quantile(15))
@@ -218,7 +227,7 @@ def _segments_of_rows(
     groups: Index | None,
     options: SearchOptions,
 ) -> Segments:
-    """The search in rows that are in memory."""
+    """The segments of rows that are in memory; `groups` are clusters as numbers, or None."""
     found = _search(noise_of_rows(problem, samples.votes, groups), columns, options)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
@@ -228,7 +237,10 @@ def _segments_of_rows(
 def _search(
     noise: ModelNoise | ObservedNoise, columns: list[SegmentColumn], options: SearchOptions
 ) -> SegmentSearch:
-    """The segments that have enough rows to be judged; an error if there are none."""
+    """All segments with enough rows to be judged; an InputError if there are none.
+
+    `noise` has the residuals of rows, and draws what they would be under calibration.
+    """
     found = search(
         noise,
         columns,
@@ -248,8 +260,9 @@ def _search(
 def _segments_of_frame(
     samples: Any, segments: Any, notion: str | None, options: SearchOptions
 ) -> Segments:
-    """The search in another engine, which sums every combination of values: only these sums are
-    brought here.
+    """The segments of a lazy frame: its engine sums every combination of values.
+
+    Only these sums are brought here.
     """
     from calibrant._engines.frames.segments import cell_sums, segment_rules
 
@@ -290,7 +303,10 @@ def _segments_of_frame(
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
-    """The columns to search, cut into values or ranges; an error if one has not a value per row."""
+    """The columns to search, with numbers cut into at most `parts` ranges.
+
+    An InputError is raised for a column that has not one value for each row.
+    """
     if isinstance(segments, str):
         segments = [segments]
     if isinstance(segments, Mapping):
@@ -318,7 +334,10 @@ def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> l
 
 @dataclass(frozen=True)
 class _Totals:
-    """All rows together: their number, and sums of w, w u and w z."""
+    """The number of all rows, and sums over them: of weights w, of w u and of w z.
+
+    u is a row's prediction, or its confidence, and z its target.
+    """
 
     n: int
     w: float
@@ -333,7 +352,7 @@ def _result(
     options: SearchOptions,
     more: tuple[str, ...] = (),
 ) -> Segments:
-    """The table of segments, the surest first, with its notes."""
+    """The table of segments, those that are off most surely first; `more` are further notes."""
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
     against_all = bool(off if options.contrast is None else options.contrast)
@@ -388,13 +407,17 @@ def _result(
 
 
 def _contrast_error(own: float, weight: float, whole: float, total: float) -> float:
-    """The standard error of a segment's gap less that of all rows, of which it is a part."""
+    """The standard error of a segment's gap less the gap of all rows.
+
+    The segment is a part of these. `own` is the variance of its summed residuals and `weight` its
+    weight; `whole` and `total` are the same of all rows.
+    """
     inside = own * (1.0 / weight - 1.0 / total) ** 2
     return float(np.sqrt(inside + max(whole - own, 0.0) / total**2))
 
 
 def _overall_note(totals: _Totals) -> str:
-    """The gap of all rows: predictions that are wrong everywhere are wrong in segments too."""
+    """The note on the gap of all rows: what is wrong everywhere is wrong in segments too."""
     predicted, target = totals.wu / totals.w, totals.wz / totals.w
     gap = 100.0 * (predicted - target)
     lean = "too high" if gap > 0 else "too low"
@@ -405,7 +428,7 @@ def _overall_note(totals: _Totals) -> str:
 
 
 def _notes(found: SegmentSearch, columns: list[SegmentColumn]) -> list[str]:
-    """Notes on columns that were cut, and on segments that were too small."""
+    """Notes on columns that were cut or had many values, and on segments that are too small."""
     notes = []
     cut = [column.name for column in columns if column.ranges]
     if cut:

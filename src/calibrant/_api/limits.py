@@ -52,7 +52,11 @@ def limits_of(
     max_increase: Mapping[str, float] | None = None,
     max_decrease: Mapping[str, float] | None = None,
 ) -> tuple[LimitOn, ...]:
-    """The limits and what they are of; an error for a limit that checks nothing."""
+    """The limits with the measures or coefficients that they limit.
+
+    An InputError is raised if there is none, and for a limit that every value keeps or that none
+    can.
+    """
     given: dict[Kind, Any] = {
         "max": at_most,
         "min": at_least,
@@ -76,7 +80,7 @@ def check_some_limit(*given: Any) -> None:
 
 
 def _parse_limits(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
-    """Every limit with the measure or coefficient that it limits."""
+    """Each limit with what it limits; `given` has the limits by kind, then by name."""
     for kind, limits in given.items():
         if limits is not None and not isinstance(limits, Mapping):
             raise InputError(
@@ -107,10 +111,10 @@ def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
 
 
 def _check_directions(limits: tuple[LimitOn, ...]) -> None:
-    """An error for limits on the good side alone, which models that become worse would keep.
+    """Raise an InputError for a limit on the good side alone, which worse models would keep.
 
-    A value that is limited on both sides may be so, for losses too good to be true; a coefficient
-    has no better side.
+    A value may be limited on both sides, for losses too good to be true; a coefficient has no
+    better side.
     """
     both = {(each.limit.measure, each.limit.kind) for each in limits}
     for each in limits:
@@ -133,7 +137,10 @@ MOST_TO_PASS = 10**12
 def checked_limit(
     limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
 ) -> LimitCheck:
-    """A limit compared with an interval, as `check` and `verdict` do."""
+    """A limit compared with the interval of a measure, as `check` and `verdict` do.
+
+    `where` names the slice, None for all rows; `scale` translates between the measure and gaps.
+    """
     samples, groups = uncertainty.samples, uncertainty.groups
     measure = find(limit.measure, samples.shape)
     return LimitCheck(
@@ -150,7 +157,7 @@ def checked_limit(
 
 
 def effective_rows(samples: Samples, groups: Any) -> float:
-    """The effective number of equal rows; clusters count as one each."""
+    """The number of rows of equal weight that would vary as much; a cluster counts as one row."""
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     if groups is not None:
         w = np.bincount(groups, weights=w)
@@ -159,10 +166,12 @@ def effective_rows(samples: Samples, groups: Any) -> float:
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
-    """The number of rows in which a fault large enough to break the limit would have been seen,
-    except with a chance of (1 - level) / 2.
+    """The number of rows that is needed to show that a limit is kept.
+
+    In so many rows a fault large enough to break the limit would have been seen, except with a
+    chance of (1 - level) / 2. `scale` translates the measure to a gap.
     """
-    # A row's error is at most the measure's largest value, on the scale of a gap.
+    # The error of a row is at most the largest value of the measure, translated to a gap.
     high = measure.high if math.isfinite(measure.high) else 1.0
     low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
     value = scale.gap(limit.value)

@@ -1,7 +1,9 @@
-"""The rows of several models: shared labels or labels of their own, side by side or in long format.
+"""The rows of several models: with shared labels or labels of their own, side by side or in long
+format.
 
-Where each model has labels of its own, such as whether its own answer was right, rows are the same
-by their ids, and every model's confidence meets its own labels.
+In long format the rows of all models stand one below the other, and a column says whose each is.
+Where each model has labels of its own, such as whether its own answer was right, rows are matched
+by their ids, and the confidence of every model is compared with its own labels.
 """
 
 from __future__ import annotations
@@ -30,20 +32,20 @@ from calibrant._data.to_samples import to_samples
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """One model's rows as they were given: arrays, or columns of `data`."""
+    """The rows of one model as they were given: arrays, or names of columns of `data`."""
 
     y_true: Any
     y_proba: Any
     sample_weight: Any
     votes: Any
     data: Any
-    # Row numbers that bring this model into the common order; None if it is in it already.
+    # Row numbers that bring this model into the common order of rows; None if they have it already.
     order: Index | None = None
-    # Whether labels, weights and votes are in the common order, and predictions alone are not.
+    # Whether only predictions are to be reordered: labels, weights and votes have the common order.
     only_predictions: bool = False
 
     def samples(self, how: Given, classes: Sequence[Any] | None) -> Samples:
-        """The model's samples in the common order."""
+        """The model's samples in the common order; `how` says whether predictions are logits."""
         given = (self.y_true, self.y_proba, self.sample_weight, how, classes, self.data)
         out = to_samples(*given, votes=self.votes)
         if classes is None:
@@ -60,10 +62,10 @@ class ModelRows:
 
 @dataclass(frozen=True, eq=False)
 class ModelSet:
-    """The samples of every model, and what belongs to the rows of all: slices and clusters."""
+    """The samples of every model by name, with slices (`by`) and clusters (`groups`) of rows."""
 
     samples: dict[str, Samples]
-    # In how many rows some model has other labels than the first.
+    # The number of rows in which some model has other labels than the first model.
     n_own_labels: int
     by: Any
     groups: Any
@@ -73,7 +75,11 @@ class ModelSet:
 
 
 def model_set(given: GivenRows, models: Any, how: Given, classes: Sequence[Any] | None) -> ModelSet:
-    """Every model's samples, all in one order; `models` says whose each row is, in long format."""
+    """The samples of every model, all in one order of rows.
+
+    `models` says whose each row is, in long format; it is None where predictions are given by name.
+    `how` says whether predictions are logits.
+    """
     if models is None:
         rows = _side_by_side(given)
         rest = given.by, given.groups, given.data, given.ids is not None
@@ -90,7 +96,7 @@ def model_set(given: GivenRows, models: Any, how: Given, classes: Sequence[Any] 
 
 
 def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
-    """The rows of models whose predictions are given by name."""
+    """The rows of each model by its name, where predictions are given by name."""
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     names = _model_names(y_proba)
     own = isinstance(y_true, Mapping)
@@ -141,7 +147,7 @@ def _model_names(y_proba: Any) -> list[Any]:
 
 
 def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
-    """An error unless there are labels for every model, and for no other."""
+    """Raise an InputError unless there are labels for every model, and for no other."""
     absent = [name for name in names if name not in y_true]
     extra = [name for name in y_true if name not in names]
     if absent or extra:
@@ -153,7 +159,10 @@ def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
 
 
 def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
-    """The rows in the order of the first model's ids."""
+    """The rows of each model, with the order that matches the first model's ids.
+
+    An InputError is raised unless all models have the same ids.
+    """
     if not isinstance(ids, Mapping) or {str(name) for name in ids} != set(rows):
         raise InputError(
             "ids must map each model's name to the id of each of its rows, for "
@@ -174,8 +183,9 @@ def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, 
 
 
 def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
-    """Weights and votes are given once, in the order of the first model's rows: bring them into the
-    order of every model's own rows.
+    """The rows of each model with weights and votes in its own order.
+
+    They are given once, in the order of the first model's rows.
     """
     return {
         name: replace(
@@ -188,7 +198,11 @@ def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
 
 
 def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
-    """Values of the common order in a model's own order; one value for all rows stays."""
+    """Values of the common order, brought into a model's own order.
+
+    Names of columns, and one value for all rows, stay as they are. `order` has the model's row
+    numbers in the common order; `argument` is a name for errors.
+    """
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
     given = to_array(values, argument)
@@ -200,8 +214,10 @@ def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
 
 
 def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any, Any, Any]:
-    """The rows of models that stand one below the other, with a column that says whose each is;
-    and slices, clusters and the frame of the first model's rows, which all share.
+    """The rows of each model by its name from the long format; then slices, clusters and frame.
+
+    The last three are those of the first model's rows, which all models share. `models` says whose
+    each row is.
     """
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
@@ -228,6 +244,7 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
     parts = {name: np.flatnonzero(text == name) for name in names}
 
     def part_of(argument: str, part: Index) -> Any:
+        """The values of an argument for some rows."""
         return _take_part(getattr(given, argument), part, data, whose.size, argument)
 
     rows = {
@@ -246,7 +263,10 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
 
 
 def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> Any:
-    """The values of some rows; a column's name stays, because the frame is cut instead."""
+    """The values of some rows; with a frame, unchanged names of columns: the frame is cut.
+
+    An InputError is raised unless there are n values; `argument` is their name in it.
+    """
     if values is None or data is not None:
         return values
     array = to_array(values, argument)
@@ -256,7 +276,7 @@ def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> An
 
 
 def _frame_part(data: Any, rows: Index) -> Any:
-    """Some rows of a frame; None where there is no frame."""
+    """Some rows of a frame, by number; None where there is no frame."""
     if data is None:
         return None
     import narwhals as nw
@@ -265,7 +285,7 @@ def _frame_part(data: Any, rows: Index) -> Any:
 
 
 def _check_alike(samples: Mapping[str, Samples]) -> None:
-    """An error unless all predictors have the same rows, classes and weights."""
+    """Raise an InputError unless all models have the same rows, classes and weights."""
     shapes = {name: each.predictions.shape[1:] for name, each in samples.items()}
     if len(set(shapes.values())) > 1:
         listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
@@ -285,14 +305,14 @@ def _check_alike(samples: Mapping[str, Samples]) -> None:
 
 
 def own_note(n_own: int, n: int) -> tuple[str, ...]:
-    """The note on labels that are each model's own."""
+    """The note on labels that differ between models in n_own of n rows; () if in none."""
     if not n_own:
         return ()
     return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)
 
 
 def _count_differing(samples: Mapping[str, Samples]) -> int:
-    """Rows in which some model has other labels than the first."""
+    """The number of rows in which some model has other labels than the first model."""
     first, *others = samples.values()
     other = np.zeros(first.n, dtype=np.bool_)
     for each in others:

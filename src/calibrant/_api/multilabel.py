@@ -177,15 +177,20 @@ def multilabel(
 
 
 def _shown_low(row: Slice, level: float) -> float:
-    """The lower limit of a label; 0 where its error may be chance among so many labels. Of twenty
-    calibrated labels one has a limit above 0 in four of ten samples, and so would the mean.
+    """The lower limit of a label's error; 0 where the error may be chance among so many labels.
+
+    Of twenty calibrated labels one has a limit above 0 in four of ten samples, and then the mean of
+    the limits would be above 0 too.
     """
     may_be_chance = row.p_corrected >= (1.0 - level) / 2.0
     return min(row.low, 0.0) if may_be_chance and not math.isnan(row.low) else row.low
 
 
 def _mean(values: Sequence[float], *, every: bool = False) -> float:
-    """The mean of what is known; of `every` value, NaN where one is not."""
+    """The mean of the values that are not NaN; NaN if there are none.
+
+    With `every`, it is NaN if any value is.
+    """
     known = [value for value in values if not math.isnan(value)]
     if not known or (every and len(known) < len(values)):
         return math.nan

@@ -120,7 +120,10 @@ def _stacked(
     argument: str,
     names: Sequence[str] | None,
 ) -> Array:
-    """The columns side by side, each checked under its own key."""
+    """The columns side by side, (predictors, columns); an InputError for one of another length.
+
+    `argument` is the name in the errors, and `names` are those of the predictors.
+    """
     checked: list[Array] = []
     for key, values in columns.items():
         if np.ndim(values) != 1:
@@ -138,7 +141,10 @@ def _stacked(
 
 
 def _along(chain: Index, errors: Array) -> list[float]:
-    """The rank correlation of each error with the order of dominance; needs two predictors."""
+    """The rank correlation of each column of errors with the order of dominance.
+
+    `chain` has the predictors in that order; the correlations are NaN with fewer than two.
+    """
     if len(chain) < 2:
         return [math.nan] * errors.shape[1]
     position = np.arange(len(chain), dtype=np.float64)[:, None]
@@ -148,7 +154,10 @@ def _along(chain: Index, errors: Array) -> list[float]:
 def _row(
     measure: str, relation: Relation, first: str, second: str, rho: float, n: int
 ) -> RankCorrelation:
-    """One rank correlation with its margin; None for both where it is not defined."""
+    """One rank correlation with its margin; both are None where it is not defined.
+
+    `first` and `second` name what is correlated, and `relation` says what they are to each other.
+    """
     if math.isnan(rho):
         return RankCorrelation(measure, relation, first, second, None, None, n)
     return RankCorrelation(measure, relation, first, second, rho, spearman_margin(rho, n), n)

@@ -35,10 +35,10 @@ from calibrant._summaries.samples import Summary
 from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap, simplest_of
 from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
 
-# Rows needed for each parameter of a map without a penalty.
+# The rows that each parameter of a map without a penalty needs.
 ROWS_A_PARAMETER = 10
-# Of so many rows times classes on, a map whose loss in the first fold is so many standard errors
-# above the lowest is given up: it would be in all of them.
+# If rows times classes are RACED or more, a map is given up whose loss in the first fold is
+# FAR_BEHIND standard errors above the lowest: it would be behind in all folds.
 RACED, FAR_BEHIND = 50_000, 4.0
 
 
@@ -157,8 +157,9 @@ def choose_map(
     seed: int = 0,
     progress: TaskProgress | None = None,
 ) -> Recommendation:
-    """The one rule by which rows choose a map, for `recommend`, the page and the command line; its
-    `scaler` is None.
+    """The recalibration map that rows choose, for `recommend`, the page and the command line.
+
+    The `scaler` of the result is None. `groups` are clusters as numbers, or None.
     """
     field = proper_loss_field(loss, samples)
     with explained(samples):
@@ -188,7 +189,10 @@ def choose_map(
 def _rows_to_try(
     samples: Samples, groups: Index | None, seed: int
 ) -> tuple[Samples, Index | None, tuple[str, ...]]:
-    """The rows to try maps on: all, or as many whole clusters as the budget allows."""
+    """The rows to try maps on, their clusters, and a note if they are not all rows.
+
+    Of many rows they are a random part, whole clusters of it, as large as the budget allows.
+    """
     most = n_tried_rows(samples.n_classes)
     if samples.n <= most:
         return samples, groups, ()
@@ -203,7 +207,10 @@ def _rows_to_try(
 def _candidates(
     maps: str | Sequence[str] | None, samples: Samples
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Names of maps to try, the simplest first, and a note on those that rows are too few for."""
+    """The names of the maps to try, the simplest first, and notes on those that are not tried.
+
+    Maps that the user names are all tried.
+    """
     k = samples.n_classes
     if maps is not None:
         named = [maps] if isinstance(maps, str) else maps
@@ -226,12 +233,12 @@ def _candidates(
 
 
 def n_parameters(name: str, k: int) -> float:
-    """How many numbers a map fits for k classes; infinity where the rows decide."""
+    """The number of parameters of a map for k classes; infinity where the rows decide on it."""
     return SCALERS[METHODS[name]]._n_parameters(k)
 
 
 def _why_skipped(name: str, samples: Samples) -> str:
-    """Why a map is not tried by default; empty if it is."""
+    """The reason why a map is not tried by default; "" if it is tried."""
     kind, n, k = SCALERS[METHODS[name]], samples.n, samples.n_classes
     size = kind._n_parameters(k)
     if (size if math.isfinite(size) else k) * n > TRIED_WORK:
@@ -248,14 +255,17 @@ def _why_skipped(name: str, samples: Samples) -> str:
 def _try_maps(
     names: list[str], samples: Samples, groups: Index | None, fold: Index, field: str, step: Step
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """The losses of every row, as predictions are and through each map; and notes on maps that
-    failed or were given up.
+    """The loss of every row by map, each (n,), and notes on maps that failed or were given up.
+
+    The dict has the predictions as they are under AS_THEY_ARE. `fold` is the fold of each row,
+    `field` the name of the loss, and `step` is called after each fit.
     """
     own, folds = row_values(samples, distribution=False)[field], int(fold.max()) + 1
     trials = {name: _Trial(name, samples, fold, field) for name in names}
     failed, behind = {}, {}
 
     def run(name: str, j: int) -> None:
+        """Fit a map to all folds but j. A failure is noted."""
         try:
             trials[name].run(j)
         except (CalibrantError, np.linalg.LinAlgError) as error:
@@ -289,14 +299,14 @@ def _try_maps(
 
 
 class _Trial:
-    """The losses of rows through a map that was fitted to other folds, fold by fold."""
+    """The losses of the rows under one map that is fitted to other folds, fold by fold."""
 
     def __init__(self, name: str, samples: Samples, fold: Index, field: str) -> None:
         self._name, self._samples, self._fold, self._field = name, samples, fold, field
         self.losses = np.zeros(samples.n)
 
     def run(self, j: int) -> None:
-        """Fit the map to all folds but one, and keep the losses of that one."""
+        """Fit the map to all folds but j, and store the losses of the rows in fold j."""
         here = self._fold == j
         rows = self._samples.take(here)
         scaler = new_scaler(METHODS[self._name], from_logits=rows.from_logits)
@@ -307,7 +317,11 @@ class _Trial:
 def _far_behind(
     losses: dict[str, Array], own: Array, samples: Samples, groups: Index | None, here: Mask
 ) -> dict[str, float]:
-    """Maps whose loss in one fold is far above the lowest, and by how many standard errors."""
+    """The maps whose loss in one fold is far above the lowest, with how many standard errors above.
+
+    `losses` has the losses of rows by map, `own` those of the predictions as they are, and `here`
+    marks the rows of the fold. The dict is empty if all maps are behind.
+    """
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
     units = renumbered(groups, here)
@@ -325,13 +339,16 @@ def _far_behind(
 def _simplest_good_map(
     losses: dict[str, Array], samples: Samples, groups: Index | None
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
-    """The simplest map within one standard error of the lowest loss, or the predictions as they are
-    if that map gains less than one standard error; the standard error of its gain; and the table.
+    """The name of the map to use, the standard error of its gain, and the table of maps.
+
+    It is the simplest map within one standard error of the lowest loss; or AS_THEY_ARE if that map
+    gains less than one standard error over the predictions as they are.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}
 
     def error(one: str, other: str) -> float:
+        """The standard error of the mean difference between the losses of two maps."""
         return mean_limits(influences(losses[one] - losses[other], weights, groups), 0.95)[2]
 
     lowest = min(losses, key=lambda name: means[name])

@@ -123,7 +123,10 @@ def classwise_reliability(
 
 
 def _tables(samples: Source, rule: Rule) -> list[tuple[BinTable, Cuts]]:
-    """The bins of each class; where they are its own, with its own edges."""
+    """The sums in the bins of each class against the rest, with the edges of the bins.
+
+    Bins that are not fixed are made for each class by itself.
+    """
     summary = Summary(samples)
     if rule.is_fixed:
         table = summary.table("classwise", rule)

@@ -119,7 +119,10 @@ def reliability_curve(
 def scalar_problem(
     samples: Samples, notion: Notion, groups: Index | None
 ) -> tuple[Problem, Index | None]:
-    """The scalar problem, every row checked, and its clusters; rows of no weight are not there."""
+    """Predictions, targets and weights of the rows that have weight, checked, and their clusters.
+
+    The clusters are numbers, None where there are none.
+    """
     with explained(samples):
         problem = problem_of(samples, notion, EqualWidth(15))
     assert problem is not None
@@ -136,6 +139,7 @@ def scalar_problem(
 
 
 def _check_span(span: Any, method: str) -> None:
+    """Raise an InputError unless the span is None, or a share and the method "local"."""
     if span is None:
         return
     if not is_number(span) or not 0.0 < span <= 1.0:
@@ -145,7 +149,10 @@ def _check_span(span: Any, method: str) -> None:
 
 
 def _check_plain(problem: Problem, groups: Index | None) -> None:
-    """An error unless rows are plain outcomes, as a confidence band needs."""
+    """Raise an InputError unless labels are hard, without weights and clusters.
+
+    A confidence band needs that.
+    """
     if not problem.hard or problem.w is not None or groups is not None:
         raise InputError(
             "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."

@@ -15,9 +15,9 @@ from calibrant._measures.catalogue import Measure
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """Bins, level, draws and clusters, all of which have been checked."""
+    """The checked options of intervals and noise floors: bins, level, draws and clusters."""
 
-    # Bins of a fixed width, and of quantiles.
+    # The rule of the ordinary bins, of fixed width, and that of the quantile bins.
     rules: tuple[Rule, Rule]
     level: float = 0.95
     n_resamples: int = N_RESAMPLES
@@ -30,7 +30,11 @@ class Resampling:
     def uncertainty(
         self, samples: Samples, measures: tuple[Measure, ...], blocks: Blocks | None = None
     ) -> Uncertainty:
-        """Intervals and noise floors of some measures; `blocks` are shared with other models."""
+        """The object that computes intervals and noise floors of some measures of these rows.
+
+        `blocks` are those of rows or clusters to resample, shared with other models; None for its
+        own.
+        """
         return Uncertainty(
             samples,
             *self.rules,

@@ -15,7 +15,7 @@ from calibrant._measures.proportions import wilson
 from calibrant._measures.ranking import aurc, risk_curve
 from calibrant.results._risk_coverage import RiskCoverage
 
-# Points that a curve is drawn by; every level where there are no more.
+# The most points of a drawn curve; with fewer distinct predictions each of them is a point.
 POINTS = 200
 
 
@@ -27,8 +27,10 @@ def risk_coverage_curve(
     groups: Index | None,
     whole: ScalarRows | None = None,
 ) -> RiskCoverage:
-    """The curve of a scalar problem, from its level sets and its rows; `whole` is the problem in
-    full, where it is known.
+    """The risk-coverage curve of validated rows with its band.
+
+    `levels` has the sums of each distinct prediction, and `level` is that of the band. `whole` has
+    the predictions, targets, weights and findings, where they are known.
     """
     curve = risk_curve(levels)
     at = _points(curve.coverage)
@@ -68,25 +70,25 @@ def risk_coverage_curve(
 
 
 def _points(coverage: Array) -> Index:
-    """Which of the levels are drawn: all, or those nearest to equal steps of coverage."""
+    """The indices of the points drawn: all, or POINTS at about equal steps of coverage."""
     if coverage.size <= POINTS:
         return np.arange(coverage.size)
     near = np.searchsorted(coverage, np.linspace(0.0, 1.0, POINTS + 1)[1:])
     return np.unique(np.minimum(near, coverage.size - 1))
 
 
-# What follows has the rows in falling order of predictions, and how many of them each of the
-# thresholds keeps.
+# In the following functions the targets z and weights w are in falling order of predictions, and
+# `counts` is the number of rows that each threshold keeps. The risk of a row is 1 - z.
 
 
 def _kept_rows(w: Array, counts: Index) -> Array:
-    """The effective number of rows at or above each threshold."""
+    """The effective number of rows at or above each threshold, (thresholds,)."""
     through, squares = np.cumsum(w), np.cumsum(w * w)
     return through[counts - 1] ** 2 / squares[counts - 1]
 
 
 def _local_risk(z: Array, w: Array, counts: Index) -> Array:
-    """The mean of 1 - z about each threshold, over about sqrt(n) rows on either side."""
+    """The mean of 1 - z near each threshold, over about sqrt(n) rows on either side."""
     reach = max(1, int(np.sqrt(z.size)))
     first, last = np.maximum(counts - reach, 0), np.minimum(counts + reach, z.size)
     through = np.concatenate([[0.0], np.cumsum(w)])
@@ -98,7 +100,10 @@ def _local_risk(z: Array, w: Array, counts: Index) -> Array:
 
 
 def _risk_variance(z: Array, w: Array, counts: Index, risk: Array) -> Array:
-    """The variance of each risk: from the rows kept, and from the threshold, which varies too."""
+    """The variance of the risk at each threshold, (thresholds,).
+
+    It comes from the rows that are kept, and from the threshold, which varies with them.
+    """
     there, e, w2 = _local_risk(z, w, counts), 1.0 - z, w * w
     last = counts - 1
     share = np.cumsum(w)[last] / w.sum()
@@ -112,7 +117,7 @@ def _risk_variance(z: Array, w: Array, counts: Index, risk: Array) -> Array:
 def _clustered_risk_variance(
     z: Array, w: Array, counts: Index, risk: Array, groups: Index
 ) -> Array:
-    """The same from sums over clusters."""
+    """The variance of the risk at each threshold, as `_risk_variance`, from sums over clusters."""
     there, e, total = _local_risk(z, w, counts), 1.0 - z, float(w.sum())
     n_groups = int(groups.max()) + 1
     out = np.empty(counts.size)

@@ -1,8 +1,8 @@
 """Reliability curves that follow the rows: isotonic (CORP), and local regression, with bands.
 
 Neither has a bandwidth that is the same everywhere. The isotonic curve steps where the frequencies
-step; the local one looks as far as a share of the rows lies, and that share is chosen by cross
-validation.
+step; the local one looks as far as a share of the rows lies, its span, which is chosen by cross
+validation. In names, u is a prediction, z its target, w a weight and wz a weighted target.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from calibrant._measures.local_regression import SPAN, curve_matrix, local_fit
 from calibrant._measures.proportions import wilson
 from calibrant.results._reliability_curve import ReliabilityCurve
 
-# Points at which a curve is drawn, and redrawn samples behind a consistency band.
+# The most points at which a local regression is drawn.
 POINTS = 256
-# Places of equal width in which rows are counted, for the strip over a diagram.
+# Rows are counted in so many parts of [0, 1] of equal width, for the strip over a diagram.
 PLACES = 40
-# Shares of rows that a local regression may look at; each needs so many cells and rows.
+# Shares of rows that a local regression may look at. A small share is tried only if it holds
+# FEWEST_CELLS cells and FEWEST_ROWS rows.
 SPANS = (SPAN, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.055, 0.04, 0.028, 0.02)
 
 
 def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
-    """Mean prediction, weight and weighted target of rows in order: every distinct prediction, or
-    cells of about equal mass of them.
+    """Mean prediction, weight and summed weighted target of cells, by increasing prediction.
+
+    A cell is a distinct prediction. If there are more than `most`, neighbouring ones are put
+    together to about so many cells of equal weight.
     """
     levels, at = problem.levels
     w = np.bincount(at, problem.weights).astype(np.float64)
@@ -47,14 +50,17 @@ def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
 
 
 def _cell_starts(w: Array, most: int) -> Index:
-    """The first prediction of each of so many cells of about equal mass."""
+    """The index of the first prediction in each of at most `most` cells of about equal weight.
+
+    `w` are the weights of distinct predictions in increasing order.
+    """
     through = np.cumsum(w)
     cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
     return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
 
 
 def _shares_of_rows(problem: Problem) -> Array:
-    """The share of rows in each place, for the strip over a diagram."""
+    """The share of the weight in each of PLACES equal parts of [0, 1], for the diagram."""
     counts, _ = np.histogram(problem.u, bins=PLACES, range=(0.0, 1.0), weights=problem.weights)
     return counts / counts.sum()
 
@@ -65,7 +71,11 @@ def _shares_of_rows(problem: Problem) -> Array:
 def isotonic_curve(
     problem: Problem, blocks: Blocks, notion: str, band: str | None, level: float, seed: int
 ) -> ReliabilityCurve:
-    """The increasing curve nearest to the targets, from block to block of its steps."""
+    """The increasing curve nearest to the targets, by the first and last prediction of each step.
+
+    `band` is "consistency", "confidence", or None for no band; `blocks` say which rows are
+    resampled together.
+    """
     u, w, wz = _pooled(problem, problem.n)
     fit = fit_isotonic(w[None], wz[None])[0]
     firsts = np.append(0, np.flatnonzero(fit[1:] != fit[:-1]) + 1)
@@ -93,10 +103,14 @@ def isotonic_curve(
 def _consistency_band(
     problem: Problem, blocks: Blocks, x: Array, level: float, seed: int
 ) -> dict[str, Array]:
-    """Where the curves of calibrated predictions would lie, at each place by itself."""
+    """Limits within which the curve of calibrated predictions would lie at each place x, by draws.
+
+    The dict has the keys "low" and "high". The limits hold at each place by itself, not everywhere
+    at once.
+    """
     cells = problem.fine_cells
     rng = np.random.default_rng((seed, 11))
-    # Clusters and soft labels are drawn by how far they scatter: beyond what frequencies can be.
+    # Clusters and soft labels are drawn from their scatter, which may leave [0, 1].
     curves = np.clip(null_drawn(problem, cells, blocks, BAND_DRAWS, rng).isotonic(), 0.0, 1.0)
     order = np.argsort(cells.u)
     tails = (1.0 - level) / 2.0
@@ -106,12 +120,13 @@ def _consistency_band(
 
 
 def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict[str, Array]:
-    """Limits that hold everywhere at once, at any number of rows.
+    """Limits of the true curve, "low" and "high", that hold everywhere at once.
 
-    Outcomes of rows whose chances never exceed c come up no more often than those of chance c: what
-    any run of rows shows is a lower limit for all that lie above the run, and an upper one for all
-    below. Every run of cells is looked at, which Bonferroni's correction pays for (Dimitriadis,
-    Duembgen, Henzi, Puke and Ziegel, 2023).
+    They hold at any number of rows; x are the places and y the curve there. Where the chances of
+    rows are at most c, their outcomes come up no more often than those of chance c. So what any run
+    of neighbouring rows shows is a lower limit for all predictions above the run, and an upper one
+    for all below. Every run of cells is looked at, and Bonferroni's correction allows for their
+    number (Dimitriadis, Duembgen, Henzi, Puke and Ziegel, 2023).
     """
     from scipy.special import betaincinv
 
@@ -138,7 +153,7 @@ def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict
 
 
 def _cell_ends(problem: Problem) -> tuple[Array, Array]:
-    """The first and the last prediction of each cell of `_pooled`."""
+    """The first and the last prediction of each cell that `_pooled` makes."""
     levels, at = problem.levels
     if levels.size <= RUNS:
         return levels, levels
@@ -152,8 +167,10 @@ def _cell_ends(problem: Problem) -> tuple[Array, Array]:
 def local_curve(
     problem: Problem, notion: str, level: float, groups: Index | None, span: float | None = None
 ) -> ReliabilityCurve:
-    """A local regression that looks at the share of rows with the least error when a row is left
-    out.
+    """A local regression of the targets, with a band that holds at each place by itself.
+
+    It looks at a share of the rows about each place: `span`, or, where that is None, the share with
+    the least error in cross validation.
     """
     u, w, wz = _pooled(problem, CURVE_CELLS)
     rows = effective(problem.weights)
@@ -164,8 +181,9 @@ def local_curve(
         chosen = _best_span(u, w, wz, rows) if span is None else span
         matrix = curve_matrix(u, w, chosen)
         curve = np.clip(local_fit(u, w, wz, chosen), 0.0, 1.0)
-        # The rows that say as much as the curve knows at a place. Their variance is that of their
-        # share: at the ends, where the curve may touch 0 or 1, that of neighbours says nothing.
+        # The effective number of rows behind the curve at each place. Its variance is that of a
+        # share of so many rows: at the ends, where the curve may touch 0 or 1, that of neighbours
+        # says nothing.
         n = 1.0 / ((matrix**2) @ (w.sum() / (w * rows)))
     if not problem.hard:
         n = n * _outcomes_a_label(problem, u, w, curve)
@@ -190,7 +208,10 @@ def local_curve(
 
 
 def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
-    """How many outcomes a soft label counts as: it varies less about the curve than an outcome."""
+    """The number of 0/1 outcomes that a soft label counts as.
+
+    It varies less about the curve than an outcome. u and w are the places and weights of the curve.
+    """
     off = problem.z - np.interp(problem.u, u, curve)
     scatter = float(problem.weights @ (off * off)) / float(problem.weights.sum())
     outcome = float(w @ (curve * (1.0 - curve))) / float(w.sum())
@@ -198,7 +219,7 @@ def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> flo
 
 
 def _design_effect(problem: Problem, groups: Index) -> float:
-    """The design effect: rows of clusters per independent row."""
+    """The design effect: how many rows in clusters tell as much as one independent row."""
     from calibrant._measures.proportions import design_effects
 
     cell = np.minimum((problem.u * 10).astype(np.intp), 9)
@@ -208,7 +229,10 @@ def _design_effect(problem: Problem, groups: Index) -> float:
 
 
 def _best_span(u: Array, w: Array, wz: Array, rows: float) -> float:
-    """The share with the least generalised cross validation error."""
+    """The share of rows with the least generalised cross validation error, of those in SPANS.
+
+    u, w and wz come from `_pooled`; `rows` is the effective number of rows.
+    """
     best, least = SPAN, math.inf
     for span in SPANS:
         if span < SPAN and (span * u.size < FEWEST_CELLS or span * rows < FEWEST_ROWS):

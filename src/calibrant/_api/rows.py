@@ -1,7 +1,8 @@
 """From the arguments of a public function to its samples and to clusters of rows, and the note on
 predictions of two columns.
 
-A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defaults are here.
+A public function whose last argument is ``**rows: Unpack[Rows]`` passes these on to `as_source` or
+`as_samples`, which have the defaults.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, kw_only=True)
 class GivenRows:
-    """Rows as users give them: arrays, or names of columns of `data`."""
+    """Rows as users give them: arrays with a value for each row, or names of columns of `data`."""
 
     y_true: Any = None
     y_proba: Any
@@ -53,7 +54,7 @@ def as_source(
     data: Any = None,
     missing: str = "error",
 ) -> Source:
-    """Samples where they are: lazy frames stay in their engine, tensors on their device."""
+    """Validated samples where they are: in a frame's engine, or on a tensor's device."""
     given = given_as(from_logits, from_logprobs)
     return to_source(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
@@ -70,13 +71,17 @@ def as_samples(
     data: Any = None,
     missing: str = "error",
 ) -> Samples:
-    """Samples in memory."""
+    """Validated samples as arrays in memory."""
     given = given_as(from_logits, from_logprobs)
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
 
 def group_index(groups: Any, samples: Samples, data: Any) -> Any:
-    """Clusters as numbers, from an array or a column of data."""
+    """The number of each row's cluster, (n,); None where `groups` is None.
+
+    `groups` names the cluster of each row, or a column of `data`. Rows that were dropped are left
+    out.
+    """
     if groups is None:
         return None
     values, gaps = read_groups(groups, data)
@@ -84,7 +89,10 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
 
 
 def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
-    """The names of clusters as given, and which are missing."""
+    """The name of each row's cluster, as given, and which are missing.
+
+    `groups` has a name for each row, or names a column of `data`.
+    """
     if isinstance(groups, str):
         if data is None:
             raise InputError(
@@ -97,7 +105,10 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
 
 
 def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
-    """Clusters as numbers, if each of so many rows has one."""
+    """The number of each row's cluster, (n,), from the names of clusters.
+
+    An InputError is raised unless each of n rows has one, and there are two clusters or more.
+    """
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
     if missing.any():
@@ -114,14 +125,17 @@ def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
 
 
 def renumbered(groups: Index | None, rows: NDArray[Any]) -> Index | None:
-    """The clusters of some rows, numbered anew without gaps."""
+    """The clusters of some rows, numbered anew without gaps; None without clusters."""
     if groups is None:
         return None
     return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
 
 
 def of_two_columns(samples: Source, notion: str) -> bool:
-    """Whether a value is of the top label of two columns, and would differ for P(y = 1)."""
+    """Whether a value is about the top label of predictions in two columns.
+
+    Such a value differs from that of the single column P(y = 1).
+    """
     if samples.n_columns != 2:
         return False
     from calibrant._inference.calibration_tests import SCALAR  # slow to import
@@ -130,7 +144,7 @@ def of_two_columns(samples: Source, notion: str) -> bool:
 
 
 def note_two_columns(found: R, samples: Source, notion: str) -> R:
-    """The result, with a note if it is of the top label of two columns."""
+    """The result, with a note if it is about the top label of two columns."""
     if not of_two_columns(samples, notion):
         return found
     result: Any = found

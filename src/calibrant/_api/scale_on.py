@@ -1,4 +1,6 @@
-"""Predictors recalibrated before they are compared: a map each, fitted to validation rows."""
+"""Predictors that are recalibrated before they are compared, each by a map fitted to validation
+rows.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,11 @@ KEYS = ("y_true", "y_proba", "sample_weight", "votes", "data")
 def recalibrated(
     y_proba: Any, scale_on: Any, method: Any, how: Given, classes: Sequence[Any] | None, data: Any
 ) -> tuple[Any, Any, tuple[str, ...]]:
-    """The predictions of each predictor after its map (in `data`, where they are columns of it),
-    the data, and a note on every map.
+    """The predictions of each predictor after its map, the data, and a note on every map.
+
+    Where predictions are columns of `data`, the first result is their names as given, and the
+    recalibrated predictions are in the returned data; otherwise the data are None. `scale_on` has
+    the validation rows, and `how` says whether predictions are logits.
     """
     given = _check_validation(y_proba, scale_on)
     from_logits, logprobs = read_given(how)
@@ -49,7 +54,10 @@ def recalibrated(
 
 
 def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any, Any]:
-    """Labels, predictions, weights and votes of one predictor's validation rows."""
+    """Labels, predictions, weights and votes of one predictor's validation rows.
+
+    Weights and votes may be None.
+    """
     labels, weights, votes = given["y_true"], given.get("sample_weight"), given.get("votes")
     labels = labels[name] if isinstance(labels, Mapping) else labels
     seen, frame = given["y_proba"][name], given.get("data")
@@ -64,7 +72,10 @@ def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any
 
 
 def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
-    """The frame with recalibrated predictions in place of those given; other columns stay."""
+    """The frame with recalibrated predictions in place of those given; other columns stay.
+
+    `y_proba` has the names of the columns of each predictor, and `out` its new predictions.
+    """
     import narwhals as nw
 
     frame = nw.from_native(data, eager_only=True)
@@ -80,7 +91,7 @@ def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any])
 
 
 def _check_validation(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
-    """The validation rows, checked to have predictions of every predictor."""
+    """The validation rows, unchanged; an InputError if those of some predictor are missing."""
     need = "scale_on must map y_true and y_proba to validation rows"
     if not isinstance(scale_on, Mapping):
         raise InputError(f"{need}; got {type(scale_on).__name__}")

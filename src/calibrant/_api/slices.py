@@ -1,4 +1,6 @@
-"""One evaluation for each value of a column."""
+"""Slices: one evaluation for each value of a column, or combination of values of several
+columns.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,21 @@ from calibrant.results._slices import Slice, Slices
 
 @dataclass(frozen=True, kw_only=True)
 class SliceOptions:
-    """What is computed of every slice."""
+    """What is computed of every slice; slices are judged by the measure `headline`."""
 
     headline: Measure
     shown: Sequence[Measure]
     # Whether the measures were chosen by name.
     asked: bool
-    # None for slices without intervals and verdicts.
+    # The largest error that is tolerated; None for slices without intervals and verdicts.
     tolerance: float | None
-    # The level of each slice, and the one at which all of them and all rows keep it together.
+    # The confidence level of each slice, and the number of slices.
     level: float
     n_slices: int
 
     @property
     def joint_level(self) -> float:
+        """The Bonferroni level of each slice: all slices and all rows then have `level`."""
         return 1.0 - (1.0 - self.level) / (1 + self.n_slices)
 
 
@@ -59,10 +62,10 @@ def sliced(
     asked: bool = False,
     tolerance: float | None = None,
 ) -> Slices:
-    """The slices of samples by a column; bins are those of the rules, within each slice.
+    """The slices of samples by one or several columns, each with bins of its own.
 
-    `asked` says that the measures were chosen by name; with a `tolerance`, slices have intervals
-    and verdicts too.
+    `by` names columns of `data`, or has a value for each row. `asked` says that the measures were
+    chosen by name. With a `tolerance`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
@@ -92,8 +95,9 @@ def sliced(
 def slice_of_rows(
     label: str, subset: Samples, resampling: Resampling, options: SliceOptions
 ) -> tuple[Slice, list[str]]:
-    """One of several slices: its values, noise floor and, if it is tested, its interval; and notes
-    on it.
+    """One slice, with its values and noise floor, and notes on it.
+
+    It has an interval too where there is a tolerance. A slice of one cluster has neither.
     """
     summary = Summary(subset, *resampling.rules, together=not options.asked)
     values = _values_of(options.shown, options.headline, summary)
@@ -109,8 +113,9 @@ def slice_of_rows(
 def slices_with_verdicts(
     by: str, slices: Sequence[Slice], notes: list[str], options: SliceOptions, each: str = "slice"
 ) -> Slices:
-    """The slices with corrected p-values and, if there is a tolerance, with verdicts; `each` is
-    what a slice is called.
+    """The table of slices with corrected p-values, and with verdicts if there is a tolerance.
+
+    `by` names the columns, and `each` is what a slice is called in notes, which are added to.
     """
     level = options.level
     if options.tolerance is None:
@@ -126,7 +131,10 @@ def slices_with_verdicts(
 
 
 def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) -> dict[str, float]:
-    """The measures of a slice; NaN for one that its rows do not have."""
+    """The value of each measure in a slice, by name; NaN where it has none.
+
+    The error is raised if it is the headline that has none.
+    """
     out = {}
     for measure in shown:
         try:
@@ -141,7 +149,10 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
 def _with_chance(
     plain: Slice, subset: Samples, resampling: Resampling, options: SliceOptions
 ) -> Slice:
-    """A slice with its noise floor and, if it is tested, its interval."""
+    """A slice with its noise floor and, where there is a tolerance, its interval.
+
+    The interval tells whether the slice keeps the tolerance.
+    """
     headline = options.headline
     uncertainty = resampling.uncertainty(subset, (headline,))
     value = plain.values[headline.name]
@@ -156,7 +167,7 @@ def _with_chance(
     limit = Limit(headline.name, "max", scale.value(options.tolerance))
     checked = checked_limit(limit, None, interval, uncertainty, scale)
     if checked.verdict == "fail" and options.n_slices > 1:
-        # As in `check`, the level is corrected for the number of slices.
+        # As in `check`, a failure is tested again at the level for so many slices.
         strict = replace(resampling, level=options.joint_level).uncertainty(subset, (headline,))
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
@@ -169,7 +180,7 @@ def _with_chance(
 
 
 def _with_verdict(slice_: Slice, alpha: float) -> Slice:
-    """A slice with its verdict, once its p-value is corrected."""
+    """A slice with its verdict, by its corrected p-value (against `alpha`) and the tolerance."""
     if slice_.p_corrected < alpha or slice_.within_tolerance is False:
         return replace(slice_, verdict="miscalibrated")
     kept = slice_.within_tolerance is True
@@ -182,8 +193,10 @@ def _with_verdict(slice_: Slice, alpha: float) -> Slice:
 def ranked_slices(
     by: str, headline: Measure, slices: Sequence[Slice], notes: Sequence[str]
 ) -> Slices:
-    """The slices with corrected p-values, the largest error first. Slices are ordered by the
-    estimate and not by the p-value: in many rows a small error is surer, but less bad.
+    """The table of slices with Holm-corrected p-values, the largest error first.
+
+    Slices are ordered by the estimate and not by the p-value: in many rows a small error is surer,
+    but less bad. An InputError is raised if there are no slices.
     """
     if not slices:
         raise InputError(f"{setting('by', by)} leaves no slice with weight")
@@ -194,43 +207,49 @@ def ranked_slices(
 
 
 def _error_size(slice_: Slice, measure: str) -> float:
-    """The best known estimate of a slice's error without sampling bias."""
+    """The best known estimate of a slice's error: unbiased, else above noise, else plain."""
     known = (slice_.estimate, slice_.excess, slice_.values[measure])
     return next((size for size in known if not math.isnan(size)), -math.inf)
 
 
 def _excess(value: float, noise: float) -> float:
-    """The root of a squared error minus the square of its noise floor, at least 0."""
+    """The error above noise: the root of the squared value less the squared noise, at least 0.
+
+    `noise` is the mean value under calibration; the result is NaN if that is NaN.
+    """
     if math.isnan(noise):
         return math.nan
     return math.sqrt(max(0.0, value * abs(value) - noise * abs(noise)))
 
 
 def no_weight_note(label: str, n: int) -> str:
-    """The note on a slice that has rows, and none that counts."""
+    """The note on a slice that was dropped because all of its n rows have the weight 0."""
     return f"{label}: {counted(n, 'row', '')} without weight, dropped"
 
 
 @dataclass(frozen=True)
 class SlicesOfSums:
-    """How slices are made of sums alone, as of frames in other engines and of files."""
+    """How slices are made from sums alone, where rows are in other engines or in files."""
 
     by: tuple[str, ...]
     headline: Measure
     measures: Sequence[Measure]
-    # Notes on measures that sums do not have.
+    # Notes on measures that cannot be computed from sums.
     notes: Sequence[str]
 
     @classmethod
     def chosen(
         cls, by: tuple[str, ...], measures: Sequence[Measure], shape: Shape, *, asked: bool
     ) -> SlicesOfSums:
-        """What slices have of the measures that were chosen, or `asked` for by name."""
+        """The options for slices by these columns; `asked`: measures were chosen by name."""
         headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
         return cls(by, headline, shown, _not_of_sums(measures, shown) if asked else [])
 
     def evaluated(self, sums: Iterable[tuple[str, int, StreamSummary]]) -> Slices:
-        """The slices with their noise floors, the worst first, from names, rows and sums."""
+        """The table of slices with their noise floors, the worst first.
+
+        `sums` has the name, the number of rows and the sums of each slice.
+        """
         slices, notes = [], list(self.notes)
         for label, n, summary in sums:
             if summary.bins.total_weight[0] > 0:
@@ -243,7 +262,7 @@ class SlicesOfSums:
 def _slice_of_sums(
     label: str, n: int, summary: StreamSummary, shown: Sequence[Measure], headline: Measure
 ) -> Slice:
-    """A slice whose rows are known by their sums alone."""
+    """One slice from the sums of its n rows; `shown` are the measures that it has."""
     values = {measure.name: measure.compute(summary) for measure in shown}
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
@@ -270,7 +289,10 @@ def _with_means(slice_: Slice, table: BinTable) -> Slice:
 def floor_of_sums(
     table: BinTable, measure: Measure | None, value: float, *, soft: bool
 ) -> StreamFloor:
-    """The noise floor from sums, which needs hard labels and rows that count once each."""
+    """The noise floor of a measure from sums in bins; NO_FLOOR where there is none.
+
+    It needs hard labels, rows that all have the weight 1, and a measure that is a function of bins.
+    """
     if measure is None or measure.of_tables is None or soft or not counts_once(table):
         return NO_FLOOR
     return noise_floor(table, measure.of_tables, value)
@@ -279,11 +301,11 @@ def floor_of_sums(
 def slice_measures(
     measures: Sequence[Measure], shape: Shape, *, asked: bool, of_sums: bool = False
 ) -> tuple[Measure, list[Measure]]:
-    """The measure that slices are judged by, and all that they have.
+    """The measure that slices are judged by, and all measures that they have, in this order.
 
-    Unasked they have those of bins and losses; `of_sums`, of which there is nothing else, has no
-    others. They are judged by the ECE, or by the first error that was asked for; by the ECE where
-    only losses were.
+    Unless they were `asked` for by name, slices have the measures of bins and of losses; `of_sums`,
+    where slices have no rows in memory, they have no others. They are judged by the ECE, or by the
+    first calibration error if errors without the ECE were asked for.
     """
     quick = [m for m in measures if m.statistic in ("bins", "losses")]
     shown = list(measures) if asked and not of_sums else quick
@@ -294,7 +316,7 @@ def slice_measures(
 
 
 def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
-    """A note on measures that were asked for but that sums of slices do not have."""
+    """A note on measures that were asked for and that sums do not give; [] without any."""
     absent = [m.name for m in measures if m not in shown]
     if not absent:
         return []
@@ -302,12 +324,15 @@ def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[
 
 
 def _nan_last(value: float) -> float:
-    """A p-value to sort by, larger than any other where there is none."""
+    """The p-value as a key to sort by: 2, larger than any other, where it is NaN."""
     return 2.0 if math.isnan(value) else value
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: the chance that any of so many calibrated slices looks this bad."""
+    """Holm-corrected p-values; NaN where the p-value is NaN.
+
+    A corrected p-value bounds the chance that any of so many calibrated slices looks this bad.
+    """
     p = np.asarray(p_values, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(p))
     order = known[np.argsort(p[known], kind="stable")]
@@ -318,7 +343,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], str]:
-    """The name of every row's slice, and what the slices are by."""
+    """The name of every row's slice, (n,), and the names of the columns as one text.
+
+    `by` names columns of `data`, or has a value for each row; the text is then "slice".
+    """
     names = "slice"
     if data is not None and isinstance(by, str | list | tuple):
         columns = [by] if isinstance(by, str) else list(by)
@@ -338,7 +366,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
 
 
 def _column_values(column: Any) -> NDArray[Any]:
-    """A column as an array; None where a frame's column has no value."""
+    """A column as an array, (n,); None where a column of a frame has no value."""
     if isinstance(column, np.ndarray | list | tuple):
         return to_array(column, "by")
     import narwhals as nw

@@ -30,7 +30,7 @@ from calibrant.results._verdict import (
     verdict_words,
 )
 
-# The tests do not reject, but the whole interval lies beyond the tolerance.
+# What decided, where the tests do not reject but the whole interval lies beyond the tolerance.
 TOLERANCE = "tolerance"
 
 
@@ -41,7 +41,10 @@ def verdict_of(
     measure: Measure,
     uncertainty: Uncertainty,
 ) -> Verdict:
-    """The verdict that the tests of calibration and an interval of these rows give."""
+    """The verdict on these rows, from the tests of calibration and from the interval of a measure.
+
+    `floor` is the noise floor of the measure, None if it has none.
+    """
     scale = gap_scale(measure, uncertainty.summary(uncertainty.samples))
     limit = Limit(measure.name, "max", scale.value(tolerance))
     checked = checked_limit(limit, None, interval, uncertainty, scale)
@@ -105,8 +108,11 @@ def _decided(
     *,
     above_0: bool,
 ) -> tuple[float, str]:
-    """The p-value of calibration, and the name of the test that shows miscalibration; "" if none
-    does.
+    """The p-value of calibration, and the name of the test that rejects it; "" if none does.
+
+    `tests` are None for losses and for errors over all classes: the noise floor then decides, with
+    `above_0`, whether the lower limit of the interval is above 0. The name is TOLERANCE where the
+    whole interval lies beyond the tolerance and no test rejects.
     """
     interval = checked.interval
     assert interval is not None
@@ -127,8 +133,9 @@ def _decided(
 def _reason(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """What decided, in words; empty where the value and its interval say it. If nothing decided, a
-    slope that would differ from 1 if it were the only test is mentioned.
+    """What decided, in words; "" where the value and its interval say it.
+
+    If nothing decided, the words mention a slope that would differ from 1 were it the only test.
     """
     confidence = uncertainty.samples.multiclass
     if tests is None:
@@ -154,7 +161,7 @@ def _reason(
 def _slope(
     tests: CalibrationTests | None, level: float
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """The slope, its interval, and the level of that; None where there is no slope."""
+    """The calibration slope, its lower and upper limit, and their level; all None without it."""
     limits = None if tests is None else tests.slope_limits(level)
     if tests is None or tests.slope is None or limits is None:
         return None, None, None, None
@@ -162,7 +169,10 @@ def _slope(
 
 
 def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
-    """The chance of a value as large, of one as small, and the 95 % point of chance."""
+    """The chances of a value as large and as small as observed, and the 95 % point of chance.
+
+    All are about calibrated predictions, and NaN without a noise floor.
+    """
     if floor is None:
         return math.nan, math.nan, math.nan
     return floor.p_value, floor.p_low, floor.upper
@@ -171,8 +181,9 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
 def _direction(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """Whether miscalibrated predictions are too high or too low on average; empty where that may be
-    chance, or where the reason says it.
+    """Words on whether miscalibrated predictions are too high or too low on average.
+
+    They are "" where that may be chance, or where the reason says it already.
     """
     if not decided_by or decided_by == MEAN:
         return ""
@@ -184,7 +195,10 @@ def _direction(
 
 
 def _large_for_rate(uncertainty: Uncertainty, tolerance: float) -> str:
-    """A sentence where the outcome is so rare that nothing could be off by the tolerance."""
+    """A sentence if the outcome is rarer than the tolerance; "" otherwise.
+
+    Predictions of 0 alone would then keep the tolerance. With several classes it is "".
+    """
     if uncertainty.samples.multiclass:
         return ""
     problem = uncertainty.plain_problem

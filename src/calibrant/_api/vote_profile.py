@@ -1,8 +1,9 @@
 """vote_profile(): predictions beside votes; entropy_bands(): rows by how much people disagree.
 
-What right predictions would show is drawn: votes from the predictions, as many as each row has, and
-the same table of these. Rows are sorted into bands of label entropy by the votes that are drawn,
-because votes that agree by chance are in a band too: otherwise every band would seem miscalibrated.
+What right predictions would show is drawn: votes are drawn from the predictions, as many as each
+row has, and the same table is made of them. Rows are sorted into bands of label entropy by the
+votes that are drawn, because votes that agree by chance are in a band too: otherwise every band
+would seem miscalibrated.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def vote_profile(
 def profile_of(
     samples: Samples, bins: Bins = 15, *, bands: int = 4, level: float = 0.95, seed: int = 0
 ) -> VoteProfile:
-    """The profile of rows that were validated."""
+    """The profile of validated rows; the arguments are those of `vote_profile`."""
     check_seed(seed)
     level, bands = check_level(level), check_count("bands", bands, 1)
     votes = _votes_of(samples)
@@ -159,7 +160,10 @@ def profile_of(
 
 
 def _votes_of(samples: Samples) -> Counts:
-    """The number of votes behind each label; hard labels are one vote each."""
+    """The number of votes behind each label, (n,); 1 for hard labels.
+
+    An InputError is raised for soft labels whose votes are not known.
+    """
     if samples.votes is not None:
         return np.asarray(samples.votes)
     class_indices = samples.multiclass and not samples.soft_rows
@@ -174,7 +178,11 @@ def _votes_of(samples: Samples) -> Counts:
 def _bins(
     samples: Samples, bins: Bins, votes: Counts, level: float
 ) -> tuple[dict[str, list[Any]], str]:
-    """Reliability by bin, with the spread that the votes alone give it."""
+    """The reliability table as columns by name, and the notion: "binary" or "confidence".
+
+    "low" and "high" are limits of the mean target if predictions are right: votes alone scatter it
+    so.
+    """
     from scipy.special import ndtri
 
     fixed, quantile = both_rules(bins, samples.n)
@@ -197,7 +205,11 @@ def _bins(
 
 
 def _bands(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list[Any]]:
-    """Means by band of label entropy, with what the predictions let one expect."""
+    """The means of each band of label entropy as columns by name.
+
+    `index` has the band of each row. `parts` has expected values and limits by name (see
+    `_expected`).
+    """
     size = int(index.max()) + 1
     columns: dict[str, list[Any]] = {
         "band": _band_names(pairs.label_entropy, index),
@@ -211,13 +223,13 @@ def _bands(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list
 
 
 def _named(prefix: str, parts: tuple[Any, Any, Any]) -> dict[str, list[float]]:
-    """Expected values and their limits as columns."""
+    """Expected values and their limits as columns: prefix + "expected", "low" and "high"."""
     names = ("expected", "low", "high")
     return {f"{prefix}{name}": part.tolist() for name, part in zip(names, parts, strict=True)}
 
 
 def _band_names(label_entropy: Array, index: Index) -> list[str]:
-    """The name of each band, with the entropies that it spans."""
+    """The name of each band, with the entropies that it spans; `index` has each row's band."""
     size = int(index.max()) + 1
     out = []
     for band in range(size):
@@ -298,7 +310,7 @@ def entropy_bands(
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Predicted distributions and shares of votes, a row an item."""
+    """Predicted distributions p and vote shares q, (n, classes), and row weights w, (n,)."""
 
     p: Array
     q: Array
@@ -306,31 +318,33 @@ class _Pairs:
 
     @cached_property
     def distance(self) -> Array:
-        """Total variation between prediction and votes."""
+        """The total variation between each row's prediction and its votes, (n,)."""
         return np.asarray(0.5 * np.abs(self.p - self.q).sum(axis=1))
 
     @cached_property
     def predicted_entropy(self) -> Array:
+        """The entropy of each row's prediction in nats, (n,)."""
         return _entropy(self.p)
 
     @cached_property
     def label_entropy(self) -> Array:
+        """The entropy of each row's shares of votes in nats, (n,)."""
         return _entropy(self.q)
 
     @cached_property
     def overconfidence(self) -> Array:
-        """The prediction of the top label less its share of the votes."""
+        """The probability of each row's top label less that label's share of the votes, (n,)."""
         top = self.p.argmax(axis=1)[:, None]
         return (np.take_along_axis(self.p, top, 1) - np.take_along_axis(self.q, top, 1))[:, 0]
 
 
 def _entropy(rows: Array) -> Array:
-    """Shannon entropy of each row, in nats, at least 0 where rows sum to 1 but for rounding."""
+    """The Shannon entropy of each row in nats; rounding below 0 is removed."""
     return np.asarray(np.maximum(0.0, distances.entropy(rows)))
 
 
 def _pairs_of(samples: Samples) -> _Pairs:
-    """Samples as distributions over classes; a binary problem has two."""
+    """Samples as distributions over classes; binary ones become two columns."""
     p, q = distribution_rows(samples)
     if samples.multiclass:
         p /= p.sum(axis=1, keepdims=True)
@@ -339,7 +353,10 @@ def _pairs_of(samples: Samples) -> _Pairs:
 
 
 def _drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[_Pairs]:
-    """The same predictions with votes drawn from them, so many that it takes about a second."""
+    """The same predictions with votes drawn from them, again and again, for about a second.
+
+    `votes` is the number of votes of each row.
+    """
     most = PROFILE_ENTRIES // max(1, samples.n * samples.n_classes)
     n_draws, rng = min(max(most, FEWEST_PROFILES), MOST_PROFILES), np.random.default_rng((seed, 16))
     for sample in drawn_samples(samples, n_draws, rng, votes):
@@ -347,33 +364,35 @@ def _drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[_Pairs]
 
 
 def _distance_shares(pairs: _Pairs) -> Array:
-    """The share of rows (by weight) in each bin of distances."""
+    """The share of the weight in each bin of distances between DISTANCE_EDGES."""
     # The largest distance is in the last bin, and rounding puts none beyond it.
     counts, _ = np.histogram(np.minimum(pairs.distance, 1.0), DISTANCE_EDGES, weights=pairs.w)
     return np.asarray(counts / pairs.w.sum(), dtype=np.float64)
 
 
 def _entropy_edges(n_classes: int) -> Array:
+    """The edges of N_ENTROPY_BINS equal bins from 0 to the largest entropy of so many classes."""
     return np.linspace(0.0, np.log(n_classes), N_ENTROPY_BINS + 1)
 
 
 def _entropy_bin(pairs: _Pairs, edges: Array) -> Index:
-    """The bin of each row's predicted entropy."""
+    """The index of the bin that each row's predicted entropy lies in."""
     inner = np.searchsorted(edges[1:-1], pairs.predicted_entropy, side="right")
     return inner.astype(np.intp)
 
 
 def _mean_by(index: Index, values: Array, w: Array, size: int) -> Array:
-    """Weighted means of values by index; NaN where there is nothing."""
+    """The weighted mean of values by index, (size,); NaN where an index does not occur."""
     mass = np.bincount(index, w, size)
     sums = np.bincount(index, w * values, size)
     return np.asarray(np.divide(sums, mass, out=np.full(size, np.nan), where=mass > 0))
 
 
 def _band_of(label_entropy: Array, bands: int) -> tuple[Index, Array]:
-    """The quantile band of each label's entropy, equal ones together, and where bands end.
+    """The band of each row by label entropy, and the entropies at which bands end.
 
-    Few votes have few entropies: bands that would be empty are not there.
+    Bands are cut at quantiles; the last has no end. Equal entropies are in one band. Few votes have
+    few entropies: there may be fewer bands than asked for, for none is empty.
     """
     cuts = np.quantile(label_entropy, np.arange(1, bands) / bands, method="inverted_cdf")
     # A band ends with all rows of its last entropy, rounding aside.
@@ -382,12 +401,12 @@ def _band_of(label_entropy: Array, bands: int) -> tuple[Index, Array]:
 
 
 def _band_within(label_entropy: Array, cuts: Array) -> Index:
-    """The band of each entropy, of bands that end at the cuts."""
+    """The band of each entropy; band j ends with the entropy cuts[j]."""
     return np.searchsorted(cuts + 1e-12, label_entropy, side="left").astype(np.intp)
 
 
 def _expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
-    """Mean and limits of the draws, for each cell."""
+    """The mean and the lower and upper limits of drawn arrays, entry by entry, without NaN."""
     stacked, tail = np.stack(values), (1.0 - level) / 2.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cell that no draw has rows in
@@ -396,8 +415,10 @@ def _expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
 
 
 def _bin_spread(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:
-    """The standard deviation of each bin's mean target from its votes alone, if predictions are
-    right: the root of sum w^2 u (1 - u) / m over the square of sum w.
+    """The standard deviation that votes alone give each bin's mean target.
+
+    If predictions are right, it is the root of sum w^2 u (1 - u) / m over the square of sum w, m
+    being the votes of a row and `index` its bin; NaN in an empty bin.
     """
     mass = np.bincount(index, w, size)
     variance = np.bincount(index, w * w * u * (1.0 - u) / votes, size)

@@ -1,4 +1,4 @@
-"""The command line: a file here is a verb, or what verbs share.
+"""The command line: a file here is a verb (`calibrant check` is check.py), or what verbs share.
 
 This file starts it. Nothing that takes long is imported before Ctrl-C is taken care of.
 """
@@ -20,7 +20,11 @@ _AGAIN_AFTER = 1.0  # seconds: longer than it takes to remove a file that is hal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; Ctrl-C ends it with one line, also while modules are still imported."""
+    """Run a command and return its exit code.
+
+    Ctrl-C ends it with one line, also while modules are still imported. `arguments` are those of a
+    program that calls this function; None takes what was typed.
+    """
     # A program that passes arguments keeps its own signal handlers.
     ours = arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
@@ -28,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from calibrant._cli.command import run
 
     def raise_from_now_on() -> None:
+        """Let Ctrl-C raise KeyboardInterrupt, now that the modules are imported."""
         if ours:
             signal.signal(signal.SIGINT, _interrupt)
 
@@ -46,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Raise KeyboardInterrupt on Ctrl-C.
+
+    The signal is sent again each second until it has ended the command.
+    """
     # Python drops an exception that is raised in a callback or a finalizer, and a library may
     # catch it. So the signal is sent again until it has ended the command.
     again = threading.Timer(_AGAIN_AFTER, _signal_again)
@@ -55,6 +64,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _signal_again() -> None:
+    """Send this process the signal of Ctrl-C."""
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:  # a real signal also ends a system call that waits
@@ -62,6 +72,7 @@ def _signal_again() -> None:
 
 
 def _end(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
+    """End the process at once with one line and the exit code of an interruption."""
     # No file is open yet, and an import may swallow an exception.
     os.write(2, b"calibrant: interrupted\n")
     os._exit(INTERRUPTED)

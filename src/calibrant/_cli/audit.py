@@ -27,6 +27,7 @@ FILES = {
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant audit` to its parser."""
     parser.add_argument(
         "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
     )
@@ -35,6 +36,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Audit the measures, and write the tables if a folder is given."""
     from calibrant._research.audits.audit import audit
 
     check_folder(options.out)
@@ -50,7 +52,10 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _save(result: Audit, folder: str) -> None:
-    """Write to a temporary folder and move the files from there, so that each is whole."""
+    """Write the three files of an audit to a folder, which is made if need be.
+
+    They are written to a temporary folder first and moved from there, so that each is whole.
+    """
     import os
     import tempfile
     from pathlib import Path

@@ -37,12 +37,13 @@ DESCRIPTION = (
     "lies within its limit; 1: an interval lies beyond its limit; 2: undecided, an interval "
     f"contains its limit; 3: the check could not be done. {READS_FILES}"
 )
-# The most predictions that are kept in memory; (n, k) are n k predictions.
+# The most predictions that are kept in memory; n rows of k classes are n k predictions.
 MOST_IN_MEMORY = 200_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant check` to its parser."""
     limits: dict[str, Any] = {"action": "append", "default": []}
     add_files(parser)
     parser.option(
@@ -96,6 +97,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Check the files, and write the JUnit file and the summary if they are asked for."""
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     files = inputs.format_files(options.files)
     title = f"calibrant check {files}"
@@ -115,6 +117,7 @@ def run(options: argparse.Namespace) -> Outcome:
         _print_github_summary(result, title, sys.stderr)
 
     def show() -> None:
+        """Print the verdict and its reasons, then the summary for GitHub if it is asked for."""
         _show(result, messages, files)
         if options.summary is not None:
             _print_github_summary(result, title, sys.stdout)
@@ -127,13 +130,17 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _write_junit(path: str | None, xml: str) -> None:
+    """Write JUnit XML to a file; do nothing if the path is None."""
     if path is not None:
         with atomic_write(path) as temp:
             temp.write_text(xml, encoding="utf-8")
 
 
 def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check files or a state; return the result and what was inferred about the input."""
+    """Check files of rows, or the saved state of a stream.
+
+    Return the result, and messages on what was inferred about the input.
+    """
     _check_options(options)
     state = state_among(options.files)
     if state is not None:
@@ -144,7 +151,11 @@ def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
 
 def _limits(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the limits by measure, under the arguments of `check`."""
+    """Collect the limits under the arguments of the library's `check`.
+
+    The keys are at_most, at_least, max_increase and max_decrease; each value maps measures to
+    numbers.
+    """
     arguments = ("at_most", "at_least", "max_increase", "max_decrease")
     return {argument: dict(getattr(options, argument)) for argument in arguments}
 
@@ -179,7 +190,11 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _print_github_summary(result: Check, title: str, file: TextIO) -> None:
-    """Add to the summary of a job on GitHub, or print it elsewhere; print the annotations."""
+    """Write the Markdown summary of a check, and print its annotations, for GitHub.
+
+    The summary is added to the file that $GITHUB_STEP_SUMMARY names; where that is not set it is
+    printed.
+    """
     markdown, annotations = result.to_github(name=title)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
@@ -190,7 +205,12 @@ def _print_github_summary(result: Check, title: str, file: TextIO) -> None:
 
 
 def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check rows in memory; return the result and what was inferred about the files."""
+    """Check the rows of files in memory, with the rows of the baseline if there is one.
+
+    Return the result, and messages on what was inferred about the files. Too many predictions for
+    memory are summed as they are read if --point is given without --by and --id; else they are an
+    error.
+    """
     from calibrant._api.check import check
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -230,7 +250,7 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
 
 def _baseline_request(options: argparse.Namespace, rows: Rows) -> ReadRequest:
-    """Make the request to read the baseline, in the class order of the checked rows."""
+    """Make the request to read the baseline, with classes in the order of the checked rows."""
     request = inputs.request_of(options, options.baseline)
     return replace(
         request,
@@ -240,7 +260,10 @@ def _baseline_request(options: argparse.Namespace, rows: Rows) -> ReadRequest:
 
 
 def _baseline_arguments(rows: Rows, old: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments of `check` that are about the baseline."""
+    """Collect the arguments of the library's `check` that are about the baseline.
+
+    The keys are ids, paired, own_labels and baseline.
+    """
     from calibrant._cli.same_rows import are_correctness
 
     ids, old_ids = _matching_ids(rows, old, options)
@@ -259,7 +282,10 @@ def _baseline_arguments(rows: Rows, old: Rows, options: argparse.Namespace) -> d
 
 
 def _reword_paired_note(note: str) -> str:
-    """Say "by place in the files" in the note on paired rows; other notes stay as they are."""
+    """Say in the note on paired rows that they were paired by place in the files.
+
+    The library would speak of ids, which nobody gave. Other notes stay as they are.
+    """
     from calibrant._api.baseline import PAIRED, paired_note
     from calibrant._core.messages import Note
 
@@ -269,7 +295,10 @@ def _reword_paired_note(note: str) -> str:
 
 
 def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Compare limits with the values of sums, which have no intervals."""
+    """Check the saved state of a stream, at `path`: sums, which have values but no intervals.
+
+    Return the result, and messages on what the state holds.
+    """
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
@@ -291,7 +320,12 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
 
 
 def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
-    """Give the ids that match rows: a column, or places in the files if rows were dropped."""
+    """Give the ids of the rows and those of the baseline's rows, by which they are matched.
+
+    They are the column of --id, or, if rows were dropped and the files are otherwise the same rows,
+    the places of the rows in the files. Both are None where no ids are needed, or rows are not the
+    same.
+    """
     if options.id is not None:
         from calibrant._data.align_rows import id_texts
 
@@ -311,7 +345,10 @@ def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[A
 
 
 def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Compare limits with the values of files whose rows are not kept in memory."""
+    """Check the values of files whose rows are summed as they are read, without intervals.
+
+    Return the result, and messages on what was inferred about the files.
+    """
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
     from calibrant._data.checks import noted_shape
@@ -333,6 +370,10 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
+    """Evaluate the measures that have limits; rows are summed as they are read.
+
+    Coefficients such as the slope are an error: they need rows in memory.
+    """
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._inference.coefficients import COEFFICIENTS
 
@@ -347,6 +388,7 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
+    """Print the verdict, the messages, the notes and a sentence for each limit."""
     from calibrant._api.evaluate_samples import missing_note
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict])

@@ -49,7 +49,8 @@ def run(
 ) -> int:
     """Run a command, and turn whatever happens into an exit code and at most one message.
 
-    `on_loaded` is called once what may not be interrupted is imported.
+    `arguments` are the words after `calibrant`; None takes what was typed. `on_loaded` is called
+    once the modules are imported whose import may not be interrupted.
     """
     _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -85,6 +86,7 @@ def run(
 
 
 def _open_streams() -> None:
+    """Make standard output and standard error usable, whatever the parent process did to them."""
     # The parent process may have closed stdout; go on so that the exit code is right.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the end
@@ -113,7 +115,7 @@ def build_parser() -> Parser:
 
 
 def _error_message(error: Exception) -> str:
-    """Word an error as one message."""
+    """Word an error as one message, for people who know the command and not its code."""
     if isinstance(error, CalibrantError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -127,6 +129,10 @@ def _error_message(error: Exception) -> str:
 
 
 def _print_end(message: str, code: int, *, debug: bool) -> int:
+    """Print the message that ends a command to standard error, and return the exit code.
+
+    With `debug` the stack of the current error is printed before it.
+    """
     if debug:
         import traceback
 
@@ -148,7 +154,10 @@ def _drop_output() -> None:
 
 
 def _show_warnings(*, debug: bool) -> None:
-    """Print warnings of Calibrant as one line each; those of other packages only with --debug."""
+    """Print each warning of Calibrant once, as one line; hide those of other packages.
+
+    With `debug` all warnings are printed as Python does.
+    """
     if debug:
         return
 
@@ -160,6 +169,7 @@ def _show_warnings(*, debug: bool) -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
+        """Print a warning as one line, unless the same text was printed before."""
         if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
             print(f"calibrant: {visible(str(message))}", file=sys.stderr)

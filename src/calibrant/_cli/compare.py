@@ -43,6 +43,7 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant compare` to its parser."""
     add_models(parser)
     parser.option("-o --out PAGE", "also write a comparison page (.html)")
     parser.option("--title TITLE", "title of the page")
@@ -85,6 +86,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Compare the models, and write the page and the table if they are asked for."""
     from calibrant._cli.models import (
         ids_of_logs,
         named_files,
@@ -139,6 +141,11 @@ def _check_table(path: str | None) -> None:
 def _compare_models(
     models: Models, options: argparse.Namespace, validation: Models | None
 ) -> Comparison:
+    """Compare the models by the library, recalibrated first if there are validation rows.
+
+    Messages and notes on the files are added to the result, and slices are named by the columns of
+    --by.
+    """
     from calibrant._api.compare import compare
 
     first = models.first
@@ -167,7 +174,7 @@ def _compare_models(
 
 
 def _validation_arguments(validation: Models) -> dict[str, Any]:
-    """Collect the validation rows as the mapping that `compare` takes as `scale_on`."""
+    """Collect the validation rows as the argument `scale_on` of the library's `compare`."""
     rows = validation.first
     return {
         "y_true": rows.y_true if validation.labels is None else validation.labels,
@@ -177,6 +184,7 @@ def _validation_arguments(validation: Models) -> dict[str, Any]:
 
 
 def _show(comparison: Comparison) -> None:
+    """Print the comparison: messages, a sentence and a table of ranks per measure, slices."""
     from calibrant._cli.tables import print_summary, print_table
 
     ceiling = comparison.ceiling.notes if comparison.ceiling else ()

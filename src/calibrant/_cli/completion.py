@@ -26,10 +26,12 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant completion` to its parser."""
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 
 def run(options: argparse.Namespace) -> None:
+    """Print the script that completes verbs, options and files in a shell."""
     try:
         import shtab
     except ImportError:

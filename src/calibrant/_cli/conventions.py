@@ -17,6 +17,7 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant conventions` to its parser."""
     add_files(parser)
     add_columns(parser, weight=False)
     parser.option(
@@ -28,6 +29,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Compute the ECE of the files by the rule of each well-known tool."""
     from calibrant._api.conventions import conventions
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._data.readers.read_rows import read_rows
@@ -38,6 +40,7 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
     def show() -> None:
+        """Print what was read, the table of tools, and why each of them differs."""
         from calibrant._cli.tables import print_table
 
         missing = (missing_note(rows.n_missing),) if rows.n_missing else ()

@@ -32,6 +32,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant decide` to its parser."""
     add_models(parser)
     parser.option("-o --out PICTURE", "also draw it (.png, .svg, .pdf)")
     parser.option(
@@ -60,7 +61,7 @@ def add_options(parser: Parser) -> None:
 
 
 def thresholds(text: str) -> list[float]:
-    """Parse numbers with commas between them, or FROM:TO:STEP."""
+    """Parse a list of thresholds: numbers with commas between them, or FROM:TO:STEP."""
     try:
         if ":" not in text:
             return [float(part) for part in text.split(",")]
@@ -76,6 +77,7 @@ def thresholds(text: str) -> list[float]:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Compute the net benefit of the models by threshold, and draw it if a picture is asked for."""
     from calibrant._api.decision_curve import decision_curve
     from calibrant._cli.models import named_files
 
@@ -97,6 +99,7 @@ def run(options: argparse.Namespace) -> Outcome:
         print_status(f"written: {options.out}")
 
     def show() -> None:
+        """Print the title, the messages and the table of net benefits."""
         from calibrant._cli.tables import print_summary, print_table
 
         print_summary(curve.title, (*messages, *curve._messages()))
@@ -108,8 +111,11 @@ def run(options: argparse.Namespace) -> Outcome:
 def _read(
     options: argparse.Namespace,
 ) -> tuple[argparse.Namespace, Rows, dict[str, Any], tuple[str, ...]]:
-    """Read the models: the options with columns of logs, the outcomes, predictions by model, and
-    what was inferred about the files.
+    """Read the predictions of one model or of several.
+
+    Return the options, with ids and clusters of logs filled in; the rows of the first model, whose
+    outcomes count for all; the predictions by model; and messages on what was inferred about the
+    files.
     """
     from calibrant._cli.models import ids_of_logs, named_files, read_models
     from calibrant._data.readers.read_rows import read_rows
@@ -125,7 +131,10 @@ def _read(
 
 
 def _check_picture(out: str | None) -> None:
-    """Raise an error, before the work, if the picture cannot be drawn."""
+    """Raise an error, before the work, if the picture cannot be drawn.
+
+    Its name must end in .png, .svg or .pdf, and matplotlib must be installed. None is fine.
+    """
     if out is None:
         return
     from calibrant._core.optional import need

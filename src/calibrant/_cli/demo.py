@@ -22,6 +22,7 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant demo` to its parser."""
     parser.option(
         "-o --out FOLDER",
         "instead, write the example's predictions to files, to try the other verbs on",
@@ -29,6 +30,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Evaluate the example, or write its files if a folder is given."""
     if options.out is not None:
         return _write_files(options.out)
     description, results = _results()
@@ -39,6 +41,12 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> None:
+    """Print the example and its results.
+
+    They are the evaluation against labels (`hard`), that against the teacher's probabilities
+    (`soft`), the ECE of other tools (`tools`), and the model before and after temperature scaling
+    (`compared`).
+    """
     from calibrant._cli.tables import print_evaluation, print_table
 
     print(f"{description}\n")
@@ -56,7 +64,10 @@ def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> 
 
 
 def _results() -> tuple[str, dict[str, Any]]:
-    """Evaluate the example; return its description and the results by name."""
+    """Evaluate the example; return its description and the results by name.
+
+    The names are hard, soft, conventions and comparison (see `_show`).
+    """
     from calibrant import examples
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
@@ -81,7 +92,10 @@ def _results() -> tuple[str, dict[str, Any]]:
 
 
 def _write_files(folder: str) -> Outcome:
-    """Write validation.csv and test.csv (ten classes), and shirt.csv (one against the rest)."""
+    """Write the example's predictions to validation.csv, test.csv and shirt.csv in a folder.
+
+    The first two have ten classes, the third one class against the rest.
+    """
     import os
     import shlex
 
@@ -95,6 +109,7 @@ def _write_files(folder: str) -> Outcome:
             temp.write_text(contents[name], encoding="utf-8", newline="\n")
 
     def show() -> None:
+        """Print the names of the files, and commands to try on them."""
         validation, test, shirt = (shlex.quote(path) for path in paths.values())
         print_lines(f"Written: {', '.join(paths.values())}. Try:", ())
         for line in (
@@ -109,7 +124,10 @@ def _write_files(folder: str) -> Outcome:
 
 
 def _contents() -> dict[str, str]:
-    """Give the content of each file. It never changes, so that our own files are recognised."""
+    """Give the content of each file of the example, by the file's name.
+
+    It never changes: an old file with the same content is ours and may be replaced.
+    """
     from calibrant import examples
 
     fashion, shirt = examples.load("fashion"), examples.load("fashion-shirt")

@@ -31,11 +31,13 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Tell what this installation can do."""
     facts = installation()
     return Outcome(lambda: facts, lambda: _show(facts))
 
 
 def _show(facts: dict[str, Any]) -> None:
+    """Print the facts, a line each, and how to get the compiled kernels if they are missing."""
     from calibrant._engines.arrays.selection import why_not_native
 
     for name, value in facts.items():
@@ -50,7 +52,10 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def installation() -> dict[str, Any]:
-    """Collect the versions, the engine and the packages of this installation."""
+    """Collect the versions, the engine and the optional packages of this installation.
+
+    The packages are listed under `with` (installed) and `without` (not installed).
+    """
     from importlib import metadata
     from importlib.util import find_spec
 

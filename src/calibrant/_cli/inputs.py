@@ -1,4 +1,7 @@
-"""From options to what the library is called with: requests to read, and arguments by row."""
+"""From options to what the library is called with: requests to read, and arguments by row.
+
+`options` are the parsed options of a verb. Rows (`Rows`) are what was read of its files.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
     from calibrant._data.samples import Samples
 
-# Options that name further columns, and the arguments that errors name them by.
+# Options that name further columns, and the argument by which an error names each.
 _OTHER_COLUMNS = {
     "by": "by",
     "groups": "groups",
@@ -31,7 +34,10 @@ _OTHER_COLUMNS = {
 
 
 def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments that say what the columns of files hold."""
+    """Collect the arguments that say what the columns of files hold, by their names in the library.
+
+    An option that was not given is None, or its default.
+    """
     return {
         "y_true": one_or_several(options.label),
         "y_proba": one_or_several(options.proba),
@@ -43,7 +49,7 @@ def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
-    """Make the request to read a file from the options."""
+    """Make the request to read the file, or files, at `path` with the columns of the options."""
     from calibrant._data.columns import check_apart
     from calibrant._data.readers.columns import ReadRequest
 
@@ -62,7 +68,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 
 
 def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
-    """Open the files if all are logs of evaluations; an empty list if one is not."""
+    """Open the files if all of them are logs of evaluations; give an empty list if one is not."""
     from calibrant._data.readers.find import LOGS
     from calibrant._data.readers.recognise import find_files
     from calibrant._data.readers.source import open_reader
@@ -74,9 +80,11 @@ def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
 def columns_of_logs(
     options: argparse.Namespace, *, by: bool, in_memory: bool
 ) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Fill in options from logs of evaluations, unless they are given: clusters (epochs of a
-    sample) where rows are in memory and, if `by`, slices (tasks). Return the options, and messages
-    on what was filled in.
+    """Fill in options from logs of evaluations, unless they are given.
+
+    They are clusters (--groups: the epochs of a sample), where rows are in memory, and slices
+    (--by: the tasks), if `by`. Return the options, and messages on what was filled in. For other
+    files nothing changes.
     """
     logs = [getattr(log, "inner", log) for log in open_logs(options.files, options.format)]
     if not logs:
@@ -96,13 +104,13 @@ def columns_of_logs(
 
 
 def _have_samples_twice(logs: Sequence[Any]) -> bool:
-    """Whether several models answered the same samples."""
+    """Whether a sample occurs twice in the logs: several models answered it."""
     samples = [record["sample"] for log in logs for record in log.records if "sample" in record]
     return len(set(samples)) < len(samples)
 
 
 def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments of `evaluate_file` that say what to read."""
+    """Collect the arguments of `evaluate_file` that say which files and columns to read."""
     if options.item is not None:
         raise InputError(
             "--item counts votes by item, which needs the rows in memory: give fewer rows, or "
@@ -112,7 +120,7 @@ def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def samples_of(rows: Rows, *, from_logits: bool) -> Samples:
-    """Make samples of rows that were read."""
+    """Turn rows that were read into the samples that the library measures."""
     from calibrant._data.to_samples import to_samples
 
     return to_samples(
@@ -126,12 +134,15 @@ def samples_of(rows: Rows, *, from_logits: bool) -> Samples:
 
 
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Collect options that are arguments of the same name."""
+    """Collect the options of these names, as arguments of the same names."""
     return {name: getattr(options, name) for name in names}
 
 
 def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments that hold a value for each row, beside labels and predictions."""
+    """Collect the arguments that hold a value for each row, beside labels and predictions.
+
+    They are sample_weight, votes, by and groups, None where there are none.
+    """
     return {
         "sample_weight": rows.sample_weight,
         "votes": rows.votes,
@@ -141,17 +152,23 @@ def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def one_or_several(given: list[str] | None) -> Any:
-    """Unpack a single name: one column is read as it is, several are one column per class."""
+    """Unpack a list of one name: one column is read as it is, several are one column per class.
+
+    Longer lists and None are returned as they are.
+    """
     return given[0] if given is not None and len(given) == 1 else given
 
 
 def format_files(files: list[str]) -> str:
-    """List the files of a command; of more than three, the first and how many more."""
+    """Write the files of a command as text; of more than three, the first and how many more."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 
 
 def file_names(paths: Sequence[str]) -> list[str]:
-    """Shorten paths to file names, with as many folders as tell two of one name apart."""
+    """Shorten paths to file names.
+
+    Two different paths with the same file name keep as many folders as tell them apart.
+    """
     parts = [PurePath(path).parts or (path,) for path in paths]
     names = [each[-1] for each in parts]
     for n_parts in range(2, 1 + max(map(len, parts), default=1)):
@@ -164,14 +181,16 @@ def file_names(paths: Sequence[str]) -> list[str]:
 
 
 def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
-    """Give the files and the command without folders, as a page shows them to other readers.
+    """Give the command and its files without folders, as a page shows them to other readers.
 
-    `paths` are those in `options.files`, there perhaps as NAME=FILE.
+    The keys are `command` and `files`. `paths` are those in `options.files`, where they may be
+    written NAME=FILE.
     """
     short = dict(zip(paths, file_names(paths), strict=True))
     short |= dict(zip([options.out], file_names([options.out]), strict=True))
 
     def shortened(word: str) -> str:
+        """A word of the command; a path, or the path of NAME=FILE, without its folders."""
         name, _, path = word.partition("=")
         return short.get(word) or (f"{name}={short[path]}" if path in short else word)
 
@@ -182,12 +201,12 @@ def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[s
 
 
 def class_texts(rows: Rows) -> list[str] | None:
-    """Give the names of the classes as --classes takes them."""
+    """Give the names of the classes as --classes takes them; None where classes have no names."""
     return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
 
 
 def slices_of(rows: Rows, by: list[str] | None) -> Any:
-    """Give the name of every row's slice."""
+    """Give the name of every row's slice, from its values of the columns `by`; None without any."""
     if by is None:
         return None
     from calibrant._data.slice_names import row_names
@@ -196,5 +215,5 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:
-    """Give the cluster of every row."""
+    """Give the cluster of every row as text, from the column `name`; None without one."""
     return None if name is None else rows.other("groups", name).astype(str)

@@ -24,12 +24,14 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant merge` to its parser."""
     parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
     parser.option("-o --out STATE", "file for the merged state; an old one is replaced")
     parser.option("--again", "merge even if one file was added to two states")
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Merge the states, write the merged one if a file is given, and evaluate it."""
     check_writable(options.out)
     into_file = options.out is not None
     merged = _merge_into_file(options) if into_file else _merge_states(options)
@@ -42,7 +44,11 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
-    """Merge into a file under a lock; the file may be one of the states."""
+    """Merge the states and write the result to the file of --out, under a lock.
+
+    The file may be one of the states. It is an error if another process has written it in the
+    meantime.
+    """
     from calibrant._core.atomic_files import version_of
 
     with lock_state(options.out):
@@ -61,6 +67,7 @@ def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
 
 
 def _merge_states(options: argparse.Namespace) -> Accumulator | Monitor:
+    """Load the states and merge all into the first; raise an error if one does not fit."""
     first, *others = options.states
     _check_unique(options.states)
     total: Any = load_state(first)
@@ -81,11 +88,12 @@ def _merge_states(options: argparse.Namespace) -> Accumulator | Monitor:
 
 
 def _kind_with_article(state: Any) -> str:
+    """Name the kind of a state: "an Accumulator" or "a Monitor"."""
     return "an Accumulator" if type(state).__name__ == "Accumulator" else "a Monitor"
 
 
 def _check_unique(paths: list[str]) -> None:
-    """Raise an error if two paths are one file."""
+    """Raise an error if two paths lead to one file, whose rows would count twice."""
     seen: dict[str, str] = {}
     for path in paths:
         real = os.path.realpath(path)
@@ -95,6 +103,7 @@ def _check_unique(paths: list[str]) -> None:
 
 
 def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
+    """Print the evaluation of the merged state: an Accumulator's, or the windows of a Monitor."""
     from calibrant._cli.tables import print_evaluation, print_table
     from calibrant.results._evaluation import Evaluation
 

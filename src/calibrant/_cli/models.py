@@ -37,7 +37,10 @@ from calibrant._data.readers.source import open_reader
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Predictions by model, and the rows of the first model, which all models share."""
+    """Predictions by model, and the rows of the first model, which all models share.
+
+    `messages` say what was inferred about the files, `notes` what was dropped.
+    """
 
     first: Rows
     predictions: dict[str, NDArray[Any]]
@@ -55,7 +58,11 @@ class Models:
         *,
         own_labels: bool = True,
     ) -> Models:
-        """Collect models whose rows were matched. Labels are kept by model if `own_labels`."""
+        """Collect models whose rows were matched, from the rows of each (`read`).
+
+        With `own_labels` the labels are kept by model; without, those of the first model count for
+        all.
+        """
         return cls(
             first=next(iter(read.values())),
             predictions={name: rows.y_proba for name, rows in read.items()},
@@ -66,7 +73,11 @@ class Models:
 
 
 def read_models(options: argparse.Namespace) -> Models:
-    """Read every model that the options name."""
+    """Read every model that the options name.
+
+    Models are in a long table (--model-column), in columns of one file (--models), or in one file
+    each.
+    """
     if options.own_labels and options.id is None:
         raise needs_ids()
     if options.model_column is not None:
@@ -89,7 +100,12 @@ def read_models(options: argparse.Namespace) -> Models:
 
 
 def named_files(options: argparse.Namespace) -> dict[str, str]:
-    """Name the files: by NAME=FILE, or by the part of the path that differs."""
+    """Give the path of each file by the name of its model.
+
+    The name is that of NAME=FILE, else the file name without its ending, or the whole path where
+    two files would have the same name. A folder or pattern alone stands for its files. The files of
+    a long table are called by their paths.
+    """
     given: list[str] = options.files
     if options.model_column is not None:  # all files are one table
         return {path: path for path in given}
@@ -111,22 +127,29 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
 
 
 def paths_of(texts: Sequence[str]) -> list[str]:
-    """Give the paths of [NAME=]FILE, without the names."""
+    """Give the paths of words written [NAME=]FILE, without the names."""
     return [_split_name(text)[1] for text in texts]
 
 
 def _split_name(text: str) -> list[str]:
-    """Split NAME=FILE; without a name, give the path twice."""
+    """Split NAME=FILE into name and path; without a name, give the path twice.
+
+    A word with "=" that is itself the path of a file has no name.
+    """
     return text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
 
 
 def _is_folder_or_pattern(text: str) -> bool:
-    """Whether the path is a folder or a pattern, which alone stands for one file per model."""
+    """Whether the path is a folder or a pattern such as runs/*.csv."""
     place = os.path.expanduser(text)
     return os.path.isdir(place) or (glob.has_magic(place) and not os.path.lexists(place))
 
 
 def _read_one_file(options: argparse.Namespace, path: str) -> Models:
+    """Read the models whose predictions are columns of one file (--models).
+
+    A row in which one model's prediction is missing is dropped for all models.
+    """
     known = _column_names(path, options.format)
     columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
@@ -160,7 +183,7 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
 def _label_columns(
     options: argparse.Namespace, columns: Mapping[str, Any]
 ) -> dict[str, str] | None:
-    """Parse --labels: the column of each model's own labels."""
+    """Parse --labels: the column of each model's own labels, by model; None if it is not given."""
     if options.labels is None:
         return None
     if options.label is not None or options.answer is not None:
@@ -196,8 +219,11 @@ def _read_long_table(options: argparse.Namespace) -> Models:
 
 
 def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Fill in options from logs, unless they are given: the ids that match rows, and samples as
-    clusters of epochs. Return the options, and messages on what was filled in.
+    """Fill in options from logs of evaluations, unless they are given.
+
+    They are the column of ids that matches rows (--id), and the samples as clusters of their epochs
+    (--groups). Return the options, and messages on what was filled in. For other files nothing
+    changes.
     """
     if options.models is not None or options.model_column is not None:
         return options, ()
@@ -218,6 +244,7 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
 
 
 def _dropped_note(n: int) -> tuple[str, ...]:
+    """Give a note on n dropped rows, in a tuple; an empty tuple if n is 0."""
     return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
@@ -227,7 +254,7 @@ def _column_names(path: str, format: str | None) -> tuple[str, ...]:
 
 
 def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
-    """Split NAME=COLUMN."""
+    """Split NAME=COLUMN into both; `option` and `example` are for the error."""
     name, _, column = (part.strip() for part in text.partition("="))
     if not (name and column):
         raise InputError(f"{option} {text}: write NAME=COLUMN, such as {example}")
@@ -235,7 +262,10 @@ def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
 
 
 def _model_columns(models: Sequence[str], known: tuple[str, ...]) -> dict[str, Any]:
-    """Parse --models: the columns of each model."""
+    """Parse --models: the column of each model, or the list of its columns, one per class.
+
+    `known` are the columns of the file.
+    """
     out: dict[str, Any] = {}
     for text in models:
         name, typed = _split_column("--models", text, "big=p_big; files come before it")
@@ -252,7 +282,11 @@ def _model_columns(models: Sequence[str], known: tuple[str, ...]) -> dict[str, A
 
 
 def _matching_columns(typed: str, known: tuple[str, ...], text: str) -> list[str]:
-    """Find the columns that match a pattern, ordered by the numbers in their names."""
+    """Find the columns that match a name or a pattern with *, in the order of their numbers.
+
+    `known` are the columns of the file, `text` is the whole word, for the error. If any name has a
+    point, a name that is not known is left to the reader.
+    """
     if typed in known or "*" not in typed:
         if typed not in known and not any("." in name for name in (typed, *known)):
             raise InputError(
@@ -267,6 +301,7 @@ def _matching_columns(typed: str, known: tuple[str, ...], text: str) -> list[str
 
 
 def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Models:
+    """Read one file per model, and match their rows by --id, or by their order without it."""
     read: dict[str, Rows] = {}
     for name, path in files.items():
         request: ReadRequest = inputs.request_of(options, path)
@@ -290,8 +325,9 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
 
 
 def _check_classes_named(read: Mapping[str, Rows]) -> None:
-    """Raise an error if the columns of some models name their classes and those of others do not:
-    the order of the latter is unknown.
+    """Raise an error if the columns of some models name their classes and those of others do not.
+
+    The class order of the latter is unknown.
     """
     named = {name: rows.chosen.named for name, rows in read.items() if rows.multiclass}
     if len(set(named.values())) > 1:
@@ -309,7 +345,10 @@ def _check_classes_named(read: Mapping[str, Rows]) -> None:
 
 
 def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
-    """Parse --scale-on COLUMN=VALUE; None and no value if it names files."""
+    """Parse --scale-on COLUMN=VALUE into the column and the value.
+
+    They are None and an empty text if the option is not given or names files.
+    """
     given = options.scale_on
     if given is None or len(given) != 1 or "=" not in given[0] or os.path.exists(given[0]):
         return None, ""
@@ -327,7 +366,10 @@ def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
 
 
 def split_models(models: Models, column: str, value: str) -> tuple[Models, Models]:
-    """Split the rows into those to compare and those to fit maps to."""
+    """Split the rows into those to compare and those to fit maps to, in this order.
+
+    The latter have this value in the column.
+    """
     values = models.first.other("scale_on", column).astype(str)
     chosen = values == value
     if chosen.all() or not chosen.any():
@@ -348,6 +390,7 @@ def split_models(models: Models, column: str, value: str) -> tuple[Models, Model
 
 
 def _take_rows(models: Models, rows: NDArray[np.intp]) -> Models:
+    """Give the models with only some of their rows, by index."""
     return replace(
         models,
         first=models.first.take(rows),
@@ -357,7 +400,10 @@ def _take_rows(models: Models, rows: NDArray[np.intp]) -> Models:
 
 
 def validation_models(options: argparse.Namespace, models: Models) -> Models:
-    """Read the validation rows of every model, with the same options."""
+    """Read the validation rows of every model from the files of --scale-on.
+
+    They are read with the same options. It is an error if they do not have the same models.
+    """
     matched = options.model_column is not None or (
         options.models is None and len(options.scale_on) > 1
     )

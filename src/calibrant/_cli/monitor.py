@@ -37,6 +37,7 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant monitor` to its parser."""
     parser.add_argument("state", metavar="STATE", help="file of the state")
     parser.option("--update FILE", "files, folders or patterns to add", nargs="+")
     parser.option("--again", "add files even if they were added before")
@@ -64,11 +65,13 @@ def add_options(parser: Parser) -> None:
 
 
 def _measures(text: str) -> list[str] | str:
+    """Parse the value of --measures: a list of names, or "all"."""
     measures = distinct(text)
     return "all" if measures == ["all"] else measures
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Add files to the state if there are any, then evaluate its windows and write the page."""
     check_page_options(options.out, options.title)
     if options.again and options.update is None:
         raise InputError("--again is for files that are added: say which with --update FILE")
@@ -87,7 +90,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _add_files(options: argparse.Namespace) -> Monitor:
-    """Add files to the state under a lock."""
+    """Add files to the state, or begin it, and save it; all that under a lock."""
     check_writable(options.state, options.update, options.format)
     with lock_state(options.state):
         begun = os.path.exists(options.state)
@@ -104,11 +107,15 @@ def _add_files(options: argparse.Namespace) -> Monitor:
 
 
 def _n_dropped(monitor: Monitor) -> int:
+    """Count the rows of a monitor that were dropped: a value or the time was missing."""
     return monitor.n_missing + monitor.n_without_time
 
 
 def _recipe(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the given options that a new state is made with."""
+    """Collect the given options that a new state is made with, as arguments of `Monitor`.
+
+    Options that were not given are left out.
+    """
     given = {
         "every": options.every,
         "keep": options.keep,
@@ -121,7 +128,7 @@ def _recipe(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _load_monitor(options: argparse.Namespace) -> Monitor:
-    """Load the monitor; raise an error if options differ from those that it was made with."""
+    """Load the monitor; raise an error if options differ from those that it was begun with."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.errors import StateError
 
@@ -153,7 +160,10 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
 
 
 def _begun_otherwise(state: str, argument: str, how: str) -> InputError:
-    """Make the error for an option that differs from the recipe of a state."""
+    """Make the error for an option that differs from what a state was begun with.
+
+    `how` says how it was begun: "without clusters", "with '1d'".
+    """
     return InputError(
         f"{name_of(argument)}: {state} was begun {how}, and sums cannot be changed: leave it out, "
         "or begin another state"
@@ -161,7 +171,11 @@ def _begun_otherwise(state: str, argument: str, how: str) -> InputError:
 
 
 def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
-    """Add the rows of each file. One file at a time is in memory."""
+    """Add the rows of each file to the monitor; None begins a new one. Return it.
+
+    One file at a time is in memory. It is an error if a file was added before, unless --again is
+    given.
+    """
     from calibrant._api.streaming.added_files import AddedFiles
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._data.readers.read_rows import read_rows
@@ -193,7 +207,11 @@ def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Moni
 
 
 def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
-    """Add the rows of a file. Rows with missing values are passed too: their window counts them."""
+    """Add the rows of a file to the monitor.
+
+    Rows that the reader dropped are passed too, with NaN as predictions: the monitor drops them
+    again, and their window counts them.
+    """
     import numpy as np
 
     classes, drops = monitor.recipe()["classes"], monitor.recipe()["missing"] == "drop"
@@ -220,7 +238,11 @@ def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: s
 
 
 def _as_times(values: Any) -> Any:
-    """Read times: ISO texts (20240131 too) or seconds since 1970; None where one is missing."""
+    """Turn a column into times: numbers are seconds since 1970, texts are ISO times.
+
+    Texts that are all numbers are seconds too, unless one is a day such as 20240131. Missing times
+    become None, or NaN among numbers.
+    """
     import numpy as np
 
     if values.dtype.kind in "iuf":
@@ -240,6 +262,7 @@ _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
 def _show(windows: Windows, title: str) -> None:
+    """Print the title, the notes and the table of windows."""
     from calibrant._cli.tables import print_table
 
     print_lines(title, windows.notes)

@@ -24,7 +24,7 @@ _WITHOUT = (
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Evaluate every label of the files; print the mean and the worst."""
+    """Evaluate every label of the files by itself; print their mean, the worst, and a table."""
     from calibrant._data.columns import check_apart, check_paired
 
     for name in _WITHOUT:
@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> Outcome:
     result = _evaluate_labels(options, labels, predictions)
 
     def show() -> None:
+        """Print what was read, the mean and the worst label, and the table of labels."""
         from calibrant._cli.tables import print_summary, print_table
 
         print_summary(
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> Outcome:
 def _evaluate_labels(
     options: argparse.Namespace, labels: list[str], predictions: list[str]
 ) -> Multilabel:
+    """Read the columns of labels and of predictions, in pairs, and evaluate every label."""
     import numpy as np
 
     from calibrant._api.multilabel import multilabel
@@ -95,8 +97,9 @@ _GAPS = ("", "na", "nan", "null", "none")
 
 
 def _label_values(name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """Parse a column of labels that was read as text: numbers, or true and false. An empty value
-    becomes NaN: the label was not annotated.
+    """Parse a column of labels that was read as text: numbers, or true and false.
+
+    An empty value becomes NaN: the label was not annotated. `name` is the column's, for the error.
     """
     import numpy as np
 

@@ -28,19 +28,22 @@ CLUSTERS = "column that names the cluster of each row"
 
 
 def add_files(parser: Parser) -> None:
-    """Add the files of one set of rows."""
+    """Add the argument FILE...: the files of one set of rows."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
 
 
 def add_models(parser: Parser) -> None:
-    """Add the files of one model or of several."""
+    """Add the argument [NAME=]FILE...: the files of one model or of several."""
     parser.add_argument(
         "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
     )
 
 
 def add_columns(parser: Parser, *, weight: bool = True) -> None:
-    """Add the options that name columns (labels, predictions, weights, votes) and the format."""
+    """Add the options that name columns (labels, predictions, weights, votes) and the format.
+
+    Without `weight` there is no --weight, and its value is None.
+    """
     group = parser.group("columns")
     group.option("--label COLUMN", "labels (y_true)", type=names)
     group.option(
@@ -94,6 +97,7 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
 
 
 def add_bins(parser: Parser) -> None:
+    """Add --bins, the rule of the bins, by default 15 of equal width."""
     parser.option(
         "--bins BINS",
         "a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
@@ -103,18 +107,19 @@ def add_bins(parser: Parser) -> None:
 
 
 def add_slices(parser: Parser, purpose: str) -> None:
-    """Add the options of slices and clusters."""
+    """Add the options of slices (--by, whose help is `purpose`) and of clusters (--groups)."""
     parser.option("--by COLUMN,...", purpose)
     parser.option("--groups COLUMN", f"{CLUSTERS} (patient, day), for intervals and p-values")
 
 
 def add_chance(parser: Parser) -> None:
-    """Add the options of intervals: level and seed."""
+    """Add the options of intervals: --level and --seed."""
     parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
     parser.option("--seed SEED", "seed of the resampling; default 0", default=0)
 
 
 def add_tolerance(parser: Parser, where: str = "") -> None:
+    """Add --tolerance; `where` says in its help where it applies."""
     parser.option(
         "--tolerance TOLERANCE",
         f"largest error that would not matter{where}, as a gap between prediction and outcome; "
@@ -124,6 +129,7 @@ def add_tolerance(parser: Parser, where: str = "") -> None:
 
 
 def add_own_labels(parser: Parser | Group) -> None:
+    """Add --own-labels, for files that have labels of their model's own."""
     parser.option(
         "--own-labels",
         "each file has its model's own labels, such as whether its own answer was right; of "
@@ -131,7 +137,7 @@ def add_own_labels(parser: Parser | Group) -> None:
     )
 
 
-# Arguments whose option is not their own name with hyphens.
+# Arguments whose option has another name than the argument.
 _OPTIONS = {
     "y_true": "--label",
     "y_proba": "--proba",
@@ -152,14 +158,22 @@ _FLAGS = {
 
 
 class OptionNames(Naming):
-    """Name arguments by the options that give them: `missing='drop'` is `--missing drop`."""
+    """Name arguments in messages by the options that give them.
+
+    `missing='drop'` is `--missing drop`.
+    """
 
     is_command, between = True, " "
 
     def name(self, argument: str) -> str:
+        """The option that gives an argument: `--label` for `y_true`."""
         return _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
 
     def setting(self, argument: str, value: object) -> str:
+        """An option with its value, as it is typed.
+
+        It is the option alone if the value is True or `...` (the reader's own).
+        """
         if isinstance(value, str | bool) and (argument, value) in _FLAGS:
             return _FLAGS[argument, value]
         option = self.name(argument)
@@ -167,7 +181,10 @@ class OptionNames(Naming):
 
 
 def _as_typed(value: object) -> str:
-    """Write a value as it is typed behind its option."""
+    """Write a value as it is typed behind its option: quantile:15, or ece=0.05 of a dict.
+
+    A value of `...`, which the reader has to fill in, stays so.
+    """
     from calibrant._core.binning import Quantile
 
     if value == [...]:

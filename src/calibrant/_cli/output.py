@@ -23,9 +23,10 @@ PAGE_ENDINGS = (".html", ".htm")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a verb: its result as a record for JSON, what prints it, and the exit code.
+    """The end of a verb: what gives its result for JSON, what prints it, and the exit code.
 
-    The code is known before anything is printed: a reader who stops early does not change it.
+    One of `record` and `show` is called. The code is known before anything is printed: a reader who
+    stops early does not change it.
     """
 
     record: Callable[[], Any]
@@ -36,8 +37,10 @@ class Outcome:
 def check_writable(
     path: str | None, inputs: Iterable[str | None] = (), format: str | None = None
 ) -> None:
-    """Raise an error, before the work, if a file cannot be written there, or if it is one of the
-    `inputs`, which would be lost.
+    """Raise an error, before the work, if a file cannot be written at `path`.
+
+    That includes a file which is one of the `inputs` and would be lost; `format` is that of the
+    inputs. None, no output file, is fine.
     """
     if path is None:
         return
@@ -64,6 +67,7 @@ def check_page_options(path: str | None, title: str | None) -> None:
 
 
 def _check_input(target: Path, inputs: Iterable[str | None], format: str | None) -> None:
+    """Raise an error if the file to write is among the files that the `inputs` stand for."""
     from calibrant._data.readers.recognise import find_files
 
     if not target.exists():
@@ -80,7 +84,7 @@ def _check_input(target: Path, inputs: Iterable[str | None], format: str | None)
 
 
 def check_folder(path: str | None) -> None:
-    """Raise an error, before the work, if a folder cannot be made or written to."""
+    """Raise an error, before the work, if a folder cannot be made or written to; None is fine."""
     if path is None:
         return
     target = Path(path)
@@ -98,9 +102,10 @@ def check_folder(path: str | None) -> None:
 
 @contextmanager
 def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
-    """Yield a temporary path to write to. It takes the name of the file at the end, or is removed
-    after an error. It is an error if another process has written the file since its version
-    `since`.
+    """Yield a temporary path to write to, which becomes the file at `path` at the end.
+
+    After an error it is removed instead, and the old file stays. It is an error if another process
+    has written the file since its version `since`.
     """
     try:
         with whole_files.atomic_write(path, since=since) as temp:
@@ -112,26 +117,28 @@ def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
 
 
 def print_json(content: Any) -> None:
-    """Print one line of JSON; NaN becomes null."""
+    """Print one line of JSON; NaN and infinity become null."""
     from calibrant.results._rendering import json_value
 
     print(json.dumps(json_value(content), allow_nan=False))
 
 
 def print_status(text: str) -> None:
-    """Print a line about what was done to standard error, beside the output."""
+    """Print a line about what was done; it goes to standard error, apart from the output."""
     print_line(text, file=sys.stderr)
 
 
 def print_line(text: str = "", *, file: TextIO | None = None) -> None:
-    """Print a line. Names come from users and files, so signs that would move the cursor, change
-    colours or start a line are made visible.
+    """Print a line, to standard output by default.
+
+    Names come from users and files, so signs that would move the cursor, change colours or start a
+    line are made visible.
     """
     print(visible(text), file=sys.stdout if file is None else file)
 
 
 def print_lines(title: str, lines: Iterable[str]) -> None:
-    """Print a title, the lines that belong to it, and an empty line."""
+    """Print a title, the lines that belong to it (indented), and an empty line."""
     print_line(title)
     for line in lines:
         print_line(f"  {line}")
@@ -141,7 +148,11 @@ def print_lines(title: str, lines: Iterable[str]) -> None:
 def check_own_files(
     folder: str, names: Iterable[str], is_ours: Callable[[str, bytes], bool]
 ) -> None:
-    """Raise an error if a file that would be replaced was not written by this command."""
+    """Raise an error if a file that would be replaced was not written by this command.
+
+    `names` are the files in the folder that will be written; `is_ours` decides by the name and the
+    content of one that is there.
+    """
     for name in names:
         target = Path(folder) / name
         try:

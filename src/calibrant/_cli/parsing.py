@@ -49,6 +49,10 @@ _OTHER_VERBS = {
 
 
 def _nearest_option(given: str, known: list[str]) -> str:
+    """Suggest one of the `known` options in place of an unknown one, in words for the error.
+
+    Names that other programs use for an option count too.
+    """
     option = given.partition("=")[0].replace("_", "-")
     meant = _OTHER_NAMES.get(option)
     if meant is None and option in known:  # written with an underscore
@@ -67,12 +71,12 @@ def names(text: str) -> list[str]:
 
 
 def distinct(text: str) -> list[str]:
-    """Parse names with commas between them, each once."""
+    """Parse names with commas between them; a name given twice counts once."""
     return list(dict.fromkeys(names(text)))
 
 
 def shares(text: str) -> float | list[float]:
-    """Parse the share of class 1, or those of all classes with commas between them."""
+    """Parse the share of class 1, or a list of the shares of all classes, with commas."""
     try:
         parsed = [float(each) for each in text.split(",")]
     except ValueError:
@@ -83,7 +87,10 @@ def shares(text: str) -> float | list[float]:
 
 
 def bins(text: str) -> Any:
-    """Parse a count, edges, quantile:COUNT, or a count that follows from the rows: cbrt, auto."""
+    """Parse bins: a count, edges, quantile:COUNT, cbrt or auto.
+
+    The last two are counts that follow from the number of rows.
+    """
     from calibrant._core.bin_counts import is_by_rows
 
     if is_by_rows(text):
@@ -103,14 +110,17 @@ def bins(text: str) -> Any:
 
 
 def bin_count(text: str) -> Any:
-    """Parse a count, or one that follows from the rows."""
+    """Parse a count of bins, or cbrt or auto, which follow from the number of rows."""
     from calibrant._core.bin_counts import is_by_rows
 
     return text if is_by_rows(text) else whole(text)
 
 
 def word_table(text: str) -> dict[str, float]:
-    """Parse WORD=PROBABILITY,..., or a file of such lines or of one JSON record."""
+    """Parse the probability of each word: WORD=PROBABILITY,... or the path of a file.
+
+    The file has such a pair in each line (a comma may stand for =), or one JSON record.
+    """
     from pathlib import Path
 
     if "=" not in text or Path(text).is_file():
@@ -129,6 +139,7 @@ def word_table(text: str) -> dict[str, float]:
 
 
 def _word_record(path: str, content: str) -> dict[str, float]:
+    """Parse the JSON record of a file: the probability of each word."""
     import json
 
     try:
@@ -139,6 +150,7 @@ def _word_record(path: str, content: str) -> dict[str, float]:
 
 
 def _word_pair(pair: str) -> tuple[str, float]:
+    """Parse WORD=PROBABILITY, or WORD,PROBABILITY."""
     word, sign, value = pair.rpartition("=" if "=" in pair else ",")
     if not sign or not word.strip():
         raise argparse.ArgumentTypeError(f"{pair!r} is not of the form likely=0.7")
@@ -162,7 +174,7 @@ def at_least_one(text: str) -> int:
 
 
 def share(text: str) -> float:
-    """Parse a number between 0 and 1."""
+    """Parse a number between 0 and 1, both excluded."""
     parsed = number(text)
     if not 0 < parsed < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1, such as 0.95")
@@ -181,7 +193,7 @@ def number(text: str) -> float:
 
 
 def named_number(text: str) -> tuple[str, float]:
-    """Parse NAME=NUMBER."""
+    """Parse NAME=NUMBER into the name and the number."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form ece=0.05")
@@ -189,7 +201,7 @@ def named_number(text: str) -> tuple[str, float]:
 
 
 def changed(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
-    """Copy the options with other values for some."""
+    """Copy the options, with other values for some of them."""
     return argparse.Namespace(**{**vars(options), **values})
 
 
@@ -222,7 +234,7 @@ class _WithOptions(argparse._ActionsContainer):
         value = option.removeprefix(" ".join(names)).strip()
         if value:
             settings.setdefault("type", _PARSED.get(value))
-            # argparse makes the same of the name; shells complete it in small letters.
+            # argparse derives the same word from the name; shells complete it in small letters.
             if value.lower() != names[-1].removeprefix("--"):
                 settings["metavar"] = value
         elif "choices" not in settings:
@@ -240,16 +252,21 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     """
 
     def __init__(self, **settings: Any) -> None:
+        """Make the parser; `settings` are those of argparse."""
         # A mistyped option must not be taken for an abbreviation of another one.
         super().__init__(**{"allow_abbrev": False, **settings})
 
     def group(self, title: str) -> Group:
-        """Begin a group of options."""
+        """Begin a group of options, which --help shows under this title."""
         group = Group(self, title)
         self._action_groups.append(group)
         return group
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the words of a command; an error for a word that no option takes.
+
+        Beside the options the result has `typed`, the whole command, and `parser`, this parser.
+        """
         parsed, rest = self.parse_known_args(args, namespace)
         if rest:
             verb = getattr(parsed, "verb", self)
@@ -261,7 +278,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
         return parsed
 
     def verbs(self) -> Iterator[Verb]:
-        """Yield the parser of each verb, with its options."""
+        """Yield the parser of each verb, once its options are added."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for verb in action.choices.values():
@@ -269,9 +286,11 @@ class Parser(_WithOptions, argparse.ArgumentParser):
                     yield verb
 
     def error(self, message: str) -> NoReturn:
+        """End the process with one line on what is wrong, and the exit code 3."""
         self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an error that names the nearest choice if a value is not among the choices."""
         if action.choices is not None and value not in action.choices:
             what = "command" if action.dest == "command" else "value"
             meant = _OTHER_VERBS.get(value) if what == "command" else None
@@ -285,19 +304,24 @@ DEBUG_HELP = "show where an error comes from"
 
 
 class Verb(Parser):
-    """The parser of a verb, whose module is imported once its options are needed."""
+    """The parser of a verb, whose module is imported only when its options are needed."""
 
     def __init__(self, *, module: str, summary: str, **settings: Any) -> None:
+        """Make the parser of the verb in `module`; `summary` is its line in the help."""
         super().__init__(**settings)
         self.name, self.summary = module, summary
         self._declared = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the options of the verb, which are added first."""
         self.declare()
         return super().parse_known_args(args, namespace)
 
     def declare(self) -> None:
-        """Add the options of the verb, and those that all verbs have."""
+        """Add the options of the verb, from its module, and those that all verbs have.
+
+        Further calls do nothing.
+        """
         if self._declared:
             return
         self._declared = True
@@ -307,5 +331,5 @@ class Verb(Parser):
         self.set_defaults(run=module.run, verb=self)
         if self.name != "completion":  # it prints a script
             self.option("--json", "print JSON only")
-        # The option may stand before or after the verb; its default must not undo the first.
+        # --debug may stand before the verb too: a default here would overwrite that.
         self.option("--debug", DEBUG_HELP, default=argparse.SUPPRESS)

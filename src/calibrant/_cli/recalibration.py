@@ -32,10 +32,10 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """A map, and what is known of its fit."""
+    """A recalibration map with the classes that it was fitted to, and what is known of its fit."""
 
     scaler: Scaler
-    # The order of the classes, or of the columns where classes have no names.
+    # The classes in the order of the fit, or, where they have no names, the columns.
     classes: tuple[str, ...] | None
     column_names: tuple[str, ...] | None = None
     # Rows and measures of the fit, and why this map was chosen; a loaded map has neither.
@@ -43,6 +43,10 @@ class FittedMap:
     choice: Recommendation | None = None
 
     def to_dict(self, *, fitted_rows: bool = True) -> dict[str, Any]:
+        """Give the content of the map's file: the map, its classes and the names of its columns.
+
+        `fitted_rows` says whether to include the hashes by which rows of the fit are recognised.
+        """
         content: dict[str, Any] = json.loads(self.scaler.to_json(fitted_rows=fitted_rows))
         # `calibrant.scaling.load` ignores keys that it does not know.
         for name in ("classes", "column_names"):
@@ -51,6 +55,7 @@ class FittedMap:
         return content
 
     def to_json(self, *, fitted_rows: bool = True) -> str:
+        """Give the content of the map's file as text (see `to_dict`)."""
         return json.dumps(self.to_dict(fitted_rows=fitted_rows), allow_nan=False)
 
 
@@ -62,7 +67,13 @@ def fit_map(
     groups: str | None = None,
     priors: tuple[Any, Any] = (None, None),
 ) -> FittedMap:
-    """Fit a map to the rows of a file; without a `kind`, the one that suits them best."""
+    """Fit a map to the rows of a file, and measure it on these rows.
+
+    `kind` names the class of the map; None takes the one that suits the rows best, or one that
+    changes nothing if none helps. `bins` are those of histogram binning and of the measures.
+    `groups` names the column of clusters for that choice. `priors` are the shares of classes where
+    the map is used, and those at which the predictions are calibrated.
+    """
     rows, from_logits = read_rows(request), request.from_logits
     choice = None
     if kind is None:
@@ -103,7 +114,10 @@ def fit_map(
 
 
 def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
-    """Choose a map by the rule of `recommend`. It is not fitted to all rows yet."""
+    """Choose a map by the rule of the library's `recommend`.
+
+    `groups` is the cluster of each row, or None. The chosen map is not fitted to all rows yet.
+    """
     from calibrant._api.cross_fitting import FOLDS
     from calibrant._api.recommend import choose_map
     from calibrant._api.rows import group_index
@@ -116,7 +130,10 @@ def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
 
 
 def _prior_message(prior: Any) -> tuple[str, ...]:
-    """Say that a map for another population is measured on rows of the old one."""
+    """Say that a map for other shares of classes is measured on rows that have the old shares.
+
+    The tuple is empty if no prior was given.
+    """
     if prior is None:
         return ()
     return (
@@ -126,7 +143,7 @@ def _prior_message(prior: Any) -> tuple[str, ...]:
 
 
 def _votes_message(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
-    """Say how the fit uses votes."""
+    """Say how the fit uses votes, in a tuple; an empty tuple if rows have no votes."""
     if rows.votes is None:
         return ()
     if not scaler._of_votes:
@@ -139,7 +156,7 @@ def _votes_message(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
 
 
 def load_map(path: str) -> FittedMap:
-    """Load a map from its file."""
+    """Load a map from its file, with its classes and the names of its columns if it has them."""
     try:
         scaler = load(path)
         content = json.loads(Path(path).read_bytes())
@@ -147,6 +164,7 @@ def load_map(path: str) -> FittedMap:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
     def names_under(name: str) -> tuple[str, ...] | None:
+        """The list of names under a key of the file; None if it has no such key."""
         each = content.get(name)
         if each is not None and not isinstance(each, list):
             raise StateError(f"{path} is damaged: its {name} are not a list")
@@ -156,8 +174,9 @@ def load_map(path: str) -> FittedMap:
 
 
 def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows, bool]:
-    """Read the rows of a file in the class order of the map, and tell whether they have labels.
-    A map needs none.
+    """Read the rows of a file with classes in the order of the map.
+
+    Return them, and whether they have labels, which a map does not need.
     """
     if request.from_logits and not fitted_map.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
@@ -173,8 +192,9 @@ def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows,
 
 
 def _check_columns(request: ReadRequest, fitted_map: FittedMap) -> None:
-    """Raise an error if the columns of the fit are named in another order. Their classes have no
-    names, so the order cannot be restored.
+    """Raise an error if --proba names the columns of the fit in another order.
+
+    Where classes have no names the order cannot be restored.
     """
     names, given = fitted_map.column_names, request.y_proba
     if names is None or request.classes is not None or not isinstance(given, list):
@@ -187,7 +207,7 @@ def _check_columns(request: ReadRequest, fitted_map: FittedMap) -> None:
 
 
 def _in_class_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
-    """Reorder columns and labels to the class order of the map."""
+    """Reorder predictions and labels to the class order of the map; an error for other classes."""
     own = tuple(map(str, rows.chosen.classes or ()))
     if own == classes or not own:
         return rows
@@ -205,7 +225,10 @@ def _in_class_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
 
 
 def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
-    """Read the rows of a file, and tell whether they have labels."""
+    """Read the rows of a file; return them, and whether they have labels.
+
+    Where no labels are named or found, `y_true` holds predictions, which mean nothing there.
+    """
     reader = open_reader(find_files(request.path, request.format)[0])
     given = (request.y_true, request.answers, request.counts, request.item)
     named = any(each is not None for each in given)
@@ -225,7 +248,11 @@ def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
 
 
 def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], float | None]:
-    """Apply the map; return the predictions, and the share of rows that it was fitted to."""
+    """Apply the map to the predictions of the rows.
+
+    Return the new predictions, and the share of these rows that the map was fitted to; the share is
+    None where such rows cannot be recognised.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRows)
         out = fitted_map.scaler.transform(rows.y_proba)
@@ -233,8 +260,11 @@ def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], f
 
 
 def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bins: Any) -> Columns:
-    """Make a table of measures: as reported, recalibrated, their difference, and the bias-corrected
-    difference with its limits.
+    """Make a table of measures before and after a map, a row per measure.
+
+    The columns are the value as reported, that of the recalibrated predictions (`after`), and their
+    difference, followed by the bias-corrected difference and its limits. For more than 200,000
+    predictions only the values are computed.
     """
     from calibrant._api.compare import compare
     from calibrant._api.evaluate import evaluate

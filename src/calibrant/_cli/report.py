@@ -41,6 +41,7 @@ MOST_LISTED, MOST_EVALUATED = 20, 60
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant report` to its parser."""
     add_files(parser)
     parser.option("-o --out PAGE", "also write a report page (.html)")
     add_columns(parser)
@@ -84,6 +85,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Evaluate the files, in memory or as they are read, and write the page if it is asked for."""
     if options.multilabel:
         from calibrant._cli import multilabel
 
@@ -118,10 +120,15 @@ def run(options: argparse.Namespace) -> Outcome:
 def _outcome(
     result: Evaluation, title: str, page: str | None, voters: Annotators | None = None
 ) -> Outcome:
+    """Make the outcome of an evaluation, with the table of annotators (`voters`) if there is one.
+
+    `page` is the file of the page that was written, or None.
+    """
     if page is not None:
         print_status(f"written: {page}")
 
     def show() -> None:
+        """Print the evaluation, then the first annotators."""
         from calibrant._cli.tables import print_evaluation, print_table
 
         print_evaluation(result, title)
@@ -135,7 +142,10 @@ def _outcome(
 
 
 def _report_state(path: str, options: argparse.Namespace) -> Outcome:
-    """Evaluate the sums of a stream. The page of a monitor has a time axis."""
+    """Evaluate the saved state of a stream, at `path`: the sum of all of its windows.
+
+    The page of a monitor has a time axis; other states have no page.
+    """
     from calibrant._api.streaming.monitor import Monitor
 
     check_no_rows_needed(by=options.by, groups=options.groups, segments=options.segments)
@@ -150,8 +160,10 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
 
 
 def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
-    """Evaluate rows in memory, with intervals, and write the page; return the evaluation and the
-    annotators. The evaluation is None if there are too many rows.
+    """Evaluate rows in memory, with intervals, and write the page if it is asked for.
+
+    Return the evaluation, and the annotators if rows say who gave a vote. Both are None if there
+    are too many rows for memory; for a page that is an error.
     """
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -175,7 +187,11 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
 
 
 def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
-    """Measure how far annotators agree with each other, if rows say who gave a vote."""
+    """Measure how far annotators agree, and how well the predictions are calibrated for each.
+
+    It is None if rows do not say who gave a vote, or only one annotator did. With more than 60
+    annotators only their agreement is measured.
+    """
     votes = rows.vote_table
     if votes is None or votes.annotator is None:
         return None
@@ -193,6 +209,7 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
 
 
 def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
+    """Evaluate rows in memory by the options, without a page."""
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._api.rows import group_index
 
@@ -211,6 +228,7 @@ def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
 
 def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the arguments of the search for segments; none without --segments."""
     if options.segments is None:
         if options.depth is not None:
             raise InputError("--depth is about segments: name their columns with --segments")
@@ -220,7 +238,7 @@ def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any
 
 
 def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
-    """Whether --clinical is given; raise an error where there is no clinical summary."""
+    """Whether --clinical is given; raise an error where there can be no clinical summary."""
     if options.clinical and multiclass:
         raise InputError("--clinical is for binary outcomes; these rows have several classes")
     if options.clinical and options.measures is not None:
@@ -229,7 +247,11 @@ def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
 
 
 def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespace) -> Evaluation:
-    """Write the page, and return its evaluation, so that page and terminal agree."""
+    """Write the page, and return its evaluation, so that page and terminal agree.
+
+    The evaluation has only the measures of --measures, and the clinical summary only with
+    --clinical.
+    """
     from calibrant._api.evaluate_samples import choose
     from calibrant._api.report.report import report
 
@@ -258,6 +280,7 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
 
 
 def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    """Collect what the page says of its source: command, files, columns and dropped rows."""
     facts = {
         **inputs.without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
@@ -270,7 +293,7 @@ def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """Add what is known of the files to the evaluation."""
+    """Add to the evaluation what is known of its files: columns, dropped rows, messages."""
     from calibrant._api.evaluate_samples import missing_note
 
     chosen = rows.chosen
@@ -293,13 +316,17 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
 
 
 def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation:
-    """Name the slices by the columns of --by."""
+    """Name the slices of an evaluation, if it has any, by the columns of --by."""
     if result.slices is None:
         return result
     return replace(result, slices=replace(result.slices, by=", ".join(options.by)))
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
+    """Evaluate files of any size: rows are summed as they are read, without intervals.
+
+    Options that need rows in memory are an error.
+    """
     from calibrant._api.files.evaluate_file import evaluate_file
 
     if options.clinical:

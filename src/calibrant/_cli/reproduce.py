@@ -20,6 +20,7 @@ DESCRIPTION = (
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant reproduce` to its parser."""
     parser.add_argument(
         "paper", metavar="PAPER", help="soft-mean, logit-smoothing, truthful or ambiguous"
     )
@@ -30,6 +31,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Do the paper's experiments again, and write the page and the tables if a folder is given."""
     from calibrant._research.papers.reproduce import reproduce
 
     check_folder(options.out)
@@ -40,6 +42,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _show(done: Reproduction, folder: str | None) -> None:
+    """Print the sections with their tables, the errors found in the paper, and what was written."""
     from calibrant._cli.tables import print_table
 
     print_lines(f"{done.title}: {done.paper}", ())

@@ -15,7 +15,11 @@ from calibrant._data.readers.read_rows import Rows
 
 
 def match_by_position(read: dict[str, Rows], *, own: bool | None = False) -> dict[str, Rows]:
-    """Match the rows of files by their order; `own` as in `match_by_id`."""
+    """Match the rows of files by their order, and drop those in which some file lacks something.
+
+    `read` has the rows by model. It is an error if the numbers of rows, labels or weights differ;
+    `own`, as in `match_by_id`, only changes its advice.
+    """
     (first_name, first), *others = read.items()
     total = first.n + first.n_missing
     common = first.positions
@@ -36,10 +40,12 @@ def match_by_position(read: dict[str, Rows], *, own: bool | None = False) -> dic
 def match_by_id(
     read: dict[str, Rows], column: str, *, drop: bool, own: bool | None = False
 ) -> tuple[dict[str, Rows], tuple[str, ...]]:
-    """Match the rows of files by a column, in the order of the first file.
+    """Match the rows of files by a column of ids, in the order of the first file.
 
-    Labels may be each model's own if `own` says so, or the names of their columns; with None they
-    may not.
+    `read` has the rows by model. Rows that are not in every file are dropped with `drop`, else an
+    error. Return the matched rows by model, and notes on what was dropped. `own` says whether the
+    labels of a row may differ, as each model's own right and wrong answers do: True allows it,
+    False only if the names of the label columns say so, None never.
     """
     need = f"--id {column} must name each row once"
     aligned = align(
@@ -71,6 +77,11 @@ def match_by_id(
 def _check_same_rows(
     read: dict[str, Rows], hint: str, *, matched: bool = False, own: bool | None = False
 ) -> None:
+    """Raise an error if labels or weights of rows that should be the same differ.
+
+    `read` has the rows by model, `hint` ends the advice in the error. Labels may differ as `own`
+    says (see `match_by_id`), but only if rows were `matched` by id.
+    """
     (first_name, first), *others = read.items()
     for name, rows in others:
         if rows.y_true.shape != first.y_true.shape:
@@ -79,7 +90,7 @@ def _check_same_rows(
                 f"{first.y_true.shape}"
             )
         other = differing_rows(rows.y_true, first.y_true)
-        # Rows in another order differ in labels too: that is the error to report then.
+        # Rows in another order differ in labels too. The labels are then the error to report.
         if matched or not other.any():
             _check_weights(name, first_name, rows, first, matched=matched)
         if other.any():
@@ -111,24 +122,28 @@ def _check_same_rows(
 
 
 def _label(rows: Rows, row: int) -> Any:
-    """Give a label as it stands in the file."""
+    """Give the label of a row as it stands in the file: the name of its class, if it has one."""
     label, classes = rows.y_true[row], rows.chosen.classes
     return label if classes is None or rows.y_true.ndim == 2 else classes[int(label)]
 
 
 def _are_right_or_wrong(rows: Rows) -> bool:
-    """Whether labels are right or wrong, and so may be each model's own."""
+    """Whether labels are of two classes, such as right and wrong, and may be each model's own."""
     return rows.y_true.ndim == 1 and not rows.multiclass
 
 
 def are_correctness(*models: Rows) -> bool:
-    """Whether the columns' names say that labels are each model's own."""
+    """Whether the names of all label columns say that labels tell if an answer was right."""
     return all(rows.chosen.answers for rows in models)
 
 
 def _check_weights(
     name: str, first_name: str, rows: Rows, first: Rows, *, matched: bool = True
 ) -> None:
+    """Raise an error if two models both have weights, and these differ for the same rows.
+
+    The error advises to match rows by id, unless they were `matched` already.
+    """
     mine, others = first.sample_weight, rows.sample_weight
     # A weight that is missing in both is no difference; the reader reports it.
     if mine is not None and others is not None and not np.array_equal(mine, others, equal_nan=True):

@@ -33,6 +33,7 @@ ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good
 
 
 def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant scale` to its parser."""
     parser.option("--fit FILE", "held-out rows to fit a map to")
     parser.option(
         "--map --method",
@@ -74,6 +75,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
+    """Fit a map or load one, write it, and put the rows of --apply through it."""
     from calibrant._cli.recalibration import fit_map, load_map
 
     _check_options(options)
@@ -111,6 +113,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _check_options(options: argparse.Namespace) -> None:
+    """Raise an error for options that contradict each other, before any row is read."""
     if options.fit is None and options.apply is None:
         raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
     shifts = options.fit is not None and options.method == "prior-shift"
@@ -133,7 +136,10 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> None:
-    """Raise an error if the output would replace an input, or a map a file of rows."""
+    """Raise an error if the output would replace an input, or a map a file of rows.
+
+    `map_file` is where the map will be written, or None.
+    """
     from calibrant._cli.written_rows import check_map_name
 
     read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
@@ -147,7 +153,7 @@ def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> No
 
 
 def _check_kept_columns(options: argparse.Namespace) -> None:
-    """Raise an error, before the fit, if a column of --keep does not exist."""
+    """Raise an error, before the fit, if a column of --keep is not in the rows to apply it to."""
     if options.keep is None:
         return
     from calibrant._data.readers.columns import require
@@ -160,7 +166,11 @@ def _check_kept_columns(options: argparse.Namespace) -> None:
 
 
 def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]:
-    """Write the recalibrated rows; measure before and after, if there are labels."""
+    """Put the rows of --apply through the map and write them.
+
+    Return what JSON says of it: files, numbers of rows, messages, the share of rows that the map
+    was fitted to, and the measures before and after (None where rows have no labels).
+    """
     from calibrant._cli.recalibration import apply_map, before_and_after, read_rows_to_map
     from calibrant._cli.written_rows import renamed_labels, write_rows
 
@@ -185,6 +195,7 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
 
 
 def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
+    """Print the map, why it was chosen, and the measures before and after."""
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
@@ -212,7 +223,10 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
 
 
 def _table_title(share: float | None) -> str:
-    """Say what share of these rows the map was fitted to. Some may not be recognised."""
+    """Title the table of measures by the share of its rows that the map was fitted to.
+
+    None says that such rows cannot be recognised.
+    """
     from calibrant.scaling._same_rows import overlap_sentence
 
     if share is None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def state_among(files: list[str]) -> str | None:
-    """Find the state given in place of rows; raise an error if there are other files too."""
+    """Find the saved state that is given in place of rows; None if files are all of rows.
+
+    It is an error if there are other files beside it.
+    """
     states = [path for path in files if is_state(Path(path))]
     if states and len(files) > 1:
         raise InputError(
@@ -44,14 +47,17 @@ def load_state(path: str) -> Accumulator | Monitor:
 
 
 def lock_state(path: str) -> AbstractContextManager[None]:
-    """Lock a state for this process; say so if another process holds it."""
+    """Lock a state for this process; print a line if another process holds it, and wait."""
     from calibrant._core.file_locks import locked
 
     return locked(path, lambda: print_status(f"{path}: waiting for another process"))
 
 
 def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
-    """Load a state, and sum all of its windows."""
+    """Load a state; return it, and the sums of all its rows, whatever the window.
+
+    It is an error if there are no rows yet.
+    """
     from calibrant._api.streaming.accumulator import Accumulator
 
     state = load_state(path)
@@ -62,7 +68,10 @@ def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
 
 
 def check_no_rows_needed(**arguments: object) -> None:
-    """Raise an error for arguments that need rows, which a state does not have."""
+    """Raise an error for a given option that needs rows, where a state has only sums.
+
+    The keywords are the names of arguments, which the error turns into options.
+    """
     for argument, value in arguments.items():
         if value:
             raise InputError(

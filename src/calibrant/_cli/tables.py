@@ -29,7 +29,7 @@ _SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "r
 
 
 def print_summary(title: str, lines: Iterable[str]) -> None:
-    """Print a title and what belongs to it, a line each, before tables."""
+    """Print a title in bold, then each line indented, and an empty line."""
     print_styled(title, "bold")
     for line in lines:
         print_styled(f"  {line}")
@@ -37,7 +37,10 @@ def print_summary(title: str, lines: Iterable[str]) -> None:
 
 
 def print_table(columns: Columns, title: str) -> None:
-    """Print a table, in colour where the terminal has it."""
+    """Print a table with its title.
+
+    On a terminal with rich it has colours, and columns are left out if it is too wide.
+    """
     console = console_of(sys.stdout)
     columns = {
         visible(name): [visible(v) if isinstance(v, str) else v for v in values]
@@ -62,7 +65,10 @@ def print_table(columns: Columns, title: str) -> None:
 
 
 def _columns_that_fit(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
-    """Drop columns until the table fits the width."""
+    """Drop columns that matter least (`_SPARE`) until the table fits the width, in letters.
+
+    At least two columns stay.
+    """
     kept = dict(columns)
     for spare in _SPARE:
         if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) < width:
@@ -100,7 +106,10 @@ def print_evaluation(evaluation: Evaluation, title: str) -> None:
 
 
 def print_reliability(evaluation: Evaluation) -> None:
-    """Print a table and a diagram; into a pipe, the table with a bar of letters for each bin."""
+    """Print the reliability table, and on a terminal a diagram below it.
+
+    Elsewhere, as in a pipe, the table has a bar of letters for each bin.
+    """
     table = evaluation.reliability
     bins = table.display_columns(evaluation.recipe.get("level"))
     title = f"Reliability: {table.rule}"
@@ -117,7 +126,10 @@ def print_reliability(evaluation: Evaluation) -> None:
 
 
 def reliability_bar(prediction: float, target: float) -> str:
-    """Draw the mean prediction (o) and the mean target (x) between 0 and 1; * where they meet."""
+    """Draw a bin between 0 and 1: o is its mean prediction, x its mean target, * both at one place.
+
+    The text is empty for an empty bin.
+    """
     if prediction != prediction:  # NaN: an empty bin
         return ""
     cells = ["."] * (_BAR + 1)

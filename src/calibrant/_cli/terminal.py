@@ -23,7 +23,12 @@ Span = tuple[str, str]
 
 @dataclass(frozen=True)
 class Signs:
-    """The letters that a diagram is drawn with."""
+    """The letters that a diagram is drawn with.
+
+    `held` marks a bin whose interval contains its mean prediction, `missed` one whose interval does
+    not. `limit` draws the intervals; `wall`, `floor`, `tick` and `corner` the axes. `heights` are
+    the numbers of rows, from none to the most.
+    """
 
     held: str
     missed: str
@@ -42,12 +47,12 @@ ASCII = Signs("o", "x", "|", ".", "~", "|", "-", "+", "+", " .:-=+*%#@")
 
 
 def visible(text: str) -> str:
-    """Escape signs that would move the cursor or start a line; names come from files."""
+    """Escape signs that would move the cursor or start a line: texts may come from files."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def console_of(file: TextIO) -> Any:
-    """Make a rich console, or None where text is plain."""
+    """Make a rich console; None where text is plain: no terminal, or rich is not installed."""
     if not file.isatty() or importlib.util.find_spec("rich") is None:
         return None
     from rich.console import Console
@@ -56,7 +61,7 @@ def console_of(file: TextIO) -> Any:
 
 
 def print_styled(text: str, style: str = PLAIN) -> None:
-    """Print a line, in a style where the terminal has it."""
+    """Print a line, in a style of rich (a colour, bold) where the terminal has it."""
     console = console_of(sys.stdout)
     if console is None:
         print(visible(text))
@@ -67,7 +72,7 @@ def print_styled(text: str, style: str = PLAIN) -> None:
 
 
 def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> None:
-    """Print the diagram, in colour where the terminal has it."""
+    """Print the reliability diagram of a table, in colour where the terminal has it."""
     console = console_of(file)
     for line in diagram(table, level=level, signs=_signs(file)):
         if console is None:
@@ -79,6 +84,7 @@ def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> Non
 
 
 def _signs(file: TextIO) -> Signs:
+    """Choose the letters of a diagram: plain ASCII where the encoding lacks the others."""
     try:
         "●✕│·∿┤└─▁█".encode(file.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
@@ -87,10 +93,11 @@ def _signs(file: TextIO) -> Signs:
 
 
 def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
-    """Draw mean target against mean prediction: a point and an interval for each bin, the number of
-    rows, and the isotonic curve if the rows are in memory.
+    """Draw mean target against mean prediction, in letters.
 
-    Returns lines of spans. A span is a text and a style.
+    There is a point and an interval at this level for each bin, the number of rows below, and the
+    isotonic curve if the rows are in memory. Returns lines of spans; a span is a text and a style
+    of rich.
     """
     cells: dict[tuple[int, int], Span] = {
         (_row(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
@@ -130,15 +137,17 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
 
 
 def _column(value: float) -> int:
+    """The column of letters in which a prediction between 0 and 1 is drawn."""
     return round(min(max(value, 0.0), 1.0) * (WIDTH - 1))
 
 
 def _row(value: float) -> int:
+    """The line, from the top, in which a target between 0 and 1 is drawn."""
     return HEIGHT - 1 - round(min(max(value, 0.0), 1.0) * (HEIGHT - 1))
 
 
 def _heights(bins: dict[str, list[Any]], signs: str) -> str:
-    """Draw the rows of each bin as heights; a single row is still visible."""
+    """Draw the number of rows of each bin as a height; a single row is still visible."""
     largest = max(bins["n"])
     out = [" "] * WIDTH
     for n, lower, upper in zip(bins["n"], bins["lower"], bins["upper"], strict=True):
@@ -151,7 +160,7 @@ def _heights(bins: dict[str, list[Any]], signs: str) -> str:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Show a spinner on a terminal's standard error while something takes long."""
+    """Show a spinner with this text on standard error while the body runs, if it is a terminal."""
     console = console_of(sys.stderr)
     if console is None:
         yield

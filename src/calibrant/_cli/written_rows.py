@@ -24,7 +24,7 @@ FORMATS = {suffix: format for format in _FORMATS_WRITTEN for suffix in SUFFIXES[
 
 
 def format_of(path: str | Path) -> str:
-    """Tell the format of an output file by its name."""
+    """Tell the format of a file of rows by the ending of its name; an error for other endings."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"{path}: rows are written to {', '.join(FORMATS)}; this is none of them")
@@ -32,14 +32,18 @@ def format_of(path: str | Path) -> str:
 
 
 def check_map_name(path: str | Path) -> None:
-    """Raise an error if a map would be written to a name of a file of rows."""
+    """Raise an error if the name for the file of a map is that of a file of rows."""
     suffix = Path(path).suffix.lower()
     if suffix != ".json" and suffix in FORMATS:
         raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
 
 
 def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
-    """Write y_true, y_proba (y_proba_0, ... or y_proba_CLASS), weights and kept columns."""
+    """Write rows to a file, whose format is that of its name.
+
+    The columns are y_true (if `labelled`), y_proba (for several classes y_proba_0, ... or
+    y_proba_CLASS), weight, and the columns of --keep.
+    """
     format = format_of(path)
     columns = _columns(rows, labelled, as_matrix=format == "npz")
     if format == "npz":
@@ -60,6 +64,11 @@ def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
 
 
 def _columns(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:
+    """Give the columns to write, by name.
+
+    With `as_matrix`, for .npz, predictions and labels of several classes stay one array, and labels
+    are numbers.
+    """
     named = _class_names(rows)
     rows = _in_number_order(rows)
     out: dict[str, Any] = {}
@@ -82,7 +91,10 @@ def _columns(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:
 
 
 def _in_number_order(rows: Rows) -> Rows:
-    """Sort classes called 0 to k-1 by their numbers, so that y_proba_0 is class 0."""
+    """Sort classes called 0 to k-1 by their numbers, so that y_proba_0 is class 0.
+
+    Rows with other classes stay as they are.
+    """
     numbers = [number_of(name) for name in rows.chosen.classes or ()] if rows.multiclass else []
     k = len(numbers)
     if not numbers or set(numbers) != set(range(k)):
@@ -91,7 +103,10 @@ def _in_number_order(rows: Rows) -> Rows:
 
 
 def take_classes(rows: Rows, order: list[int], classes: tuple[Any, ...]) -> Rows:
-    """Reorder the columns and labels of the classes, which are then called `classes`."""
+    """Reorder the classes of the rows: their predictions, labels and names.
+
+    `order` has the old index of each new class, and `classes` are their names.
+    """
     soft = rows.y_true.ndim == 2
     return replace(
         rows,
@@ -103,8 +118,10 @@ def take_classes(rows: Rows, order: list[int], classes: tuple[Any, ...]) -> Rows
 
 
 def _class_names(rows: Rows) -> tuple[str, ...] | None:
-    """Give the names for columns and labels, or None. Numbers are names only if they count from 1:
-    a reader takes others for the numbers of columns, which count from 0.
+    """Give the names of classes for columns and labels; None where they are written by number.
+
+    Names that are numbers are kept only if they count from 1: a reader takes others for the numbers
+    of columns, which count from 0.
     """
     classes = rows.chosen.classes if rows.multiclass else None
     if classes is None:
@@ -116,20 +133,25 @@ def _class_names(rows: Rows) -> tuple[str, ...] | None:
 
 
 def _are_numbered_from(first: int, names: tuple[str, ...]) -> bool:
+    """Whether the names are the numbers from `first` on, without gaps, in any order."""
     numbers = sorted(int(name) if name.isdigit() else -1 for name in names)
     return numbers == list(range(first, first + len(names)))
 
 
 def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
-    """Give the labels as they were read: 1 as a number, 01 as text."""
+    """Give the labels under the names of their classes, in place of their indices.
+
+    They are numbers if all names are numbers without leading zeros (1, not 01), else texts.
+    """
     plain = all(name.isdigit() and str(int(name)) == name for name in named)
     labels = np.array([int(name) for name in named] if plain else named)
     return np.take(labels, y_true)
 
 
 def renamed_labels(path: str | Path, rows: Rows) -> str | None:
-    """Say which labels are written as numbers, or None if all are written as they were read. Files
-    of one matrix, and predictions of one class, have numbers.
+    """Say which labels are written as numbers; None if all are written as they were read.
+
+    In .npz files, and where predictions are of one class, labels are numbers.
     """
     classes = rows.chosen.classes
     if classes is None or rows.y_true.ndim == 2:
@@ -146,7 +168,11 @@ def renamed_labels(path: str | Path, rows: Rows) -> str | None:
 def _class_columns(
     stem: str, values: NDArray[Any], named: tuple[str, ...] | None, as_matrix: bool
 ) -> dict[str, Any]:
-    """Give the columns of a matrix, one per class, or the array itself."""
+    """Give the columns of a matrix, one per class, called `stem` and the class.
+
+    With `as_matrix` it is the array itself, called `stem`. Without names (`named`), classes are
+    numbered from 0.
+    """
     if as_matrix:
         return {stem: values}
     ends = named or range(values.shape[1])
@@ -154,10 +180,12 @@ def _class_columns(
 
 
 def _records(columns: dict[str, Any]) -> Any:
+    """Iterate over the rows of the columns, as tuples of Python values."""
     return zip(*(values.tolist() for values in columns.values()), strict=True)
 
 
 def _write_csv(path: Path, columns: dict[str, Any], delimiter: str) -> None:
+    """Write the columns to a CSV file with a header."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(columns)

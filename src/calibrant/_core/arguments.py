@@ -64,11 +64,11 @@ class Rows(Weights, Votes, Reading):
 
 
 class WeightedRowsWithGaps(WeightedRows, Gaps):
-    """The same without votes, for rows in which values may be missing."""
+    """All keywords but `votes`, for a function that also takes rows in which values are missing."""
 
 
 class RowsWithGaps(Rows, Gaps):
-    """The same, for rows in which values may be missing."""
+    """All keywords, for a function that also takes rows in which values are missing."""
 
 
 BUNDLES = {
@@ -77,7 +77,7 @@ BUNDLES = {
 }
 _DEFAULTS = {"from_logits": False, "from_logprobs": False, "missing": "error"}
 
-# Added to every docstring whose function has them.
+# The arguments that are added to every docstring whose function has them.
 INPUT = ("y_true", "y_proba", *Rows.__annotations__, "missing")
 _ARGUMENTS = """\
 y_true : array-like of shape (n,) or (n, k), str or list of str
@@ -157,7 +157,9 @@ _AFTER_RAISES = re.compile(r"^(?:Warns|See Also|Notes|References|Examples)\n-{3,
 
 
 def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a function with the keywords of a bundle in place of ``**rows``."""
+    """A function's signature with the keywords of a bundle in place of ``**rows``. A function
+    without a bundle keeps its signature.
+    """
     signature = inspect.signature(function)
     *own, last = signature.parameters.values() or [None]
     if last is None or last.annotation not in BUNDLES:
@@ -167,7 +169,9 @@ def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
 
 @cache
 def bundled_keywords(annotation: str) -> list[inspect.Parameter]:
-    """The keywords that an annotation such as "Unpack[Rows]" stands for."""
+    """The keyword parameters that an annotation such as "Unpack[Rows]" stands for,
+    with defaults.
+    """
     return [
         inspect.Parameter(
             name,
@@ -180,7 +184,9 @@ def bundled_keywords(annotation: str) -> list[inspect.Parameter]:
 
 
 def whole_docstring(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
-    """A docstring with the whole of its sections Parameters and Raises."""
+    """A docstring completed with what its sections Parameters and Raises leave out; `parameters`
+    are those of the whole signature.
+    """
     doc = _with_parameters(inspect.cleandoc(text), parameters)
     if {"y_true", "y_proba"} <= parameters.keys() and "\nRaises\n------\n" not in doc:
         before, after = _divided(doc, _AFTER_RAISES)
@@ -189,6 +195,10 @@ def whole_docstring(text: str, parameters: Mapping[str, inspect.Parameter]) -> s
 
 
 def _with_parameters(doc: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """A docstring whose section Parameters describes every argument of the input, and each argument
+    that the section itself names. Where there is none of either, the docstring is returned as it
+    is.
+    """
     before, title, rest = doc.partition("\n\nParameters\n----------\n")
     if title:
         section, after = _divided(rest, _TITLE)
@@ -208,14 +218,18 @@ def _with_parameters(doc: str, parameters: Mapping[str, inspect.Parameter]) -> s
 
 
 def _divided(doc: str, title: re.Pattern[str]) -> tuple[str, str]:
-    """What stands before the first such title, and the title with what follows."""
+    """The text before the first match of `title`, and the text from that match on. Without a match:
+    all of the text, and an empty string.
+    """
     found = title.search(doc)
     at = found.start() if found else len(doc)
     return doc[:at].rstrip(), doc[at:]
 
 
 def _entries(section: str) -> dict[str, str]:
-    """The entries of a section by argument: its name stands before a colon or a parenthesis."""
+    """The entries of a section Parameters by argument. Arguments that share an entry ("a, b :
+    float") each get the whole of it.
+    """
     blocks = re.split(r"\n(?=\S)", section.strip("\n"))
     return {
         name.strip(" *"): block
@@ -225,7 +239,9 @@ def _entries(section: str) -> dict[str, str]:
 
 
 def _entry(parameter: inspect.Parameter, own: str) -> str:
-    """What the docstring says of an argument; what it leaves out, type or words, is said here."""
+    """The entry of one argument; `own` is what the docstring has for it, perhaps its name alone. A
+    type or a description that `own` leaves out is taken from the shared descriptions above.
+    """
     head, _, words = own.partition("\n")
     if " : " in head:
         return own
@@ -234,6 +250,9 @@ def _entry(parameter: inspect.Parameter, own: str) -> str:
 
 
 def _default(value: object) -> str:
+    """The default value as an entry ends with it: ", default 15", ", optional" for
+    None, or nothing.
+    """
     if value is inspect.Parameter.empty:
         return ""
     if value is None:
@@ -243,7 +262,9 @@ def _default(value: object) -> str:
 
 @cache
 def _arguments() -> dict[str, tuple[str, str]]:
-    """The type and the description of every argument above, by its name there."""
+    """The (type, description) of every argument in `_ARGUMENTS`, by its name there
+    ("bins (quantile)").
+    """
     found = {}
     for block in re.split(r"\n(?=\S)", _ARGUMENTS.strip()):
         head, _, words = block.partition("\n")

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from calibrant._core.file_locks import locked
 
-# Bytes at the end of a file that tell it from others of its size; states end with a checksum.
+# Bytes at the end of a file that are hashed to tell it from other files of its size: a state file
+# ends with a checksum, so that its end differs whenever its content does.
 TAIL = 1 << 16
 
 
@@ -24,7 +25,7 @@ class FileChanged(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """A file as it was at some moment."""
+    """The content of a file at some moment, by which a later change is noticed."""
 
     path: str
     # Its size and the hash of its end; None if there was no file. (Times and numbers of files may
@@ -33,7 +34,7 @@ class Version:
 
 
 def version_of(path: str | os.PathLike[str]) -> Version:
-    """The file as it is now."""
+    """The version of the file as it is now; a link is followed."""
     real = os.path.realpath(path)
     try:
         with open(real, "rb") as file:
@@ -47,11 +48,11 @@ def version_of(path: str | os.PathLike[str]) -> Version:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) -> Iterator[Path]:
-    """A temporary file to write to, which replaces the file once it is complete on disk.
+    """Yield a temporary file to write to, which replaces the file at `path` when the block ends.
 
-    A link stays a link: the file that it leads to is replaced. A device or a pipe is none, and
-    stays too. `since` is what the file was when it was read: if it is another one by then,
-    `FileChanged` is raised and the file stays.
+    A link stays a link: the file that it leads to is replaced. A device or a pipe is refused with
+    an OSError. `since` is the version that the caller has read: if the file has changed since then,
+    `FileChanged` is raised and the file stays as it is. None replaces whatever is there.
     """
     target = Path(os.path.realpath(path))
     check_plain(path)
@@ -74,7 +75,9 @@ def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) 
 
 
 def check_plain(path: str | os.PathLike[str]) -> None:
-    """An error for what is there and can be replaced by no file: /dev/null would be gone."""
+    """An OSError if `path` is a device or a pipe, such as /dev/null, which a file
+    must not replace.
+    """
     target = Path(path)
     if target.exists() and not target.is_file() and not target.is_dir():
         raise OSError(errno.EINVAL, "it is a device or a pipe: name a file", os.fspath(path))
@@ -106,8 +109,9 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def temp_path(path: str | os.PathLike[str]) -> Path:
-    """A name in the same folder: hidden, so that patterns do not meet what a killed process left
-    behind, and of the same kind by its ending. Of a link the folder is that of its file.
+    """A random name for a temporary file in the folder of `path`; of a link, in the folder of the
+    file that it leads to. The name is hidden, so that patterns do not match what a killed process
+    left behind, and it keeps the ending of `path`.
     """
     given, folder = Path(path), Path(os.path.realpath(path)).parent
     return folder / f".{given.stem}.{secrets.token_hex(6)}.part{given.suffix}"

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from calibrant._core.errors import InputError
 
-# A number of rows, or how to count them where that takes a look at all of them.
+# A number of rows, or a function that counts them where that takes a pass over all of them.
 RowCount: TypeAlias = int | Callable[[], int]
 
 # Fewer bins than this hide most of a curve; more are not read by anyone.
@@ -21,7 +21,7 @@ AUTO_LEAST, AUTO_MOST = 5, 100
 
 
 def cube_root_bins(n: int) -> int:
-    """``ceil(cbrt(n))``, exact for every n."""
+    """The cube root of the number of rows, rounded up; exact for every n."""
     root = max(1, round(math.cbrt(n)))
     while root**3 < n:
         root += 1
@@ -31,7 +31,7 @@ def cube_root_bins(n: int) -> int:
 
 
 def auto_bins(n: int) -> int:
-    """``ceil(cbrt(n))``, at least 5 and at most 100."""
+    """The cube root of the number of rows, rounded up, but at least 5 and at most 100."""
     return min(AUTO_MOST, max(AUTO_LEAST, cube_root_bins(n)))
 
 
@@ -43,12 +43,17 @@ _WORDS = {
 
 
 def is_by_rows(bins: object) -> bool:
-    """Whether the number of bins follows from the number of rows."""
+    """Whether `bins` is a name, "cbrt" or "auto", of a number that follows from the
+    number of rows.
+    """
     return isinstance(bins, str) and bins in BY_ROWS
 
 
 def bins_by_rows(name: str, n: RowCount | None) -> tuple[int, str]:
-    """The number of bins that a name means for so many rows, and where it comes from."""
+    """The number of bins that a name ("cbrt", "auto") means for n rows, and a text on where the
+    number comes from ("cube root of 1,000 rows"). An InputError if n is None: rows are not counted
+    yet.
+    """
     if n is None:
         raise InputError(
             f"bins={name!r} follows from the number of rows, which is not known before they are "

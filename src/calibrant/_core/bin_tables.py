@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from calibrant._core.typing import Array
 
-# Per bin: rows with weight, and sums of weight w, prediction u and target z. The compiled kernels
-# write these columns by position. The square of a weight is what its row adds to a variance:
-# sum_w2 and sum_w2z keep estimates of the noise independent of the weights' scale.
+# Per bin: the number of rows of positive weight, and sums of products of weight w, prediction u and
+# target z. The compiled kernels write these columns by position. A row adds the square of its
+# weight to a variance: sum_w2 and sum_w2z make estimates of noise independent of the scale of
+# the weights.
 FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
-# Bins of a long table that a formula takes together: few enough for a cache.
+# A long table is read in stretches of this many bins, few enough for a cache.
 STRETCH = 1 << 15
 
 
 def empty_sums(n_classes: int, m: int) -> Array:
-    """Zeros (classes, bins, fields), each field in one piece: few of them are written and read."""
+    """Zeros of shape (classes, m bins, fields). Each field is contiguous in memory, because a
+    formula reads few of the fields.
+    """
     return np.zeros((len(FIELDS), n_classes, m)).transpose(1, 2, 0)
 
 
@@ -36,48 +39,60 @@ class BinTable:
 
     sums: Array
     dropped: Array = field(default_factory=lambda: np.zeros((1, len(FIELDS))))
-    # Errors need no squared predictions; a pass that leaves them out is faster.
+    # False where squares of predictions were left out: errors do not need them, and the pass is
+    # faster without.
     has_squares: bool = True
 
     def __post_init__(self) -> None:
+        """Make the arrays read-only; the default `dropped`, of one class, becomes one
+        of all classes.
+        """
         if self.dropped.shape[0] != self.sums.shape[0]:
             object.__setattr__(self, "dropped", np.zeros((self.sums.shape[0], len(FIELDS))))
         self.sums.flags.writeable = False
         self.dropped.flags.writeable = False
 
     def __add__(self, other: BinTable) -> BinTable:
+        """The table of the rows of both; the two must have the same classes and bins."""
         if self.sums.shape != other.sums.shape:
             raise ValueError(f"tables of shapes {self.sums.shape} and {other.sums.shape}")
         both = self.has_squares and other.has_squares
         return BinTable(self.sums + other.sums, self.dropped + other.dropped, both)
 
     def of_class(self, r: int) -> BinTable:
-        """The table of one class, as a scalar problem."""
+        """The table of class r alone, as a table of one class."""
         return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1], self.has_squares)
 
     def as_one(self) -> BinTable:
-        """The bins of all classes as those of one problem: for classes that share out the rows."""
+        """All bins of all classes as the bins of a table of one class, for classes of which each
+        row belongs to one only.
+        """
         sums = self.sums.reshape(1, -1, len(FIELDS))
         return BinTable(sums, self.dropped.sum(axis=0)[None], self.has_squares)
 
     def stretches(self) -> Iterator[BinTable]:
-        """The bins in order, a cache's worth at a time; dropped samples are in none of them."""
+        """Yield the bins in order as tables of at most STRETCH bins, few enough for a cache.
+        Dropped samples are in none of these tables.
+        """
         for start in range(0, self.n_bins, STRETCH):
             yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
 
     def pooled_columns(self) -> Array:
-        """Sums of w, w z and w z^2 of the nonempty bins of the first class. Neighbours that every
-        increasing fit of the mean targets pools are pooled, as far as that is quick.
+        """The sums of w, w z and w z^2 (w: weight, z: target) of the nonempty bins of the first
+        class, (3, bins). Neighbouring bins that every increasing fit of the mean targets pools are
+        pooled, as far as `pool_runs` does it.
         """
         columns = np.stack([self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]])
         return pool_runs(columns if columns[0].all() else columns[:, columns[0] > 0])
 
     @property
     def n_classes(self) -> int:
+        """The number of classes; 1 for binary and confidence problems."""
         return int(self.sums.shape[0])
 
     @property
     def n_bins(self) -> int:
+        """The number of bins of each class."""
         return int(self.sums.shape[1])
 
     @property
@@ -87,61 +102,79 @@ class BinTable:
 
     @property
     def n_dropped(self) -> int:
+        """The number of rows that are in no bin."""
         return int(self.dropped[0, 0])
 
     def _column(self, name: str) -> Array:
+        """One of FIELDS for every class and bin, (classes, bins)."""
         return self.sums[:, :, FIELDS.index(name)]
 
     @property
     def sum_w(self) -> Array:
+        """The sum of weights of each bin, (classes, bins)."""
         return self._column("sum_w")
 
     @property
     def sum_w2(self) -> Array:
+        """The sum of squared weights of each bin, (classes, bins)."""
         return self._column("sum_w2")
 
     @property
     def sum_wu(self) -> Array:
+        """The weighted sum of predictions of each bin, (classes, bins)."""
         return self._column("sum_wu")
 
     @property
     def sum_wz(self) -> Array:
+        """The weighted sum of targets of each bin, (classes, bins)."""
         return self._column("sum_wz")
 
     @property
     def sum_wu2(self) -> Array:
+        """The weighted sum of squared predictions of each bin, (classes, bins), if
+        the table has it.
+        """
         if not self.has_squares:
             raise ValueError("this table was summed without squares of predictions")
         return self._column("sum_wu2")
 
     @property
     def sum_wuz(self) -> Array:
+        """The weighted sum of prediction times target of each bin, (classes, bins),
+        if the table has it.
+        """
         if not self.has_squares:
             raise ValueError("this table was summed without products of predictions and targets")
         return self._column("sum_wuz")
 
     @property
     def sum_wz2(self) -> Array:
+        """The weighted sum of squared targets of each bin, (classes, bins)."""
         return self._column("sum_wz2")
 
     @property
     def sum_w2z(self) -> Array:
+        """The sum of squared weight times target of each bin, (classes, bins)."""
         return self._column("sum_w2z")
 
     @property
     def residual(self) -> Array:
-        """R_B = sum over the bin of w (u - z)."""
+        """The sum of w (u - z), weight times prediction less target, over each bin,
+        (classes, bins).
+        """
         return self.sum_wu - self.sum_wz
 
     # Every measure of a table divides by it.
     @cached_property
     def total_weight(self) -> Array:
-        """W per class, dropped samples included."""
+        """The sum of weights of each class, dropped samples included, (classes,)."""
         return self.sum_w.sum(axis=1) + self.dropped[:, 1]
 
     @property
     def effective_rows(self) -> Array:
-        """W_B^2 / sum w^2: as many rows of equal weight say as much; 0 where a bin is empty."""
+        """The squared sum of weights over the sum of squared weights of each bin: the number of
+        rows of equal weight that tell as much. 0 where a bin is empty.
+        """
         out = np.zeros_like(self.sum_w)
         # In this order it is the count itself, to the bit, where every weight is 1.
         np.divide(self.sum_w, self.sum_w2, out=out, where=self.sum_w2 > 0)
@@ -149,40 +182,47 @@ class BinTable:
 
     @property
     def mean_u(self) -> Array:
-        """Mean prediction per bin; NaN where a bin is empty."""
+        """The mean prediction of each bin, (classes, bins); NaN where a bin is empty."""
         return ratio(self.sum_wu, self.sum_w)
 
     @property
     def mean_z(self) -> Array:
-        """Mean target per bin; NaN where a bin is empty."""
+        """The mean target of each bin, (classes, bins); NaN where a bin is empty."""
         return ratio(self.sum_wz, self.sum_w)
 
 
 class ColumnTable(BinTable):
-    """A table that stores its columns apart, each (classes, bins). A thousand tables can share a
-    column, and no memory is written for columns that no formula reads. Squares of predictions are
-    not stored.
+    """A table that stores each of its fields as an array of its own, (classes, bins). A thousand
+    tables can share an array, and no memory is written for fields that no formula reads. Squares of
+    predictions are not stored, and no sample is dropped.
     """
 
     def __init__(self, columns: dict[str, Array]) -> None:
+        """`columns` holds arrays (classes, bins) by their names in FIELDS; "sum_w" is
+        among them.
+        """
         object.__setattr__(self, "_columns", columns)
         object.__setattr__(self, "dropped", np.zeros((len(columns["sum_w"]), len(FIELDS))))
         object.__setattr__(self, "has_squares", False)
         self._columns: dict[str, Array]
 
-    # Several measures read these of the same thousand tables.
+    # Several measures read these two of the same thousand tables, so that they are kept.
 
     @cached_property
     def residual(self) -> Array:
+        """The sum of weight times (prediction less target) over each bin, (classes, bins)."""
         return self.sum_wu - self.sum_wz
 
     @cached_property
     def total_weight(self) -> Array:
+        """The sum of weights of each class, (classes,)."""
         return self.sum_w.sum(axis=1)
 
     @cached_property
     def sums(self) -> Array:
-        """All columns in their places (classes, bins, fields)."""
+        """All fields as a `BinTable` stores them, (classes, bins, fields); 0 for
+        fields that are not here.
+        """
         out = empty_sums(*self.sum_w.shape)
         for name, column in self._columns.items():
             out[..., FIELDS.index(name)] = column
@@ -191,25 +231,33 @@ class ColumnTable(BinTable):
 
     @property
     def n_classes(self) -> int:
+        """The number of classes."""
         return int(self.sum_w.shape[0])
 
     @property
     def n_bins(self) -> int:
+        """The number of bins of each class."""
         return int(self.sum_w.shape[1])
 
     def _column(self, name: str) -> Array:
+        """One of the stored fields for every class and bin, (classes, bins); a
+        KeyError for others.
+        """
         return self._columns[name]
 
 
-# Columns of which runs are put together to the last: a round of them costs next to nothing, and to
-# load a search that needs no rounds takes as long as thousands.
+# Up to this number of bins, runs are pooled until none is left: a round over so few bins costs next
+# to nothing, and importing a method that needs no rounds takes as long as thousands of rounds.
 FEW_COLUMNS = 4096
 
 
 def pool_runs(columns: Array) -> Array:
-    """Pool neighbouring bins whose mean targets do not rise, given their sums of w and w z and any
-    others. Whole runs are pooled at once while there are many; at most FEW_COLUMNS bins are pooled
-    until all means rise.
+    """Pool neighbouring bins whose mean targets do not rise. `columns` (rows, bins) are sums of the
+    bins: the weight first, the weighted target second, then any others.
+
+    Whole runs of such bins are pooled at once, round by round. More than FEW_COLUMNS bins are
+    pooled only as long as a round removes a tenth of them, so that some runs may be left; fewer are
+    pooled until all means rise.
     """
     while True:
         mean = columns[1] / columns[0]
@@ -221,11 +269,15 @@ def pool_runs(columns: Array) -> Array:
 
 
 class OrderedLevels(BinTable):
-    """Level sets in order that lie on a device: too many to be copied for one measure. The methods
-    below are computed there; any other access copies all levels.
+    """The levels (distinct predictions) of one class in increasing order, which stay on a device
+    because they are too many to be copied for one measure. The abstract methods below are computed
+    there; any other access copies all levels to the host.
     """
 
     def __init__(self, whole: Callable[[], Array], total: float) -> None:
+        """`whole` copies all levels to the host, (1, levels, fields); `total` is the
+        sum of weights.
+        """
         object.__setattr__(self, "_whole", whole)
         object.__setattr__(self, "_total", total)
         object.__setattr__(self, "dropped", np.zeros((1, len(FIELDS))))
@@ -235,24 +287,29 @@ class OrderedLevels(BinTable):
 
     @cached_property
     def sums(self) -> Array:
-        """Every level (1, levels, fields)."""
+        """The sums of every level, (1, levels, fields), copied from the device at the
+        first access.
+        """
         return self._whole()
 
     def of_class(self, r: int) -> BinTable:
+        """The table itself, which has one class."""
         return self
 
     @property
     def n_classes(self) -> int:
+        """The number of classes: always 1."""
         return 1
 
     @property
     def total_weight(self) -> Array:
+        """The sum of all weights, (1,)."""
         return np.array([self._total])
 
     @property
     @abstractmethod
     def n_levels(self) -> int:
-        """Distinct predictions."""
+        """The number of distinct predictions."""
 
     @property
     @abstractmethod
@@ -262,54 +319,68 @@ class OrderedLevels(BinTable):
     @property
     @abstractmethod
     def totals(self) -> Array:
-        """The sums of w and w z over all levels."""
+        """The sum of weights and the weighted sum of targets over all levels, (2,)."""
 
     @abstractmethod
     def sums_before(self, j: Array, m: Array) -> Array:
-        """The sums of w and w z before the bins j of m bins of equal mass, (2, bins); bins are
-        counted from 0, and j is above 0.
+        """The sums of weights and of weighted targets over all bins before bin j, of m bins of
+        equal mass: (2, bins). j and m are arrays; bins are counted from 0, and j is above 0.
         """
 
     @abstractmethod
     def largest_partial_residual(self) -> float:
-        """The largest absolute sum of residuals up to the end of a level."""
+        """The largest absolute value of the partial sums of residuals, weight times (prediction
+        less target), from the lowest level up to the end of each level.
+        """
 
     @abstractmethod
     def partial_residual_range(self) -> float:
-        """The highest less the lowest sum of residuals up to the end of a level, 0 among them."""
+        """The largest less the smallest of the partial sums of residuals, from the lowest level up
+        to the end of each level; the empty sum, 0, is one of them.
+        """
 
     @abstractmethod
     def averaged_two_bins(self, norm: str) -> float:
-        """The averaged two-bin error, of squares ("l2") or of absolute values ("l1")."""
+        """The averaged two-bin error (`calibrant.atb`) of squares (norm "l2") or of
+        absolute values ("l1").
+        """
 
     @abstractmethod
     def ranked_pairs(self) -> float:
-        """Pairs of an event and a non-event with the event's prediction higher, ties one half."""
+        """The number of pairs of an event and a non-event in which the event has the higher
+        prediction; ties count one half.
+        """
 
     @abstractmethod
     def mean_risk(self) -> float:
-        """The mean over rows of the mean of 1 - z among rows predicted at least as high."""
+        """The mean over rows of the error rate, the mean of 1 - target, among the rows that are
+        predicted at least as high.
+        """
 
     @abstractmethod
     def highest_targets(self, coverage: float) -> float:
-        """The sum of targets of the share `coverage` of rows with the highest predictions."""
+        """The weighted sum of targets over the share `coverage` of rows with the
+        highest predictions.
+        """
 
     @abstractmethod
     def merged(self, m: int) -> BinTable:
-        """The levels put together into m bins of equal mass."""
+        """The levels merged into m bins of equal mass."""
 
     @abstractmethod
     def pooled(self) -> BinTable:
-        """Levels of one block of the isotonic fit put together, some or all of them."""
+        """The levels with some or all of those merged that lie in one block of the isotonic fit."""
 
 
 def squared(sums: Array) -> bool:
-    """Whether squares of predictions were summed: an engine that leaves them out says NaN."""
+    """Whether these sums (..., fields) have squares of predictions; an engine that leaves them out
+    writes NaN in their place.
+    """
     return not np.isnan(sums[..., FIELDS.index("sum_wu2")]).any()
 
 
 def ratio(sums: Array, weights: Array) -> Array:
-    """sums / weights, NaN where there is no weight."""
+    """sums / weights; NaN where the weight is 0."""
     out = np.full(np.broadcast(sums, weights).shape, np.nan)
     np.divide(sums, weights, out=out, where=weights > 0)
     return out
@@ -317,12 +388,13 @@ def ratio(sums: Array, weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Sums per cell for vector predictions: weight (cells,) and R_B = sum of w (u - z), (cells,
-    d).
+    """Sums per cell of a partition of predictions that are vectors of d numbers: the weight
+    (cells,) and the residual, the sum of weight times (prediction less target), (cells, d).
     """
 
     sum_w: Array
     residual: Array
 
     def __add__(self, other: VectorTable) -> VectorTable:
+        """The table of the rows of both, which have the same cells."""
         return VectorTable(self.sum_w + other.sum_w, self.residual + other.residual)

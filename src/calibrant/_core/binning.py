@@ -26,8 +26,9 @@ from calibrant._core.bin_counts import BY_ROWS, RowCount, bins_by_rows, is_by_ro
 from calibrant._core.errors import InputError, nearest, one_of
 from calibrant._core.typing import Array, Index
 
-# Sums of weights may round either way. A rank this close to a border is on it: far above rounding,
-# far below half a row of any sample that fits a machine.
+# Sums of weights may be rounded up or down. A rank that is this close to the border of a bin, as a
+# share of itself, counts as on it: far above rounding, far below half a row of any sample that fits
+# into memory.
 ROUNDING = 1e-12
 
 # Far more than rows can fill; the sums of many more would not fit into memory.
@@ -37,6 +38,7 @@ Closed: TypeAlias = Literal["left", "right"]
 
 
 def _bin_count(m: object) -> int:
+    """A number of bins as an int; an InputError unless it is a whole number from 1 to MOST_BINS."""
     if isinstance(m, bool) or not isinstance(m, numbers.Integral):
         raise InputError(f"bins must be a whole number of bins, at least 1; got {m!r}")
     count = int(m)
@@ -48,7 +50,7 @@ def _bin_count(m: object) -> int:
 
 
 class BinningRule:
-    """What every rule says of itself, so that nobody need ask for its class."""
+    """What every binning rule says of itself, so that callers need not ask for its class."""
 
     # Whether the edges are known before any prediction is seen.
     is_fixed: ClassVar[bool] = False
@@ -100,9 +102,11 @@ class EqualWidth(BinningRule):
 
     @property
     def drops_one(self) -> bool:
+        """Whether predictions of exactly 1 are in no bin."""
         return self.drop_one
 
     def __post_init__(self) -> None:
+        """Check the number of bins and the closed side."""
         object.__setattr__(self, "m", _bin_count(self.m))
         one_of("closed", self.closed, ("left", "right"))
 
@@ -138,6 +142,7 @@ class Quantile(BinningRule):
     origin: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        """Check the number of bins and the treatment of ties."""
         object.__setattr__(self, "m", _bin_count(self.m))
         one_of("ties", self.ties, ("together", "rank"))
 
@@ -227,6 +232,7 @@ Bins: TypeAlias = Rule | int | str | Sequence[float]
 
 
 def _origin(rule: EqualWidth | Quantile) -> str:
+    """A text in parentheses on where the number of bins comes from; empty if the user gave it."""
     return f" ({rule.origin})" if rule.origin else ""
 
 
@@ -234,7 +240,7 @@ Counted = TypeVar("Counted", bound=EqualWidth | Quantile)
 
 
 def _note_origin(rule: Counted, origin: str) -> Counted:
-    """Write down in the rule where its number of bins comes from, for its text."""
+    """Store in the rule where its number of bins comes from, for its text; the rule is returned."""
     object.__setattr__(rule, "origin", origin)
     return rule
 
@@ -254,7 +260,7 @@ def as_rule(
 ) -> Rule:
     """The rule that `bins` means: a rule, a count (of `default` bins), a name, or edges.
 
-    Some names ("cbrt", "auto") are a count that follows from the number of rows `n`.
+    The names "cbrt" and "auto" are counts that follow from the number of rows `n`.
     """
     if isinstance(bins, Rule):
         return bins
@@ -281,36 +287,50 @@ def as_rule(
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Inner edges ready for an engine, with the look-up table that finds a bin without a search."""
+    """The inner edges of bins, in increasing order, with a look-up table that finds the bin of a
+    prediction without a binary search.
+
+    The table divides [0, 1] into 2^j cells of equal width. It gives the bin at the left end of the
+    cell that holds a prediction; from there one walks up along the edges.
+    """
 
     inner: Array
 
     @property
     def m(self) -> int:
+        """The number of bins."""
         return self.inner.size + 1
 
     @cached_property
     def guarded(self) -> Array:
-        """The inner edges with a sentinel, so that a walk along them always ends."""
+        """The inner edges and infinity at the end, so that a walk along them always stops."""
         return np.append(self.inner, np.inf)
 
     @property
     def start(self) -> NDArray[np.int32]:
-        """For each of 2^j equal cells of [0, 1], the bin of its left end: never too high."""
+        """The look-up table: for each of 2^j equal cells of [0, 1] the bin of its left end, which
+        is at most the bin of any prediction in the cell.
+        """
         return self._lookup[0]
 
     @property
     def crowded(self) -> bool:
-        """Whether some cell holds so many edges that a walk would be slower than a search."""
+        """Whether some cell holds five edges or more, so that a walk along them would be slower
+        than a binary search.
+        """
         return self._lookup[1]
 
     @cached_property
     def _lookup(self) -> tuple[NDArray[np.int32], bool]:
+        """The look-up table `start` and the flag `crowded`. The cells are about 64 times as many as
+        the bins, and more where edges lie close together.
+        """
         cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
         first = self._first_cells(cells)
         if cells < 1 << 14 and _share_a_cell(first, 3):  # edges crowd somewhere: look closer
             closer = self._first_cells(1 << 14)
-            # Those of few predictions, which are the same number, nothing sets apart.
+            # Equal edges, as few distinct predictions make them, share any cell: then the finer
+            # cells separate no more edges, and the coarser ones stay.
             if not np.array_equal(closer[1:] == closer[:-1], first[1:] == first[:-1]):
                 cells, first = 1 << 14, closer
         # One cell for u = 1 and one more, so that a cell's end can be read without a check.
@@ -318,23 +338,28 @@ class Cuts:
         return start, _share_a_cell(first, 5)
 
     def _first_cells(self, cells: int) -> Index:
-        # The product is exact: an edge counts from the first cell that begins at or above it.
+        """For each inner edge the first of `cells` equal cells of [0, 1] whose left
+        end is at or above it.
+        """
+        # The product is exact, because the number of cells is a power of two.
         first = np.minimum(np.maximum(np.ceil(self.inner * cells), 0), cells + 1)
         return first.astype(np.intp)
 
     def find(self, predictions: NDArray[np.floating[Any]]) -> Index:
-        """The interval rule itself."""
+        """The bin of each prediction: the number of inner edges at or below it."""
         return np.searchsorted(self.inner, np.asarray(predictions, dtype=np.float64), side="right")
 
 
 def _share_a_cell(first: Index, n: int) -> bool:
-    """Whether so many edges, which increase, are in one cell; those at 0 or below are in none."""
+    """Whether n or more edges are in one cell. `first` is the cell of each edge, in increasing
+    order, as `Cuts._first_cells` gives it; edges at 0 or below count for no cell.
+    """
     last = first[n - 1 :]
     return bool(((last == first[: last.size]) & (last > 0)).any())
 
 
 def outer_edges(rule: FixedRule) -> Array:
-    """The m + 1 edges of a fixed rule, as doubles."""
+    """All edges of a fixed rule with m bins, the two outer ones included: m + 1 doubles."""
     if isinstance(rule, EqualWidth):
         # j / m is correctly rounded; multiples of 1/m (np.linspace) are not.
         return np.arange(rule.m + 1) / rule.m
@@ -354,28 +379,34 @@ def fixed_cuts(rule: FixedRule, precision: np.dtype[Any]) -> Cuts:
     if rule.closed == "right":
         inner = np.nextafter(inner, np.inf)
     if rule.drops_one:
-        inner = np.append(inner, 1.0)  # 1.0 gets a bin of its own, which the caller takes off
-    inner.flags.writeable = False  # kept: whoever asks next gets the same
+        inner = np.append(inner, 1.0)  # 1.0 gets a bin of its own, which the caller removes
+    inner.flags.writeable = False  # the cache gives the same array to every caller
     return Cuts(inner)
 
 
 def edges_at(cuts: Cuts) -> Edges:
-    """The rule whose inner edges are given cuts; one at 1.0 gives it a bin of its own."""
+    """The `Edges` rule with the inner edges of `cuts`; those outside (0, 1] are left out. The last
+    edge is 2, so that an inner edge at 1 gives predictions of exactly 1 a bin of their own.
+    """
     inner = np.unique(cuts.inner)
     return Edges([0.0, *inner[(inner > 0.0) & (inner <= 1.0)], 2.0])
 
 
 def rank_bins(n: int, m: int) -> Index:
-    """The bin of each rank 1..n when bin j holds the ranks (j-1)n/m < i <= jn/m."""
+    """The bin, from 0, of each rank 1 to n, where bin j of 1 to m holds the ranks
+    (j-1)n/m < i <= jn/m.
+    """
     ranks = np.arange(1, n + 1, dtype=np.int64)
     return ((ranks * m + n - 1) // n - 1).astype(np.intp)
 
 
 def middle_rank_bins(mass: Array, m: int) -> Index:
-    """The bin of each distinct prediction, given the mass at each in increasing order.
+    """The bin, from 0, of each distinct prediction in m bins of equal mass; `mass` is the weight at
+    each distinct prediction in increasing order.
 
-    A prediction with mass T above mass L occupies the ranks (L, L + T]; it goes to the bin j with
-    ``(j-1) W/m < L + T/2 <= j W/m``. In whole numbers all of it is exact.
+    A prediction of weight T with weight L below it occupies the ranks (L, L + T]. It goes to the
+    bin j of 1 to m with ``(j-1) W/m < L + T/2 <= j W/m``, where W is the total weight. For
+    whole-number weights all of this is exact.
     """
     through = np.cumsum(mass)
     doubled_middle = 2.0 * (through - mass) + mass
@@ -385,23 +416,30 @@ def middle_rank_bins(mass: Array, m: int) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class MiddleRanks:
-    """The bins of `middle_rank_bins` in any number, found without a look at every prediction."""
+    """The bins of `middle_rank_bins` for any number of bins, found without a pass
+    over all predictions.
+
+    `mass` is the weight at each distinct prediction in increasing order, and
+    `through` its cumulative sum.
+    """
 
     mass: Array
     through: Array
 
     @classmethod
     def from_mass(cls, mass: Array) -> MiddleRanks:
-        """From the mass at each distinct prediction in increasing order."""
+        """From the weight at each distinct prediction in increasing order."""
         return cls(mass, np.cumsum(mass))
 
     @property
     def total(self) -> float:
+        """The total weight."""
         return float(self.through[-1])
 
     def firsts(self, m: int) -> Index:
-        """Where each of m bins begins, and where the last one ends; an empty bin begins where the
-        next one does.
+        """The position, among the distinct predictions, at which each of m bins begins, and then
+        the position at which the last one ends: (m + 1,). An empty bin begins where the next bin
+        does.
         """
         out = np.zeros(m + 1, dtype=np.intp)
         out[1:-1] = self.begins(np.arange(1, m, dtype=np.float64), float(m))
@@ -409,9 +447,11 @@ class MiddleRanks:
         return out
 
     def begins(self, j: Array, m: float | Array) -> Index:
-        """Where the bin j of m begins, counted from 0; j is above 0.
+        """The position, among the distinct predictions, at which bin j of m begins; bins are
+        counted from 0, and j is above 0.
 
-        A search guesses and the formula of `middle_rank_bins` corrects: the bins are the same.
+        A search guesses the position and the formula of `middle_rank_bins` corrects
+        it: the bins are the same.
         """
         last = self.mass.size - 1
         at = np.searchsorted(self.through, j * self.total / m)
@@ -423,14 +463,18 @@ class MiddleRanks:
             at = at - back + on
 
     def _place(self, at: Index, m: float | Array) -> Array:
+        """The middle rank of the distinct predictions at these positions, in units of a bin: j - 1
+        to j means bin j of 1 to m.
+        """
         mass = self.mass[at]
         doubled_middle = 2.0 * (self.through[at] - mass) + mass
         return doubled_middle * m / (2.0 * self.total) * (1 - ROUNDING)
 
 
 def equal_mass_rule(rule: Rule) -> Quantile:
-    """The bins of measures that are defined by equal mass (`ace`, `tace`), beside any rule: the
-    rule itself if it is of that kind, and else as many quantile bins.
+    """The rule for measures that are defined by bins of equal mass (`ace`, `tace`), given the rule
+    of the other measures: that rule itself if it is a `Quantile`, else as many quantile bins; 15
+    for level sets.
     """
     if isinstance(rule, Quantile):
         return rule
@@ -438,9 +482,9 @@ def equal_mass_rule(rule: Rule) -> Quantile:
 
 
 def both_rules(bins: Bins, n: RowCount | None = None) -> tuple[Rule, Rule]:
-    """The rules of the ordinary and of the truthful measures: a count means equal-width bins for
-    the former and as many quantile bins for the latter; a rule is used for both. Measures that
-    are defined by bins of equal mass keep those (`equal_mass_rule`).
+    """The rule of the ordinary measures, and the rule of the truthful measures. A count means
+    equal-width bins for the former and as many quantile bins for the latter; any other rule is used
+    for both. Measures that are defined by bins of equal mass keep those (`equal_mass_rule`).
     """
     fixed = as_rule(bins, n=n)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):

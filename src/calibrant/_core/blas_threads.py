@@ -7,8 +7,8 @@ from typing import Any
 
 
 def one_blas_thread(*, beside: int) -> AbstractContextManager[Any]:
-    """Inside, a product of matrices takes one thread beside so many of ours, if these are several
-    and threadpoolctl is installed.
+    """A context in which each product of matrices takes one thread, for callers that run `beside`
+    threads of their own. It does nothing if `beside` is 1 or threadpoolctl is not installed.
 
     Threads of ours that each wait for all threads of a product slow each other down: those of
     OpenBLAS spin while they wait, on the cores that the others need.

@@ -10,18 +10,19 @@ from calibrant._core.short_rows import row_sums
 from calibrant._core.typing import Array
 
 Rows = Array
-# Up to so many classes their pairs are fewer operations than sorting every row.
+# Up to this number of classes, comparing all pairs of them is faster than sorting every row.
 _PAIRS_UP_TO = 5
 
 
 def distances(
     p: Rows, q: Rows, *, floor: float, only: str | None = None, spacing: Rows | None = None
 ) -> dict[str, Array]:
-    """Every comparison of rows of predictions p with rows of targets q, by field of `LossSums`; or
-    `only` one of them.
+    """Every comparison of predicted distributions p (n, k) with target distributions q (n, k), one
+    number a row, by its name in `loss_sums.FIELDS`. With `only`, that one and what is computed
+    along with it.
 
-    `floor` is the smallest prediction whose logarithm is taken; `spacing` is how
-    far neighbouring classes are apart, 1 by default.
+    `floor` is the smallest prediction whose logarithm is taken; `spacing` (k - 1,) holds the
+    distances between neighbouring classes, 1 by default.
     """
     out: dict[str, Array] = {}
     if only in (None, "distribution", "absolute"):
@@ -43,19 +44,22 @@ def distances(
 
 
 def total_variation(p: Rows, q: Rows) -> Array:
-    """Half the sum of absolute differences of each pair of rows."""
+    """The total variation distance of each pair of rows: half the sum of absolute
+    differences, (n,).
+    """
     return 0.5 * row_sums(np.abs(p - q))
 
 
 def entropy(p: Rows) -> Array:
-    """Entropy of each row, in nats; 0 log 0 is 0."""
+    """The entropy of each row in nats, (n,); 0 log 0 is 0."""
     return 0.0 - row_sums(_p_log_p(p))  # never -0
 
 
 def same_ranking(p: Rows, q: Rows) -> Array:
-    """1 where every strict preference of the target row is kept strictly by the prediction, else 0.
+    """1 where a prediction ranks the classes as the target does, else 0, (n,).
 
-    Classes that the target ranks equal may come in any order.
+    Of two classes, the one that the target holds likelier must be strictly likelier in the
+    prediction. Classes that the target ranks equal may come in any order.
     """
     n, k = q.shape
     if k <= _PAIRS_UP_TO:
@@ -96,23 +100,26 @@ def jensen_shannon(p: Rows, q: Rows) -> Array:
 
 
 def _p_log_p(p: Rows) -> Rows:
-    """``p log p``; 0 log 0 is 0."""
+    """``p log p`` of each entry; 0 log 0 is 0."""
     # (A logarithm of all entries is faster than one of some, `where` these are above 0.)
     return p * np.log(np.where(p > 0, p, 1.0))
 
 
 def kullback_leibler(p: Rows, q: Rows, floor: float) -> Array:
-    """Kullback-Leibler divergence of the target from the prediction, ``sum_r q_r log(q_r / p_r)``.
+    """The Kullback-Leibler divergence of each pair of rows in nats, ``sum_r q_r
+    log(q_r / p_r)``, (n,).
 
-    It is never below 0 (Gibbs), which a row that sums to 1 but for rounding is held to.
+    No p is taken below `floor`. The divergence is never below 0 (Gibbs); a result that rounding
+    carries below 0 is set to 0.
     """
     ratio = np.where(q > 0, q / np.maximum(p, floor), 1.0)
     return np.maximum(row_sums(q * np.log(ratio)), 0.0)
 
 
 def wasserstein(p: Rows, q: Rows, spacing: Rows | None = None) -> Array:
-    """Wasserstein-1 (earth mover's) distance of each pair of rows over classes in order: the mass
-    that crosses from a class to the next, times how far apart they are.
+    """The Wasserstein-1 (earth mover's) distance of each pair of rows over ordered classes, (n,):
+    the mass that crosses from each class to the next, times their distance in `spacing` (1 by
+    default).
     """
     crossing = np.abs(np.cumsum(p - q, axis=1)[:, :-1])
     return row_sums(crossing) if spacing is None else crossing @ spacing

@@ -11,14 +11,17 @@ chosen: ContextVar[str | None] = ContextVar("calibrant_engine", default=None)
 
 
 def asked_for() -> str | None:
-    """The name that was asked for, or None. "torch" is for tensors in memory: like those on a
-    device they are then summed by torch, where otherwise they are read as arrays.
+    """The name of the engine that the caller asked for, or None if there is no wish. The name
+    "torch" means that torch sums tensors in memory too, which otherwise are read as arrays; torch
+    always sums tensors on a device.
     """
     return chosen.get() or os.environ.get("CALIBRANT_ENGINE") or None
 
 
 def n_threads() -> int:
-    """Threads for large samples: CALIBRANT_THREADS, or two where there are two cores."""
+    """The number of threads for large samples: CALIBRANT_THREADS, or 2 (1 on a single
+    core) if unset.
+    """
     asked = os.environ.get("CALIBRANT_THREADS")
     if asked is None:
         return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)

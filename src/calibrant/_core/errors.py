@@ -134,6 +134,7 @@ class MissingExtra(CalibrantError, ImportError):
         self._made_of = package, extra, purpose
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str | None, str]]:
+        """For pickle: the class and the arguments that it is made with."""
         return type(self), self._made_of
 
 
@@ -150,7 +151,8 @@ class CalibrantWarning(UserWarning):
     0.25
     """
 
-    # The message without the name that it begins with, for readers who know that name.
+    # The message without the name that it begins with (`warning_about`); None
+    # if it begins with no such name.
     _unnamed: str | None = None
 
 
@@ -168,23 +170,24 @@ for _kind in (
 
 
 def warning_about(name: str, text: str) -> CalibrantWarning:
-    """A warning whose message begins with the name of what it is about."""
+    """A warning with the message "name: text"; `unnamed_text` gives the text alone."""
     warning = CalibrantWarning(f"{name}: {text}")
     warning._unnamed = text
     return warning
 
 
 def unnamed_text(warning: CalibrantWarning) -> str:
-    """The message of a warning without the name of what it is about."""
+    """The message of a warning without the name that `warning_about` put before it."""
     return str(warning) if warning._unnamed is None else warning._unnamed
 
 
 @contextmanager
 def errors_about(name: str) -> Iterator[None]:
-    """Errors begin with a name: of one predictor among several, or of an argument.
+    """Inside the block, messages of Calibrant's errors get a name in front ("name: message"): that
+    of one predictor among several, or of an argument.
 
-    They stay what they are to a caller; kinds that are made of more than a message become the next
-    kind above that is not.
+    The error keeps its class. A class with a constructor of its own, such as `MissingExtra`, cannot
+    be made from a message alone: the nearest parent class without one is raised in its place.
     """
     try:
         yield
@@ -196,7 +199,9 @@ def errors_about(name: str) -> Iterator[None]:
 
 
 def check_weight_total(weight: float, n_rows: float = 1) -> None:
-    """An error if the weights of all rows together are nothing, or too much for a number."""
+    """An InputError unless `weight`, the sum of all weights, is positive and finite. `n_rows` is 0
+    where every row was dropped, which has a message of its own.
+    """
     if math.isfinite(weight) and weight > 0:
         return
     if weight == 0:
@@ -211,24 +216,30 @@ ODD_WEIGHTS = (
 
 
 def check_squares(weight: float, squares: float) -> None:
-    """An error if the squares of weights are too large or too small for numbers."""
+    """An InputError if `squares`, the sum of squared weights, is too large or too small for
+    floating-point numbers. `weight` is the sum of weights; a sum of 0 is not judged here.
+    """
     if weight > 0 and not 1e-290 < squares < 1e290:
         raise InputError(ODD_WEIGHTS)
 
 
 def check_some_left(n_rows: int) -> None:
-    """An error if no row is left, so that nothing is asked of rows that are not there."""
+    """An InputError if every row was dropped because a value was missing."""
     if n_rows == 0:
         raise InputError(NO_ROW_LEFT)
 
 
 def counted(n: float, what: str, how: str = ",") -> str:
-    """A number of something, in the plural unless it is one: 1 row, 2,000 rows."""
+    """A number with a noun, which gets an "s" unless the number is 1: "1 row", "2,000 rows". `how`
+    is the format of the number.
+    """
     return f"{n:{how}} {what}{'' if n == 1 else 's'}"
 
 
 def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.5) -> str:
-    """A hint that ends an error message: the known name nearest to the one that came."""
+    """A hint that ends an error message: "did you mean 'bins'?" with the known name nearest to
+    `name`, or a list of all known names if none is as similar as `cutoff`.
+    """
     choices = {str(choice): choice for choice in known}  # columns may be called 0, 1, ...
     close = difflib.get_close_matches(str(name), choices, n=1, cutoff=cutoff)
     if close:
@@ -237,7 +248,9 @@ def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.5) -> st
 
 
 def one_of(argument: str, value: object, known: Iterable[str]) -> str:
-    """The value, if it is one of the known names; an InputError with the nearest one if not."""
+    """The value itself if it is one of the known names; otherwise an InputError that
+    suggests the nearest one.
+    """
     choices = tuple(known)
     if isinstance(value, str) and value in choices:
         return value

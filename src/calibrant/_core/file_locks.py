@@ -14,7 +14,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# Locks of this thread, which it need not wait for.
+# The paths that this thread has locked: it does not wait for its own locks.
 _OWN = threading.local()
 
 
@@ -22,11 +22,11 @@ _OWN = threading.local()
 def locked(
     path: str | os.PathLike[str], waiting: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Keep others who lock the same file waiting, in this process and in others.
+    """Inside the block, nobody else can lock the same file: no other thread and no other process.
 
-    `waiting` is called once if someone else has the lock. The lock is a hidden file beside the
-    file, which is removed at the end; the system frees it if the process is killed. Where the disk
-    has no locks, nothing is locked.
+    Others wait. `waiting` is called once if someone else has the lock. The lock is a hidden file
+    beside the file, which is removed at the end; the system frees it if the process is killed. A
+    thread may lock a file again that it has locked. Where the disk has no locks, nothing is locked.
     """
     target = Path(os.path.realpath(path))
     own: set[Path] = _OWN.__dict__.setdefault("paths", set())
@@ -44,11 +44,12 @@ def locked(
 
 @contextmanager
 def _acquired(lock: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
+    """Inside the block, this process holds the lock file `lock`, which is removed afterwards."""
     while True:
         with open(lock, "a+b") as file:
             has_locks = _lock(file, waiting)
             waiting = None
-            # Who had it before has removed it: another one may be there by now.
+            # Its last holder has removed this lock file: a new one may be there by now.
             if has_locks and not _is_at(file, lock):
                 continue
             try:
@@ -60,6 +61,7 @@ def _acquired(lock: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether an open file is still the file at a path, and has not been removed or replaced."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:
@@ -67,7 +69,9 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
 
 
 def _lock(file: BinaryIO, waiting: Callable[[], None] | None) -> bool:
-    """Wait for the lock, which closing the file gives back; False where there are no locks."""
+    """Wait until the open lock file is ours; closing it frees it. False where the
+    disk has no locks.
+    """
     try:
         if not _try_to_lock(file):
             if waiting is not None:
@@ -81,6 +85,7 @@ def _lock(file: BinaryIO, waiting: Callable[[], None] | None) -> bool:
 if fcntl is not None:
 
     def _try_to_lock(file: BinaryIO) -> bool:
+        """Lock the open file without waiting; False if someone else has the lock."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -88,6 +93,7 @@ if fcntl is not None:
         return True
 
     def _wait_for_lock(file: BinaryIO) -> None:
+        """Lock the open file, as soon as nobody else has the lock."""
         fcntl.flock(file, fcntl.LOCK_EX)
 
 else:
@@ -95,6 +101,7 @@ else:
     import time
 
     def _try_to_lock(file: BinaryIO) -> bool:
+        """Lock the open file without waiting; False if someone else has the lock."""
         file.seek(0)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -103,5 +110,6 @@ else:
         return True
 
     def _wait_for_lock(file: BinaryIO) -> None:
+        """Lock the open file, as soon as nobody else has the lock: try ten times a second."""
         while not _try_to_lock(file):
             time.sleep(0.1)

@@ -15,20 +15,22 @@ from calibrant._core.typing import Array
 
 # The logits that a grid holds. A probability this close to 0 or 1 is 4e-18 away from it.
 LOGIT_LIMIT = 40.0
-# The grids that every stream's state shares; fine enough for LS_SIGMA three times over.
+# The spacings of the grids in the state of every stream; three times as fine as LS_SIGMA needs.
 STREAM_SPACING = 2.0**-10
 STREAM_UNIT_CELLS = 1 << 14
-# Nodes to spare at either end, so that a deposit never needs a check.
+# Extra nodes at either end, so that a row is deposited without a check whether its nodes exist.
 SPARE = 2
-# The integral of |f| over [0, 1], where f is a residual after noise of a width, by so many cells.
+# From the width of the noise and a number of cells to the integral of |f| over [0, 1], where f is a
+# residual smoothed by noise of this width, at the nodes of so many cells.
 Smoothed = Callable[[float, int], float]
 
 
 @dataclass(frozen=True, eq=False)
 class LogitGrid:
-    """Sums of w z (`plus`) and w (1 - z) (`minus`) at the logits ``spacing * j``, per class.
+    """The sums of w z (`plus`) and of w (1 - z) (`minus`), where w is the weight and z the target
+    of a row, deposited at the nodes: the logits ``spacing * j`` for whole numbers j.
 
-    Both have the shape (classes, nodes), the middle node at the logit 0.
+    Both have the shape (classes, nodes); the middle node is the logit 0.
     """
 
     spacing: float
@@ -36,49 +38,62 @@ class LogitGrid:
     minus: Array
 
     def __add__(self, other: LogitGrid) -> LogitGrid:
+        """The grid of the rows of both, which have the same spacing."""
         if self.spacing != other.spacing:
             raise ValueError(f"grids of spacings {self.spacing} and {other.spacing}")
         return LogitGrid(self.spacing, self.plus + other.plus, self.minus + other.minus)
 
     @staticmethod
     def n_nodes(spacing: float, limit: float = LOGIT_LIMIT) -> int:
-        """Nodes that hold the logits up to a limit, with those to spare."""
+        """The number of nodes for logits from -limit to limit, with SPARE nodes more
+        at either end.
+        """
         return 2 * (int(np.ceil(limit / spacing)) + SPARE) + 1
 
     @cached_property
     def total_weight(self) -> Array:
+        """The sum of weights of each class, (classes,)."""
         return self.plus.sum(axis=1) + self.minus.sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class UnitGrid:
-    """Sums of w (z - u) at the predictions ``j / cells``, per class: (classes, 1, cells + 1).
+    """The sums of w (z - u), where w is the weight, u the prediction and z the target of a row,
+    deposited at the nodes ``j / cells`` of [0, 1]: (classes, 1, cells + 1).
 
-    With three rows in place of the one they are w, w u and w z, from which a curve can be drawn.
+    With a middle axis of length 3 the sums are those of w, w u and w z, from which a
+    curve can be drawn.
     """
 
     sums: Array
 
     def __add__(self, other: UnitGrid) -> UnitGrid:
+        """The grid of the rows of both, which have the same shape."""
         if self.sums.shape != other.sums.shape:
             raise ValueError(f"grids of shapes {self.sums.shape} and {other.sums.shape}")
         return UnitGrid(self.sums + other.sums)
 
     @property
     def cells(self) -> int:
+        """The number of intervals between neighbouring nodes."""
         return int(self.sums.shape[2]) - 1
 
     @property
     def n_classes(self) -> int:
+        """The number of classes."""
         return int(self.sums.shape[0])
 
     def smoothed(self, r: int) -> Smoothed | None:
-        """What smooths the residual of class r where it lies; None if that is here."""
+        """A function that smooths the residual of class r on the device where the grid lies, and
+        integrates its absolute value. None for a grid in memory, which the caller smooths itself.
+        """
         return None
 
     @property
     def residual(self) -> Array:
-        """w (z - u) at the nodes, per class."""
+        """The sum of w (z - u), weight times target less prediction, at each node,
+        (classes, cells + 1).
+        """
         if self.sums.shape[1] == 1:
             return self.sums[:, 0]
         return self.sums[:, 2] - self.sums[:, 1]

@@ -1,7 +1,8 @@
-"""LevelTable: a bin for each distinct prediction, kept by columns.
+"""LevelTable: a bin for each level, that is for each distinct prediction, stored by columns.
 
-As many levels as rows are the rule, and of the nine sums of a bin most follow from three: those are
-stored, each in one run of memory, and the others are put together when a formula asks for them.
+Usually there are about as many levels as rows. Most of the nine sums of a bin follow from the
+prediction, the weight and the weighted target: these are stored, each contiguous in memory, and the
+others are computed when a formula asks for them.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from calibrant._core.typing import Array
 
 
 class LevelTable(BinTable):
-    """The sums of each distinct prediction u of a scalar problem, in increasing order of u.
+    """The sums of each level (distinct prediction u) of a table of one class, in
+    increasing order of u.
 
-    `w` and `wz` are sums of weights and of weighted targets. Where `wz2` is missing targets are 0
-    or 1, and where `n` is missing every row weighs 1.
+    `w` and `wz` are sums of weights and of weighted targets. Without `wz2`, targets are 0 or 1;
+    without `n`, `w2` and `w2z`, every row has weight 1.
     """
 
     def __init__(
@@ -34,6 +36,9 @@ class LevelTable(BinTable):
         w2: Array | None = None,
         w2z: Array | None = None,
     ) -> None:
+        """All arrays are of shape (levels,): the predictions u, then sums named as in FIELDS
+        without "sum_". Those that are left out are equal to `w` or `wz`.
+        """
         stored = {
             "n": w if n is None else n,
             "sum_w": w,
@@ -58,10 +63,11 @@ class LevelTable(BinTable):
         return sums
 
     def _column(self, name: str) -> Array:
+        """One of FIELDS for every level, (1, levels), as a bin table gives it."""
         return self._level_sums(name)[None]
 
     def _level_sums(self, name: str) -> Array:
-        """One of FIELDS for every level: stored, or a stored one times u or u^2."""
+        """One of FIELDS for every level, (levels,): stored, or computed from a stored one and u."""
         if name == "sum_wu":
             return self._stored["sum_w"] * self._u
         if name == "sum_wuz":
@@ -84,34 +90,41 @@ class LevelTable(BinTable):
         return Cuts(np.where(firsts < u.size, u[np.minimum(firsts, u.size - 1)], beyond))
 
     def from_edge(self, edge: float) -> LevelTable:
-        """The levels at an edge and above it."""
+        """The levels at an edge and above it, as a table."""
         return self._slice(int(np.searchsorted(self._u, edge)), None)
 
     def stretches(self) -> Iterator[BinTable]:
+        """Yield the levels in order as tables of at most STRETCH levels, few enough for a cache."""
         for start in range(0, self.n_bins, STRETCH):
             yield self._slice(start, start + STRETCH)
 
     def _slice(self, start: int, stop: int | None) -> LevelTable:
+        """The levels from position `start` up to `stop`, as a table; None means up to the end."""
         n, w, w2, wz, wz2, w2z = (column[start:stop] for column in self._stored.values())
         return type(self)(self._u[start:stop], w, wz, wz2=wz2, n=n, w2=w2, w2z=w2z)
 
     def of_class(self, r: int) -> BinTable:
+        """The table itself for class 0, the only one there is."""
         return self if r == 0 else super().of_class(r)
 
     @property
     def n_classes(self) -> int:
+        """The number of classes: always 1."""
         return 1
 
     @property
     def n_bins(self) -> int:
+        """The number of levels."""
         return int(self._u.size)
 
     @property
     def residual(self) -> Array:
+        """The sum of weight times (prediction less target) of each level, (1, levels)."""
         out = self.sum_wu
         out -= self._stored["sum_wz"]
         return out
 
     @property
     def mean_u(self) -> Array:
+        """The prediction of each level, (1, levels)."""
         return self._u[None]

@@ -26,7 +26,7 @@ FIELDS = (
     "transport",
 )
 N_PROPER = 7
-# What is 1 less a mean loss, and has no sum of its own.
+# Quantities that are 1 less a mean loss and have no sum of their own, with the name of that loss.
 COMPLEMENTS = {"hits": "classification"}
 
 
@@ -34,7 +34,7 @@ COMPLEMENTS = {"hits": "classification"}
 class LossSums:
     """Weighted sums of losses, one number per name of FIELDS.
 
-    Those after the proper losses (how prediction and target distributions compare) cost a sort and
+    The fields from `N_PROPER` on compare predicted with target distributions. They cost a sort and
     logarithms per entry, so they are summed only on request; `has_distribution` says whether they
     were.
     """
@@ -44,6 +44,7 @@ class LossSums:
     has_distribution: bool = False
 
     def __add__(self, other: LossSums) -> LossSums:
+        """The sums over the rows of both, which have the same number of classes."""
         if self.n_classes != other.n_classes:
             raise ValueError(f"losses over {self.n_classes} and {other.n_classes} classes")
         return LossSums(
@@ -53,7 +54,9 @@ class LossSums:
         )
 
     def mean(self, name: str) -> float:
-        """The weighted mean of one loss, or of what is 1 less it."""
+        """The weighted mean of one loss, named as in FIELDS; for a name in COMPLEMENTS ("hits"), 1
+        less the mean of the loss given there.
+        """
         if name in COMPLEMENTS:
             return 1.0 - self.mean(COMPLEMENTS[name])
         return float(self.sums[FIELDS.index(name)] / self.sums[1])

@@ -16,7 +16,7 @@ from typing import Any
 class Naming:
     """Arguments as Python calls them. A front end overrides what it calls otherwise."""
 
-    # Whether the reader types a command, and what stands between two settings.
+    # Whether the reader types a command, and the text between two settings.
     is_command, between = False, ", "
     # The order of labels and predictions in a call.
     order: tuple[str, str] = ("y_true", "y_proba")
@@ -26,8 +26,8 @@ class Naming:
         return argument
 
     def setting(self, argument: str, value: object) -> str:
-        """An argument with its value, as in a call: `missing='drop'`; `votes=` where the value is
-        the reader's own.
+        """An argument with its value, as in a call: `missing='drop'`. The value `...` means that
+        the reader fills it in: `votes=`.
         """
         return f"{argument}=" if value is ... else f"{argument}={_shown(value)}"
 
@@ -37,7 +37,9 @@ class Naming:
 
 
 def _shown(value: object) -> str:
-    """A value as Python writes it, with ... for what the reader puts there."""
+    """A value as Python writes it. An Ellipsis, also inside a list or dict, is written as "...":
+    the reader fills it in.
+    """
     if value is ...:
         return "..."
     if isinstance(value, list):
@@ -52,7 +54,7 @@ _NAMING: ContextVar[Naming] = ContextVar("naming", default=Naming())  # noqa: B0
 
 @contextmanager
 def named_by(naming: Naming) -> Iterator[None]:
-    """Messages that are made meanwhile, also in threads, use the front end's names."""
+    """Inside the block, messages use the names of a front end, also those made in threads."""
     token = _NAMING.set(naming)
     try:
         yield
@@ -68,7 +70,8 @@ def name_of(argument: str) -> str:
 def setting(argument: str, value: object = ...) -> str:
     """An argument with its value, as the reader types it: `missing='drop'`, or `--missing drop`.
 
-    Without a value, `votes=` or `--votes`; of the value [...] the reader knows what is in it.
+    Without a value, `votes=` or `--votes`. An Ellipsis inside the value, as in [...], stands for
+    what the reader fills in.
     """
     return _NAMING.get().setting(argument, value)
 
@@ -79,42 +82,48 @@ def settings(**given: object) -> str:
 
 
 def values_of(argument: str) -> str:
-    """What the values of an argument are called in front of a row's number: `y_proba` in
-    `y_proba[3]`, on the command line too, where they are no option.
+    """The name that stands before a row's number in brackets: `y_proba` in `y_proba[3]`. The
+    command line has it too, although it is no option there.
     """
     return _NAMING.get().values(argument)
 
 
 def argument_order() -> str:
-    """The order in which labels and predictions are given: `(y_true, y_proba)`."""
+    """The order in which labels and predictions are given, for a message: `(y_true, y_proba)`."""
     return f"({', '.join(map(values_of, _NAMING.get().order))})"
 
 
 def worded(*, python: str, command: str) -> str:
-    """One of two wordings, where names alone do not make the difference."""
+    """The text `python`, or `command` where the reader types a command; for messages that differ in
+    more than the names of arguments.
+    """
     return command if _NAMING.get().is_command else python
 
 
 def two_classes() -> str:
-    """How the names of both classes are given: `classes=[negative, positive]`."""
+    """How the reader gives the names of both classes: `classes=[negative, positive]` in Python."""
     return worded(python="classes=[negative, positive]", command="--classes NEGATIVE,POSITIVE")
 
 
 class Note(str):
-    """A sentence for the reader that programs know by its `code` and `values`, not by its text."""
+    """A sentence for the reader. Programs recognise it by its `code` and read its
+    `values`, not its text.
+    """
 
     code: str
     values: Mapping[str, Any]
 
     def __new__(cls, text: str, code: str, **values: Any) -> Note:
+        """A note with this text; `values` are what its sentence is about, by name."""
         note = super().__new__(cls, text)
         note.code, note.values = code, values
         return note
 
     def __getnewargs_ex__(self) -> tuple[tuple[str, str], Mapping[str, Any]]:
+        """For pickle and copy: the arguments that the note is made with."""
         return (str(self), self.code), self.values
 
 
 def find_note(notes: Iterable[str], *codes: str) -> Note | None:
-    """The first note with one of the codes."""
+    """The first note that has one of the codes; None if there is none."""
     return next((note for note in notes if isinstance(note, Note) and note.code in codes), None)

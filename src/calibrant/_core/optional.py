@@ -9,7 +9,10 @@ from calibrant._core.errors import MissingExtra
 
 
 def need(package: str, purpose: str = "a page", extra: str | None = None) -> Any:
-    """Import a package of an extra, by default `plot` or `report`, or say how to install it."""
+    """Import an optional package, or raise a MissingExtra that says how to install it. `extra` is
+    the extra of Calibrant that has it: by default "plot" for matplotlib and "report" for others.
+    `purpose` says what needs the package, as the message begins.
+    """
     try:
         return importlib.import_module(package)
     except ImportError:

@@ -11,7 +11,7 @@ from threading import Lock
 from types import TracebackType
 from typing import TextIO
 
-# A line is drawn after this many seconds, and then as often; lines of a log are rarer.
+# Seconds before the first line on a terminal, between later ones, and between lines of a log.
 FIRST, EVERY, IN_LOG = 0.5, 0.1, 5.0
 # Letters of a task's bar.
 BAR = 32
@@ -20,14 +20,16 @@ Step = Callable[[], None]
 
 
 class RowProgress:
-    """A line on `file` (standard error): drawn over on a terminal, one after the other elsewhere.
+    """A line about rows that were read, on `file` (standard error by default). On a terminal it is
+    drawn over; elsewhere each line follows the last.
 
-    `show` is True or False; None means on a terminal only. Threads may share one.
+    `show` is True or False; None means on a terminal only. Threads may share one object.
     """
 
     def __init__(
         self, n_bytes: int, *, show: bool | None = None, label: str = "", file: TextIO | None = None
     ) -> None:
+        """`n_bytes` is the size of all that will be read; `label` begins each line."""
         self._file = sys.stderr if file is None else file
         self._terminal = self._file.isatty()
         self._shown = self._terminal if show is None else show
@@ -40,7 +42,7 @@ class RowProgress:
         self._drawn = False
 
     def add(self, rows: int, n_bytes: int) -> None:
-        """Count rows that were read and their bytes, and redraw the line if it is time."""
+        """Count rows that were read and their bytes, and draw the line again if it is time."""
         if not self._shown:
             return
         with self._lock:
@@ -50,16 +52,20 @@ class RowProgress:
             if now < self._next:
                 return
             self._next = now + (EVERY if self._terminal else IN_LOG)
-            # A terminal's line is short of a character, and may be longer than the next.
+            # On a terminal, clear what is left of a longer line, and return to the start.
             end = "\x1b[K\r" if self._terminal else "\n"
             share = min(self._bytes / self._n_bytes, 1.0) if self._n_bytes else 0.0
             self._draw(f"{self._text(now)}, {share:.0%}{end}")
 
     def _text(self, now: float) -> str:
+        """The label, the number of rows so far, and the rows per second; `now` is a
+        monotonic time.
+        """
         rate = self._rows / max(now - self._start, 1e-9)
         return f"{self._label}{self._rows:,} rows, {format_rate(rate)} a second"
 
     def _draw(self, text: str) -> None:
+        """Print a text, which has its own line end, and note that something was drawn."""
         self._drawn = True
         print(text, end="", file=self._file, flush=True)
 
@@ -72,6 +78,7 @@ class RowProgress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Draw a last line with the total time, if a line was drawn before or `show` is True."""
         if self._drawn or (self._shown and self._asked):
             now = time.monotonic()
             end = "\x1b[K\n" if self._terminal else "\n"
@@ -79,7 +86,7 @@ class RowProgress:
 
 
 def format_rate(number: float) -> str:
-    """A rate that people read: 950, 12.3 thousand, 153 million."""
+    """A rate with three digits and a word for its size: "950", "12.3 thousand", "153 million"."""
     for size, name in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
         if number >= size:
             return f"{number / size:.3g}{name}"
@@ -87,10 +94,10 @@ def format_rate(number: float) -> str:
 
 
 class TaskProgress:
-    """Draws one bar a task on `file` (standard error), where that is a terminal.
+    """Draws a bar for each task on `file` (standard error by default), if that is a terminal.
 
-    Elsewhere `in_log` asks for a line every five seconds, so that who reads a log sees that there
-    is progress, too.
+    Elsewhere nothing is shown or, with `in_log`, a line every five seconds, so that readers of a
+    log see progress too.
 
     >>> with TaskProgress(show=False).task("Replications", 3) as step:
     ...     for _ in range(3):
@@ -106,7 +113,7 @@ class TaskProgress:
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Step]:
-        """A task of `total` steps; call what comes back once a step."""
+        """Yield a function to be called after each of the `total` steps of a task."""
         if self._logged:
             yield self._log(label, total)
         elif not self._shown:
@@ -119,9 +126,11 @@ class TaskProgress:
                 yield step
 
     def _log(self, label: str, total: int) -> Step:
+        """A step function that prints "label: done of total" at most every five seconds."""
         done, due = 0, time.monotonic() + IN_LOG
 
         def step() -> None:
+            """Count a step, and print a line if it is time."""
             nonlocal done, due
             done += 1
             if time.monotonic() >= due:
@@ -132,6 +141,7 @@ class TaskProgress:
 
     @contextmanager
     def _rich_bar(self, label: str, total: int) -> Iterator[Step]:
+        """Yield a step function that moves a bar of the package rich."""
         from rich.console import Console
         from rich.progress import Progress as Bars
 
@@ -141,9 +151,13 @@ class TaskProgress:
 
     @contextmanager
     def _plain_bar(self, label: str, total: int) -> Iterator[Step]:
+        """Yield a step function that draws a bar of BAR characters, for terminals
+        without the package rich.
+        """
         done = drawn = 0
 
         def step() -> None:
+            """Count a step, and draw the bar again if it has grown by a character."""
             nonlocal done, drawn
             done += 1
             reached = done * BAR // max(total, 1)
@@ -160,4 +174,4 @@ class TaskProgress:
 
 
 def _no_step() -> None:
-    """A step that is not shown."""
+    """The step function of a task that is not shown: it does nothing."""

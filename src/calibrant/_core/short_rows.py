@@ -1,4 +1,6 @@
-"""Sums and maxima of rows, which NumPy takes one by one: short ones are faster by columns."""
+"""Sums and maxima of the rows of an array. NumPy reduces row by row, so that short rows are faster
+when whole columns are combined.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +8,22 @@ import numpy as np
 
 from calibrant._core.typing import Array
 
-# Rows shorter than this NumPy sums from left to right, so that both are the same number.
+# NumPy sums rows shorter than this from left to right, so that both ways give the same number.
 _SHORT = 8
 
 
 def row_maxima(rows: Array) -> Array:
-    """The largest entry of each row."""
+    """The largest entry of each row, (n,)."""
     return _reduced(np.maximum, rows)
 
 
 def row_sums(rows: Array) -> Array:
-    """The sum of each row."""
+    """The sum of each row, (n,)."""
     return _reduced(np.add, rows)
 
 
 def _reduced(combine: np.ufunc, rows: Array) -> Array:
+    """Each row (n, k) reduced by `combine`, (n,): for short rows, by combining the columns."""
     out: Array
     if not 2 <= rows.shape[1] < _SHORT:
         out = combine.reduce(rows, axis=1)

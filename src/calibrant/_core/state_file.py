@@ -30,12 +30,13 @@ from calibrant._core.errors import StateError
 from calibrant._core.typing import Array
 
 MAGIC = b"calibrant-state "
-# 1 had no kind, no index, no measures, no missing; 2 had bins without sum_w2z.
+# Version 1 had no kind, no index, no measures and no missing; version 2 had bins without sum_w2z.
 VERSION = 4
 _CHECKSUM = 32
-# What a kind of state is read with.
+# The method that reads each kind of state, for messages.
 READERS = {"accumulator": "Accumulator.load", "monitor": "Monitor.load"}
-# Counts of a stream, the first of its arrays; the second of them is that of columns.
+# The number of counts in the array "counts", the first of a stream; the second count is the number
+# of columns of predictions.
 N_COUNTS = 7
 
 Shape = tuple[int, ...]
@@ -43,7 +44,9 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a file holds: whose state it is, how it was summed, the sums, and what they are of."""
+    """The content of a state file: the kind of stream, the recipe (the options it was summed with),
+    the arrays of sums by name, and an index that says what the arrays are of.
+    """
 
     kind: str
     recipe: Mapping[str, Any]
@@ -53,7 +56,9 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """What a file says that it holds: nothing is unpacked before it is asked for."""
+    """A state file whose header was read. The arrays, of the named `shapes`, are still compressed
+    in `packed`; the method `arrays` unpacks them.
+    """
 
     kind: str
     recipe: Mapping[str, Any]
@@ -66,8 +71,11 @@ class Saved:
     def arrays(
         self, needed: Callable[[int], Mapping[str, Shape]], n_windows: int | None = None
     ) -> dict[str, Array]:
-        """The arrays, if they are those that a stream of so many columns needs, neither more nor
-        larger; with `n_windows`, each as often as there are windows.
+        """The arrays by name, unpacked; a ValueError unless they have exactly the names and shapes
+        that a stream needs.
+
+        `needed` gives the shapes of all arrays but "counts" for a number of columns of predictions,
+        which "counts" says. With `n_windows`, every array has a leading axis of that length.
         """
         if n_windows == 0:
             _same(self.shapes, {})
@@ -91,13 +99,16 @@ class Saved:
 
 
 class _Unpacking:
-    """Arrays out of what was compressed as one piece, one after the other."""
+    """Reads arrays, one after the other, out of bytes in which they were compressed
+    as one piece.
+    """
 
     def __init__(self, packed: bytes) -> None:
         self._rest = packed
         self._stream = zlib.decompressobj()
 
     def next(self, shape: Shape) -> Array:
+        """The next array, of this shape; a ValueError if the bytes end before it does."""
         length = 8 * math.prod(shape)
         part = self._stream.decompress(self._rest, length)
         self._rest = self._stream.unconsumed_tail
@@ -106,21 +117,28 @@ class _Unpacking:
         return np.frombuffer(part, dtype="<f8").astype(np.float64).reshape(shape)
 
     def finish(self) -> None:
+        """A ValueError if more bytes follow the last array."""
         if self._stream.decompress(self._rest, 1) or not self._stream.eof:
             raise ValueError("more numbers than were announced")
 
 
 def _same(came: tuple[tuple[str, Shape], ...], needed: Mapping[str, Shape]) -> None:
+    """A ValueError unless the arrays that came have exactly the names and shapes that
+    are needed.
+    """
     if dict(came) != dict(needed) or len(came) != len(needed):
         raise ValueError(f"arrays {_listed(came)} where {_listed(needed.items())} are needed")
 
 
 def _listed(shapes: Iterable[tuple[str, Shape]]) -> str:
+    """Names and shapes of arrays for a message: "counts 7, bins 1x15x9"."""
     return ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in shapes) or "none"
 
 
 def whole_number(value: Any, what: str) -> int:
-    """A count that a file holds; a ValueError if it is none."""
+    """A value of a file as a count, an int from 0 up; a ValueError that begins with
+    `what` if it is none.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
         raise ValueError(f"{what} {shortened(value)}")
     if value != int(value):
@@ -129,7 +147,7 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def shortened(value: object, most: int = 200) -> str:
-    """What a file holds, for a message; however long it is there."""
+    """A value for a message, cut after `most` characters."""
     text = repr(value)
     return text if len(text) <= most else text[:most] + "..."
 
@@ -194,7 +212,9 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
 
 @contextmanager
 def refused(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Whatever a file holds that no save writes becomes a StateError that names the file."""
+    """Inside the block, every error that the content of a file causes becomes a
+    StateError that names the file.
+    """
     try:
         yield
     except StateError as error:
@@ -205,6 +225,9 @@ def refused(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _parsed(content: bytes) -> Saved:
+    """The content of a file after its first line and without its checksum; the arrays
+    stay packed.
+    """
     text, _, packed = content.partition(b"\n")
     header = parsed_json(text)
     if header["kind"] not in READERS:
@@ -220,9 +243,12 @@ def _parsed(content: bytes) -> Saved:
 
 
 def parsed_json(text: str | bytes) -> Any:
-    """A JSON document as our own files hold it: without NaN or infinite numbers."""
+    """The value of a JSON document; a ValueError for NaN and infinite numbers, which
+    our files never hold.
+    """
     return json.loads(text, parse_constant=_check_constant)
 
 
 def _check_constant(name: str) -> Any:
+    """Raise a ValueError: JSON has no NaN or Infinity."""
     raise ValueError(f"{name}, which is not a number")

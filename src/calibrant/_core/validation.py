@@ -24,13 +24,13 @@ N_RESAMPLES = 1000
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Why an option that others have is not here.
+# Options that other functions have, and why a function does not have them.
 REASONS = {
     "groups": "clusters change the uncertainty of a value, not the value: give them to evaluate "
     "(with uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or "
     "report, with the rows in memory; sums of streams, files and windows do not keep them",
 }
-# What options are called elsewhere.
+# Names of arguments in other libraries, and what we call them.
 CALLED = {
     "labels": "y_true",
     "y": "y_true",
@@ -76,14 +76,16 @@ def check_flag(argument: str, value: Any) -> None:
 
 
 def check_level(level: Any) -> float:
-    """The confidence level of an interval."""
+    """A confidence level as a float; an InputError unless it lies between 0 and 1."""
     if not is_number(level) or not 0 < float(level) < 1:
         raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
     return float(level)
 
 
 def check_tolerance(tolerance: Any, most: float = 1.0) -> float:
-    """A tolerance between 0 and `most`, the largest value of the measure."""
+    """A tolerance as a float; an InputError unless it lies between 0 and `most`, the
+    largest value of the measure.
+    """
     if not is_number(tolerance) or not 0 < float(tolerance) < most:
         percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
         raise InputError(
@@ -95,7 +97,9 @@ def check_tolerance(tolerance: Any, most: float = 1.0) -> float:
 
 
 def check_count(argument: str, value: Any, least: int, needs: str = "") -> int:
-    """A whole number that is not too small; `needs` says so in the argument's own words."""
+    """A whole number as an int; an InputError if it is below `least`. `needs` describes what is
+    needed in the message, if "a whole number, at least ..." does not suit the argument.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         needs = needs or f"a whole number, at least {least}"
         raise InputError(f"{argument} must be {needs}; got {value!r}")
@@ -103,12 +107,14 @@ def check_count(argument: str, value: Any, least: int, needs: str = "") -> int:
 
 
 def check_seed(seed: Any) -> int:
-    """The seed of a random generator."""
+    """The seed of a random generator as an int; an InputError unless it is a whole
+    number from 0.
+    """
     return check_count("seed", seed, 0, "a whole number, 0 or more")
 
 
 def check_resamples(n_resamples: Any, seed: Any) -> None:
-    """The number of resamples behind an interval or noise floor, and their seed."""
+    """An InputError unless the number of resamples is at least 50 and their seed is sound."""
     check_count(
         "n_resamples",
         n_resamples,
@@ -119,7 +125,9 @@ def check_resamples(n_resamples: Any, seed: Any) -> None:
 
 
 def check_resample(resample: Any, votes: Any) -> str:
-    """What is resampled, "" for what suits the labels; `votes` have been checked."""
+    """What is drawn anew, "rows", "votes" or "both"; "" if the user leaves it to the kind of
+    labels. An InputError if votes are to be drawn and `votes`, already checked, is None.
+    """
     if resample is None:
         return ""
     one_of("resample", resample, ("rows", "votes", "both"))
@@ -132,19 +140,23 @@ def check_resample(resample: Any, votes: Any) -> str:
 
 
 def check_eps(eps: Any) -> float:
-    """How far from 0 and 1 predictions are moved before their logit is taken."""
+    """How far from 0 and 1 predictions are kept before their logit is taken, as a float; an
+    InputError unless it is at least 1e-16 and below 1/2.
+    """
     # Below 1e-16, 1 - eps is 1 in floating point, which has no logit.
     if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
         raise InputError(f"eps must be a number from 1e-16 up to 1/2; got {eps!r}")
     return float(eps)
 
 
-# Types of rows that have no index to compare.
+# Types of arguments that have no pandas index.
 _PLAIN: set[type] = {np.ndarray, list, tuple, str, int, float, bool, type(None)}
 
 
 def have_no_index(*types: type) -> None:
-    """Say that rows of these types have no index: they are not looked at for one."""
+    """Declare that objects of these types have no pandas index, so that no function
+    looks for one.
+    """
     _PLAIN.update(types)
 
 
@@ -155,11 +167,12 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     signature = whole_signature(function)
     known = tuple(signature.parameters)
     has_rows = any(name in ROWS for name in known)
-    # A class's constructor goes by the name of the class.
+    # In messages a constructor has the name of its class.
     shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        """The function itself, after its keywords and the indexes of its rows were checked."""
         for name in kwargs:
             if name not in known:
                 options = [each for each in known if each not in ("self", "cls")]
@@ -177,19 +190,21 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _meant(name: str, options: list[str]) -> str:
-    """The option that another name stands for; a name that is merely alike must be much alike."""
+    """A hint for an unknown keyword: the option that other libraries call so, or the nearest option
+    if that is very similar, or else all options.
+    """
     called = CALLED.get(name)
     return f"did you mean {called!r}?" if called in options else nearest(name, options, cutoff=0.75)
 
 
 def _without_index(given: Mapping[str, Any]) -> bool:
-    """Whether none of the rows among these options can have an index: most are arrays."""
+    """Whether no argument with rows can have a pandas index, judged by type; most are arrays."""
     return all(type(value) in _PLAIN for name, value in given.items() if name in ROWS)
 
 
 def check_same_index(given: Mapping[str, Any]) -> None:
-    """An InputError if two arguments have pandas indexes that differ: by position, as rows are
-    matched, other rows would meet than by their indexes.
+    """An InputError if two arguments have pandas indexes of the same length that differ: rows are
+    matched by position, which would pair other rows than the indexes do.
     """
     indexed = list(_indexed(given))
     for name, index in indexed[1:]:
@@ -198,7 +213,7 @@ def check_same_index(given: Mapping[str, Any]) -> None:
             continue  # other lengths are reported where the rows are read
         pairs = enumerate(zip(first.tolist(), index.tolist(), strict=True))
         row, mine, other = next(((i, a, b) for i, (a, b) in pairs if not _alike(a, b)), (-1, 0, 0))
-        if row < 0:  # of two types, but the same
+        if row < 0:  # the types of the indexes differ, but no entry does
             continue
         same = set(index) == set(first)
         what = "the same indexes in another order" if same else "different indexes"
@@ -211,16 +226,19 @@ def check_same_index(given: Mapping[str, Any]) -> None:
 
 
 def _alike(one: Any, other: Any) -> bool:
+    """Whether two entries of indexes are equal; two missing values are."""
     if one is other:
         return True
     try:
         return bool(one == other or (one != one and other != other))
-    except (TypeError, ValueError):  # pandas' NA is neither
+    except (TypeError, ValueError):  # pandas' NA is neither true nor false
         return False
 
 
 def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The arguments that have an index, and theirs."""
+    """Yield the name and the pandas index of each argument that has one; of a dict of several
+    predictors, each that `ids` does not bring into order.
+    """
     ids = given.get("ids")
     by_ids: Mapping[str, Any] = ids if isinstance(ids, Mapping) else {}
     for argument in ROWS:
@@ -235,6 +253,6 @@ def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             named_values["ids['y_true']"] = by_ids["y_true"]
         for name, each in named_values.items():
             index = getattr(each, "index", None)
-            # A column of Spark has whatever it is asked for, and no length.
+            # A column of Spark answers to every attribute's name: only a real index has these two.
             if hasattr(type(index), "equals") and hasattr(type(index), "__len__"):
                 yield name, index

@@ -18,7 +18,9 @@ from calibrant._data.columns import pick
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Which rows of each source are the same rows, in the order of the first source."""
+    """Which rows of each source have the same id. `rows[name][i]` is the row, in the source of that
+    name, of the i-th id that all sources have, in the order of the first source.
+    """
 
     rows: dict[str, Index]
     # The ids of each source that some other source does not have.
@@ -29,21 +31,23 @@ _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
 def id_texts(values: Iterable[Any]) -> list[str]:
-    """Ids of a file as text, by which files of any format agree: 1, 1.0 and "1" are one id."""
+    """Ids as text, the same whatever format they are from: 1, 1.0 and "1" are one id."""
     texts = [str(int(value) if _is_whole_float(value) else value) for value in values]
-    # A text file writes a column of such numbers with a point in each: versions have other parts.
+    # Text files write whole floats as 1.0. Only if all ids look so are they numbers: versions do
+    # not.
     matches = [_WHOLE.fullmatch(text) for text in texts]
     return [match[1] for match in matches if match] if all(matches) else texts
 
 
 def _is_whole_float(value: Any) -> bool:
+    """Whether a value is a float without a fraction, such as 1.0."""
     return isinstance(value, float | np.floating) and bool(value == value // 1)
 
 
 def row_of_id(
     ids: Iterable[Any], need: str, fault: str = "is there more than once"
 ) -> dict[Any, int]:
-    """The row of each id; an InputError, worded by `need` and `fault`, if one is there twice."""
+    """The row of each id. If an id is there twice, raise InputError: "`need`; the id `fault`"."""
     rows: dict[Any, int] = {}
     for row, key in enumerate(ids):
         if key in rows:
@@ -53,7 +57,9 @@ def row_of_id(
 
 
 def unique_ids(values: Any, name: str, data: Any) -> dict[Any, int]:
-    """The row of each id of a model, given as an array or as a column of `data`."""
+    """The row of each id of the predictor `name`. `values` are its ids, or the name of a column of
+    `data`; raise InputError if an id is there twice.
+    """
     if data is not None and isinstance(values, str):
         values = pick(data, values, "ids")
     array = to_array(values, "ids")
@@ -63,7 +69,7 @@ def unique_ids(values: Any, name: str, data: Any) -> dict[Any, int]:
 
 
 def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
-    """Match the rows of every source, each given as the row of every id."""
+    """Match the rows of several sources by id; of each source the row of every id is given."""
     common = set.intersection(*(set(rows) for rows in sources.values()))
     order = [key for key in next(iter(sources.values())) if key in common]
     return Alignment(
@@ -76,7 +82,9 @@ def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
 
 
 def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> dict[str, Index]:
-    """For each predictor with ids, its rows in the order of the ids of y_true."""
+    """For each predictor in `names` that has ids, its row numbers in the order of the ids of
+    y_true. Raise InputError unless both have the same ids.
+    """
     unknown = [name for name in ids if name != "y_true" and name not in names]
     if unknown:
         raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
@@ -99,6 +107,8 @@ def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> di
 
 
 def differing_rows(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows of two columns of labels, or of shares of classes, differ."""
+    """A mask (n,) of the rows that differ between two arrays of labels, (n,), or of shares, (n,
+    k).
+    """
     differ: NDArray[np.bool_] = first != second
     return differ if differ.ndim == 1 else np.asarray(differ.any(axis=1))

@@ -24,8 +24,8 @@ ANSWERS = Note(
 
 
 def says_right(name: Any) -> bool:
-    """Whether a column of this name says whether an answer was right: correct, model.correct,
-    correct_gpt.
+    """Whether a column's name says that it holds whether an answer was right: correct,
+    model.correct, correct_gpt.
     """
     if not isinstance(name, str):
         return False
@@ -34,28 +34,34 @@ def says_right(name: Any) -> bool:
 
 
 class Answers(np.ndarray[Any, Any]):
-    """Labels that are known to say whether an answer was right, as the columns of files are.
+    """An array of labels that are marked as saying whether an answer was right.
 
-    Some of them are too; what is computed from them is an array like any other.
+    Slices of it are marked too; what is computed from it is an unmarked array.
     """
 
     def __array_wrap__(
         self, array: NDArray[Any], context: Any = None, return_scalar: bool = False
     ) -> Any:
+        """What is computed from marked labels, as an unmarked array or number."""
         plain = np.asarray(array)
         return plain if plain.ndim else plain[()]
 
     def __repr__(self) -> str:
+        """The labels as a plain array shows them."""
         return repr(np.asarray(self))
 
 
 def as_answers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels marked as answers; rows of several columns stay unmarked."""
+    """Labels (n,) marked as saying whether an answer was right; labels (n, k) are returned
+    unmarked.
+    """
     return labels.view(Answers) if labels.ndim == 1 else labels
 
 
 def are_answers(y_true: Any, data: Any) -> bool:
-    """Whether labels are so marked, or called so: the column of a frame, or a series."""
+    """Whether labels say if an answer was right: they are marked so, or the column of `data`, or
+    the series, has such a name.
+    """
     if data is not None:
         return says_right(y_true)
     return isinstance(y_true, Answers) or says_right(getattr(y_true, "name", None))

@@ -35,17 +35,20 @@ R = TypeVar("R", bound=RowSamples[Any])
 
 
 class RowInput(Input[R]):
-    """The steps as rows of arrays and of tensors share them."""
+    """The steps of reading that arrays and tensors share."""
 
     sample_type: ClassVar[type[Any]]
-    # Which of the rows that were given stayed; None where all did.
+    # A mask of the rows, as the user gave them, that were not dropped; None if none was dropped.
     kept: Mask | None = None
-    # The power of two by which weights were divided.
+    # The exponent of the power of two that weights were divided by.
     exponent: int = 0
 
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
+        """Take the arguments and check the predictions; `drop`: drop the rows in which something is
+        missing.
+        """
         self.row_sum_tolerance = sum_tolerance(y_proba)
         self.label_sum_tolerance = sum_tolerance(y_true)
         if drop:
@@ -64,17 +67,24 @@ class RowInput(Input[R]):
             self.n_columns = int(self.predictions.shape[1])
 
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
+        """Turn labels (n,) into indices of these classes and note what they were taken for. Labels
+        that are indices already (`are_indices`), and soft labels (n, k), stay.
+        """
         if self.targets.ndim == 2 and self.targets.shape[1] == 1:
             self.targets = self.targets[:, 0]
         if self.targets.ndim == 1 and not are_indices:
             self.targets, self.label_note = self.class_indices(classes)
 
     def read_labels(self, stream: bool) -> None:
+        """Turn counts of votes into shares, and check that targets fit the predictions. `stream`:
+        the rows are one part of many.
+        """
         if self.votes is not None or self.targets.ndim != 1:
             self._read_votes(stream)
         self.targets = checked_targets(self.targets, self.predictions)
 
     def _read_votes(self, stream: bool) -> None:
+        """Turn counts of votes into shares, and keep how many votes are behind each row."""
         votes = None
         if self.votes is not None:
             votes = votes_per_row(own_rows(self.votes, self.kept), self.predictions.shape[0])
@@ -82,16 +92,21 @@ class RowInput(Input[R]):
         self.targets, self.votes, self.votes_note = labels.targets, labels.votes, labels.note
 
     def read_weights(self) -> None:
+        """Check that there is one weight per row, and scale weights whose powers would overflow."""
         weights = self.values(self.weights, "sample_weight")
         self.weights = checked_weights(weights, self.predictions.shape[0])
         self.scale_weights()
 
     def check_logits(self, stream: bool) -> None:
+        """Raise InputError, or warn, if logits look like probabilities or log-probabilities. In a
+        stream there is no warning of log-probabilities, because a few rows prove little.
+        """
         kind = kind_of_logits(self.predictions, self.as_double, self.row_sum_tolerance)
         if not (stream and kind == LOG_PROBABILITIES):  # a few rows prove little
             check_kind_of_logits(kind, multiclass=self.n_columns is not None)
 
     def samples(self) -> R:
+        """The samples, with notes on what the input was taken for."""
         notes = describe(
             "logits" if self.logits else "probabilities",
             self.n_columns,
@@ -122,42 +137,56 @@ class RowInput(Input[R]):
 
     @abstractmethod
     def values(self, value: Any, argument: str) -> Any:
-        """An argument as an array or a tensor."""
+        """An argument as an array or a tensor; `argument` is its name in errors."""
 
     @abstractmethod
     def without_missing(
         self, y_true: Any, y_proba: Any, sample_weight: Any
     ) -> tuple[Any, Any, Any, Mask | None]:
-        """The rows with nothing missing, and which they are; None where that is all of them."""
+        """Drop the rows in which a label, a prediction or a weight is missing. Returns the three
+        without these rows, and a mask of the rows that stayed, None if no row is dropped.
+        """
 
     @abstractmethod
     def class_indices(self, classes: list[Any]) -> tuple[Any, str]:
-        """Indices of the classes that targets (n,) name, and what targets were taken for."""
+        """Indices of the classes that targets (n,) name, and a note on what targets were taken
+        for.
+        """
 
     @abstractmethod
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
-        """Targets with counts of votes as shares; `votes` are those given beside them."""
+        """Targets in which counts of votes have become shares. `votes` are the numbers of votes
+        given beside them, (n,), or None; `stream`: the rows are one part of many.
+        """
 
     @abstractmethod
     def scale_weights(self) -> None:
-        """Divide weights by a power of two where their powers would overflow."""
+        """Divide weights by a power of two if their powers would overflow or underflow."""
 
     @abstractmethod
     def as_double(self, part: Any) -> Any:
-        """Some predictions in the highest precision that there is where they lie."""
+        """Some predictions as float64, or in the highest precision that their device has."""
 
 
 class ArrayInput(RowInput[Samples]):
-    """Arrays, tensors in memory, columns of a frame in memory: copied only where they must be."""
+    """The adapter of arrays, tensors in memory, and columns of a frame in memory; it copies only
+    what it must.
+    """
 
     sample_type = Samples
 
     def __init__(self, data: Any = None) -> None:
+        """Take the frame in memory whose columns the arguments name; None if they are arrays
+        themselves.
+        """
         self.data = data
 
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
+        """Take the arguments, columns of the frame `data` if there is one, and check the
+        predictions.
+        """
         self.answers = are_answers(y_true, self.data)
         if self.data is None:
             check_names(y_true, y_proba)
@@ -179,18 +208,27 @@ class ArrayInput(RowInput[Samples]):
     without_missing = staticmethod(without_missing)
 
     def exponentiate(self) -> None:
+        """Turn log-probabilities into probabilities."""
         self.predictions = probabilities_of(self.predictions)
 
     def class_indices(self, classes: list[Any]) -> tuple[NDArray[Any], str]:
+        """Indices of the classes that targets (n,) name, and a note on what targets were taken
+        for.
+        """
         return encode_known(self.targets, classes, self.n_columns is not None)
 
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
+        """Targets in which counts of votes have become shares. `votes` are the numbers of votes
+        given beside them, (n,), or None; `stream`: the rows are one part of many.
+        """
         return labels_of(self.targets, votes, self.n_columns or 1, stream=stream)
 
     def scale_weights(self) -> None:
+        """Divide weights by a power of two if their powers would overflow or underflow."""
         self.exponent = weight_exponent(float(self.weights.max(initial=0)))
         if self.exponent:
             self.weights = np.ldexp(self.weights.astype(np.float64), -self.exponent)
 
     def as_double(self, part: Any) -> Array:
+        """Some predictions as float64."""
         return part.astype(np.float64)

@@ -16,14 +16,16 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Mask
 
-# What pandas, polars and pyarrow call it.
+# The names of half precision in pandas, polars and pyarrow.
 _HALF = ("float16", "halffloat")
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 
 
 def to_array(value: Any, argument: str) -> NDArray[Any]:
-    """The values of `value` as an array, without a copy where that can be. Nulls are an error."""
-    # NumPy imports masked arrays when they are first named, which takes as long as a small sum.
+    """The values as an array, without a copy if that is possible; raise InputError for nulls.
+    `argument` is the name of the values in errors.
+    """
+    # The first use of np.ma imports it, which takes as long as a small sum.
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise _nulls(argument, np.ma.getmaskarray(value))
@@ -61,13 +63,13 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """The numbers in this machine's byte order, by which types are compared."""
+    """The array in this machine's byte order, so that its type can be compared with others."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def without_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Numbers that came as Python objects, as numbers; decimals as float64, which is what databases
-    and files have them read as.
+    """An array of Python objects as an array of numbers, if all are numbers; decimals become
+    float64. Any other array is returned as it came.
     """
     if array.dtype.kind != "O" or array.size == 0:
         return array
@@ -82,7 +84,7 @@ def without_objects(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kind_of_tensor(tensor: Any) -> str:
-    """The kind of a tensor's numbers, as NumPy names it: "f", "i", "b" or "c"."""
+    """The kind of a tensor's numbers by NumPy's letter: "f", "i", "b" or "c"."""
     if tensor.dtype.is_complex:
         return "c"
     if tensor.dtype.is_floating_point:
@@ -91,8 +93,8 @@ def kind_of_tensor(tensor: Any) -> str:
 
 
 def precision_name(value: Any) -> str:
-    """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing. A frame's
-    columns are as precise as the least precise of them.
+    """The name of the type in which numbers came, such as "float16" or "bfloat16". Of a frame it is
+    "float16" if one of its columns has that type, else ""; of a list it is "".
     """
     if not hasattr(value, "dtype") and hasattr(value, "columns"):
         of_arrow = getattr(getattr(value, "schema", None), "types", ())
@@ -104,30 +106,36 @@ def precision_name(value: Any) -> str:
 
 @cache
 def _is_bfloat16(kind: np.dtype[Any]) -> bool:
+    """Whether a type is bfloat16, which other packages add to NumPy."""
     return kind.name == "bfloat16"
 
 
 @cache
 def _name_of(kind: np.dtype[Any]) -> str:
-    """NumPy puts the name of a type together anew each time, longer than it takes to sum a few
-    rows.
+    """The name of a NumPy type. It is cached because NumPy needs longer to make it than to sum a
+    few rows.
     """
     return _last_part(str(kind.newbyteorder("=")))
 
 
 def _last_part(name: str) -> str:
+    """The part of a name behind its last dot."""
     return name.rpartition(".")[2]
 
 
 def stays_on_device(value: Any) -> bool:
-    """Whether these are torch tensors to be summed where they lie, not copied here."""
+    """Whether the value is a torch tensor to be summed by torch: on another device than the CPU, or
+    the engine "torch" was asked for.
+    """
     if type(value).__module__.partition(".")[0] != "torch":
         return False
     return value.device.type != "cpu" or asked_for() == "torch"
 
 
 def plain_tensor(value: Any, argument: str) -> Any:
-    """A torch tensor without its history, of numbers that lie side by side and can be summed."""
+    """A torch tensor without its history of gradients, of a type that can be computed with; raise
+    InputError for nested, sparse, quantized and meta tensors.
+    """
     torch = sys.modules["torch"]
     kinds = {
         "a nested tensor": value.is_nested,
@@ -139,11 +147,12 @@ def plain_tensor(value: Any, argument: str) -> Any:
     if odd is not None:
         raise InputError(f"{values_of(argument)} is {odd}: give an ordinary one, such as float32")
     tensor = value.detach().resolve_conj().resolve_neg()
-    # Nothing can be done with numbers of eight bits but to make others of them.
+    # torch cannot compute with floats of eight bits, only convert them.
     return tensor.float() if str(tensor.dtype).startswith("torch.float8") else tensor
 
 
 def _from_torch(value: Any, argument: str) -> NDArray[Any]:
+    """The array of a torch tensor, copied to the host; bfloat16 becomes float32."""
     torch = sys.modules["torch"]
     tensor = plain_tensor(value, argument).cpu()
     if tensor.dtype == torch.bfloat16:
@@ -152,7 +161,9 @@ def _from_torch(value: Any, argument: str) -> NDArray[Any]:
 
 
 def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
-    """A column or a frame of columns, by position: an index is not looked at."""
+    """The array of a series, (n,), or of a frame, (n, columns). Rows are taken in their order: an
+    index is not looked at. Raise InputError for nulls.
+    """
     import narwhals as nw
 
     names = [str(name) for name in getattr(value, "columns", [])]
@@ -176,6 +187,9 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
 
 
 def _check_no_nulls(columns: list[Any], names: list[str], argument: str) -> None:
+    """Raise InputError, which names the column and the first such row, if one of the columns has
+    nulls.
+    """
     if any(column.null_count() > 0 for column in columns):
         missing = np.column_stack([c.is_null().to_numpy() for c in columns])
         row = int(np.argmax(missing.any(axis=1)))
@@ -184,6 +198,7 @@ def _check_no_nulls(columns: list[Any], names: list[str], argument: str) -> None
 
 
 def _column(column: Any) -> NDArray[Any]:
+    """The array of a narwhals series without nulls; categories become their values."""
     import narwhals as nw
 
     if column.dtype == nw.Categorical or isinstance(column.dtype, nw.Enum):
@@ -204,6 +219,7 @@ def _column(column: Any) -> NDArray[Any]:
 
 
 def _nulls(argument: str, missing: Mask) -> InputError:
+    """The error for missing values: how many rows have one, and the first of these."""
     rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
     return InputError(
         f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in row "
@@ -224,13 +240,15 @@ _IN_PLACE = "evaluate, Accumulator and Monitor sum such a frame where it is"
 
 
 def full_name(value: Any) -> str:
-    """The class of a value with its module: many libraries have a DataFrame."""
+    """The name of a value's class with its module, because many libraries have a DataFrame."""
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def bring_here(value: Any) -> str:
-    """The end of an error about a frame whose rows are needed here: its type, and what to do."""
+    """The rest of an error about a frame whose rows are needed in memory: its type, and how to
+    collect it.
+    """
     way = _WAYS.get(_library(value), "collect it")
     return (
         f"{full_name(value)}, whose rows are in another engine, and this needs them in memory: "
@@ -239,10 +257,13 @@ def bring_here(value: Any) -> str:
 
 
 def is_elsewhere(value: Any) -> bool:
-    """Whether a value is a frame, or a column of one, that NumPy cannot read."""
+    """Whether a value is a frame, or a column of one, whose rows are in another engine, not in
+    memory.
+    """
     library = _library(value)
     return library in _WAYS and (library != "polars" or type(value).__name__ == "LazyFrame")
 
 
 def _library(value: Any) -> str:
+    """The name of the package that a value's class is from, without leading underscores."""
     return type(value).__module__.partition(".")[0].lstrip("_")

@@ -15,13 +15,15 @@ from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.samples import Shape, shape_of
 
-# The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
+# If the largest weight is outside this range, all are scaled: fourth powers must be finite.
 WEIGHTS = (2.0**-150, 2.0**150)
 
 
 def weight_exponent(largest: float) -> int:
-    """The power of two that weights are divided by, which is exact: 0 unless their powers, which
-    variances need, would be too large or too small for numbers.
+    """The exponent e of the power 2^e that weights are divided by, from the largest weight.
+
+    It is 0 unless fourth powers of weights, which variances need, would overflow or underflow.
+    Division by a power of two is exact.
     """
     if not (math.isfinite(largest) and largest > 0) or WEIGHTS[0] <= largest <= WEIGHTS[1]:
         return 0
@@ -29,13 +31,13 @@ def weight_exponent(largest: float) -> int:
 
 
 def sum_tolerance(rows: Any) -> float:
-    """How far from 1 rows may sum, by the precision in which they came."""
+    """How far from 1 rows may sum: further if they came in half precision."""
     return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
 
 
 def check_names(y_true: Any, y_proba: Any) -> None:
     """Raise InputError for None, for a column's name without a frame, and for two frames whose
-    columns have names that pair them otherwise.
+    columns have names in different orders.
     """
     if isinstance(y_true, np.ndarray) and isinstance(y_proba, np.ndarray):
         return
@@ -49,7 +51,7 @@ def check_names(y_true: Any, y_proba: Any) -> None:
 
 
 def check_bool(argument: str, value: Any) -> bool:
-    """The value of an option; raise InputError unless it is True or False."""
+    """The value of an option as a bool; raise InputError unless it is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{argument} must be True or False; got {value!r}")
     return bool(value)
@@ -76,11 +78,14 @@ def _check_kind(values: Any, argument: str) -> None:
 
 
 def _is_list(value: Any) -> bool:
+    """Whether a value is a list, a tuple or an array."""
     return isinstance(value, list | tuple | np.ndarray)
 
 
 def checked_predictions(predictions: Any) -> Any:
-    """Predictions, an array or a tensor, if their shape and type can be those of predictions."""
+    """Predictions, an array or a tensor; raise InputError unless they are real numbers of the shape
+    (n,) or (n, k) with k of at least 2. Floats longer than 64 bits become float64.
+    """
     _check_kind(predictions, "y_proba")
     if predictions.ndim not in (1, 2):
         shape = tuple(predictions.shape)
@@ -106,7 +111,10 @@ def checked_predictions(predictions: Any) -> Any:
 
 
 def _how_to_flatten(shape: tuple[int, ...]) -> str:
-    """How a map of predictions becomes rows: which axis the classes are on is not guessed."""
+    """The end of an error about predictions of three or more dimensions, such as maps of an image:
+    how to make rows of them. It shows both places that the axis of the classes may have; "" for
+    fewer dimensions.
+    """
     if len(shape) < 3:
         return ""
     return (
@@ -118,7 +126,9 @@ def _how_to_flatten(shape: tuple[int, ...]) -> str:
 
 
 def checked_targets(targets: Any, predictions: Any) -> Any:
-    """Targets, an array or a tensor, if they fit the predictions."""
+    """Targets, an array or a tensor, (n, 1) as (n,); raise InputError unless they are real numbers
+    of a shape that fits the predictions.
+    """
     _check_kind(targets, "y_true")
     if targets.ndim == 0:
         raise InputError(
@@ -153,7 +163,9 @@ def checked_targets(targets: Any, predictions: Any) -> Any:
 
 
 def checked_weights(weights: Any, n: int) -> Any:
-    """Weights, an array or a tensor, if there is one per row."""
+    """Weights, an array or a tensor; raise InputError unless they are real numbers of the shape
+    (n,).
+    """
     _check_kind(weights, "sample_weight")
     if weights.shape != (n,):
         raise InputError(
@@ -172,8 +184,11 @@ def describe(
     votes_note: str | None = None,
     answers: bool = False,
 ) -> tuple[str, ...]:
-    """What the input was taken for, as results echo it: predictions of a kind (probabilities,
-    logits) in so many columns, None for binary ones, and their labels.
+    """Notes on what the input was taken for, as results repeat them.
+
+    `kind` is that of predictions ("probabilities", "logits"), `n_columns` the number of their
+    columns, None for a binary problem. `soft_rows`: targets are rows of class probabilities.
+    `answers`: labels say if an answer was right.
     """
     notes: list[str] = [shape_note(kind, n_columns or 1)]
     if votes_note is not None:
@@ -192,21 +207,21 @@ def describe(
 
 
 def shape_note(kind: str, n_columns: int) -> Note:
-    """The note on what so many columns of predictions were taken for."""
+    """The note on whether predictions of this kind and so many columns are binary or multiclass."""
     if n_columns == 1:
         return Note(f"binary {kind}", "shape", multiclass=False)
     return Note(f"multiclass {kind}, {n_columns} classes", "shape", multiclass=True)
 
 
 def noted_shape(inferred: tuple[str, ...]) -> Shape:
-    """The shape of a problem, as the notes on its input have it."""
+    """The kind of problem, "binary", "answers" or "multiclass", from the notes on its input."""
     shape = find_note(inferred, "shape")
     if shape is not None and shape.values["multiclass"]:
         return "multiclass"
     return shape_of(1, find_note(inferred, ANSWERS.code) is not None)
 
 
-# Two columns may be meant as a binary problem, whose errors are others.
+# A note: two columns may be meant as a binary problem, of which calibration errors differ.
 TWO_COLUMNS = Note(
     "of two columns, errors are those of the top label, whichever class it is; for those of "
     "P(y = 1) give the second column alone",

@@ -13,7 +13,9 @@ from calibrant._data.arrays import bring_here, full_name, is_elsewhere
 
 
 def is_lazy(data: Any) -> bool:
-    """Whether the rows are somewhere else: a lazy frame, a database's relation, a cluster's."""
+    """Whether data is a frame whose rows are not in memory: a lazy frame, a relation of a database
+    or a cluster's frame.
+    """
     if data is None or isinstance(data, dict | list | tuple):
         return False
     import narwhals as nw
@@ -25,17 +27,17 @@ def is_lazy(data: Any) -> bool:
 
 
 def column_names(data: Any) -> list[str]:
-    """The names of a frame's columns; none where there is no frame."""
+    """The names of the columns of a frame or mapping; an empty list for anything else."""
     if isinstance(data, Mapping):
         return list(data)
-    # PyArrow's tables call them otherwise.
+    # Tables of PyArrow have their names in another attribute.
     names: Any = getattr(data, "column_names", None)
     return list(getattr(data, "columns", ()) if names is None else names)
 
 
 def check_apart(y_true: Any, y_proba: Any) -> None:
     """Raise InputError if one column is named as labels and as predictions, or if columns of labels
-    are paired with predictions of other ones, as their names say.
+    and predictions are in different orders, as far as their names tell (`check_paired`).
     """
     labels, predictions = (
         {names} if isinstance(names, str) else set(names) if _are_names(names) else set()
@@ -55,8 +57,8 @@ def check_apart(y_true: Any, y_proba: Any) -> None:
 def check_paired(
     first: Sequence[str], second: Sequence[str], arguments: tuple[str, str] = ("y_true", "y_proba")
 ) -> None:
-    """Raise InputError if columns that are paired by their order have names that pair them
-    otherwise: y_cat and y_dog with p_dog and p_cat.
+    """Raise InputError if two lists of columns, which belong together by their order, have names
+    that say otherwise: y_cat and y_dog with p_dog and p_cat. `arguments` names both in the error.
     """
     if len(first) != len(second) or len(first) < 2:
         return
@@ -65,7 +67,8 @@ def check_paired(
         same = (set(mine) & set(others)) - {""}
         if len(set(mine)) < len(mine) or len(set(others)) < len(others):
             continue  # one column twice is another error
-        # Numbers may be counted from 0 in one and from 1 in the other; a letter says little.
+        # Numbers may be counted from 0 in one and from 1 in the other, and single letters may agree
+        # by chance: such endings tell only if both sides have the same set of them.
         weak = split is list or all(each.isdigit() for each in same)
         if weak and set(mine) != set(others):
             continue
@@ -81,16 +84,18 @@ def check_paired(
 
 
 def check_frames_paired(y_true: Any, y_proba: Any) -> None:
-    """Check the pairing of columns of two frames, as `check_paired` does for names."""
+    """Raise InputError if the columns of two frames have names in different orders, as
+    `check_paired` does for names. Anything but frames in memory is let pass.
+    """
     if hasattr(y_true, "columns") and hasattr(y_proba, "columns"):
         if is_elsewhere(y_true) or is_elsewhere(y_proba):
-            return  # a column of Spark has whatever it is asked for
+            return  # a Spark column answers to any attribute
         first, second = ([str(name) for name in column_names(each)] for each in (y_true, y_proba))
         check_paired(first, second)
 
 
 def names_of_columns(y_proba: Any) -> tuple[str, ...]:
-    """The names of a frame's columns, if it is one in memory and all are texts."""
+    """The names of the columns, if y_proba is a frame in memory and all names are text; else ()."""
     if not hasattr(y_proba, "columns") or is_elsewhere(y_proba):
         return ()
     names = column_names(y_proba)
@@ -98,8 +103,8 @@ def names_of_columns(y_proba: Any) -> tuple[str, ...]:
 
 
 def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
-    """The part of each name in which it differs from the others: without the common beginning and
-    the common end.
+    """The part of each name in which the names differ: without the parts that all begin with, and
+    those that all end with. `split` cuts a name into parts.
     """
     parts = [split(name.lower()) for name in names]
     fewest = min(map(len, parts))
@@ -112,11 +117,14 @@ def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[st
 
 
 def _parts_of_name(name: str) -> list[str]:
-    """A column's name cut at dots, dashes and the like, which are parts of their own."""
+    """A column's name cut at dots, dashes, blanks and the like; these marks are parts themselves:
+    "p_cat" is ["p", "_", "cat"].
+    """
     return re.split(_BETWEEN, name)
 
 
 def _are_names(names: Any) -> bool:
+    """Whether the value is a list or tuple of texts."""
     return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
 
 
@@ -129,10 +137,11 @@ OWN_LABELS = (
 def check_label_is_shared(
     label: Any, predictions: Mapping[str, Any], known: Sequence[str], *, own: bool = True
 ) -> None:
-    """Raise InputError if the column of labels is one model's own, as its name beside another's
-    says: correct_a and correct_b, where the models' predictions are conf_a and conf_b.
+    """Raise InputError if the column of labels for all models is one model's own, as names tell: it
+    is correct_a, there is correct_b, and the models' predictions are conf_a and conf_b.
 
-    `own` says whether each model could be given its own instead.
+    `known` are the names of all columns. `own` says whether each model could be given its own
+    labels.
     """
     if not isinstance(label, str):
         return
@@ -153,7 +162,9 @@ def check_label_is_shared(
 def check_labels_are_own(
     labels: Mapping[str, Any], predictions: Mapping[str, Any], known: Sequence[str]
 ) -> None:
-    """Raise InputError if a model is given the labels of another, as the columns' names say."""
+    """Raise InputError if a model is given another model's labels, as the columns' names tell, or
+    if some models share a column of labels and others do not. `known` are the names of all columns.
+    """
     texts = [each for each in labels.values() if isinstance(each, str)]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     for mine, other, a, b in _swaps(predictions):
@@ -173,11 +184,14 @@ def check_labels_are_own(
 
 
 def _labels_of_models() -> str:
+    """The option for labels of each model, as Python or the command line calls it."""
     return worded(python="y_true", command="--labels")
 
 
 def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Two models, and what stands for each in the names of columns."""
+    """Each ordered pair of models with the parts of columns' names that stand for them: (model,
+    other model, part for the model, part for the other).
+    """
     columns = {name: each for name, each in predictions.items() if isinstance(each, str)}
     for (mine, first), (other, second) in permutations(columns.items(), 2):
         parts = re.split(_BETWEEN, first), re.split(_BETWEEN, second)
@@ -188,7 +202,9 @@ def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]
 
 
 def _replace_part(name: str, a: str, b: str) -> str | None:
-    """A column's name with b in the place of a; None where a is no part of it."""
+    """A column's name with the part b in the place of the part a; None if a is not one of its
+    parts.
+    """
     parts = re.split(_BETWEEN, name)
     return "".join(b if part == a else part for part in parts) if a in parts else None
 
@@ -197,8 +213,9 @@ _BETWEEN = r"([._/ -])"
 
 
 def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> None:
-    """Raise InputError if the numbers in columns' names are out of order, as texts are sorted (p_0,
-    p_1, p_10, p_2): label 2 would be held against the column p_10.
+    """Raise InputError if the numbers in names of columns are not in order, as when texts are
+    sorted (p_0, p_1, p_10, p_2): label 2 would be compared with the column p_10. Targets in columns
+    of the same order are no error.
     """
     numbers = _numbers(predictions)
     inner = sorted(numbers)
@@ -218,13 +235,15 @@ SHUFFLED = 4
 
 
 def are_counted(numbers: list[int]) -> bool:
-    """Whether numbers count up by ones, from 0 or from 1."""
+    """Whether the numbers are 0, 1, 2, ... or 1, 2, 3, ..., in this order."""
     n = len(numbers)
     return numbers in ([*range(n)], [*range(1, n + 1)])
 
 
 def _numbers(names: Sequence[str]) -> list[int]:
-    """The numbers that names of one kind end in; none if one has no number."""
+    """The numbers that the names end in, if the names are otherwise the same; else an empty
+    list.
+    """
     matches = [re.fullmatch(r"(.*?)(\d{1,9})", name, re.DOTALL) for name in names]
     if any(match is None for match in matches) or len({match[1] for match in matches if match}) > 1:
         return []
@@ -236,7 +255,7 @@ LISTED = 30
 
 
 def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The class that each column's name ends in, if that is one column a class."""
+    """The class that each column's name ends in, if every class has just one column; else None."""
     endings = [re.compile(rf"(?:^|[._ -]){re.escape(str(name))}$") for name in classes]
     of_class = [next((r for r, end in enumerate(endings) if end.search(n)), -1) for n in names]
     if sorted(of_class) != list(range(len(classes))):
@@ -245,15 +264,15 @@ def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[An
 
 
 def check_columns_of_classes(names: Sequence[str], classes: Sequence[Any]) -> None:
-    """Raise InputError if columns of predictions end in the classes' names in another order. The
-    numbers of columns may be their places, whatever the classes are called.
+    """Raise InputError if columns of predictions end in the classes' names in another order.
+    Classes that are all numbers are let pass: a number in a column's name may be its place.
     """
     if not all(str(name).isdigit() for name in classes):
         check_order_of_classes(names, classes, "y_proba")
 
 
 def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argument: str) -> None:
-    """Raise InputError if columns of one class each end in the classes' names in another order."""
+    """Raise InputError if the columns' names end in the classes' names, but in another order."""
     if classes_by_endings(names, classes) not in (None, tuple(classes)):
         raise InputError(
             f"{name_of(argument)} names the columns {', '.join(map(repr, names[:LISTED]))}, while "
@@ -263,7 +282,9 @@ def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argumen
 
 
 def pick(data: Any, names: Any, argument: str) -> Any:
-    """The column (or columns) of `data` that an argument names."""
+    """The column (of one name) or columns (of a list of names) of a frame in memory; `argument` is
+    what errors call the names.
+    """
     import narwhals as nw
 
     try:
@@ -288,7 +309,9 @@ def pick(data: Any, names: Any, argument: str) -> Any:
 
 
 def checked_column_names(names: Any, argument: str, known: Collection[str]) -> Sequence[str]:
-    """The names of columns that an argument gives, if the frame has them, each named once."""
+    """The names of columns that an argument gives, as a list or tuple; raise InputError if the
+    frame, whose columns are `known`, lacks one, or if one is named twice.
+    """
     wanted = [names] if isinstance(names, str) else names
     if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
         raise InputError(

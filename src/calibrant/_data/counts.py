@@ -20,29 +20,32 @@ from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import warn_caller
 
-# The codes of notes on what labels were taken for, where votes are behind them.
+# The codes of notes on what labels were taken for, if they come of votes.
 COUNTED, COUNTED_BESIDE = "counts of votes", "counts of votes for class 1"
 ONE_HOT, NOT_COUNTED = "one-hot rows", "shares, not counts"
-# More votes on a row than this are drawn by no generator, and cast by nobody.
+# The most votes on a row: random generators draw no more, and nobody collects more.
 MOST_VOTES = 10**9 - 1
-# Entries that are looked at together: soft labels show a fraction among the first.
+# The number of entries that are looked at in one step: soft labels have a fraction in the first.
 _GLANCE = 1 << 16
 
 
 class BadCount(InputError):
-    """An error about a row of labels or votes; files know where that row is."""
+    """An error about a row of labels or votes. The template of its message has # for the row's
+    number, so that readers of files can put in the number within the file.
+    """
 
     def __init__(self, row: int, template: str) -> None:
+        """Take the row's number, and the message with # in the place of that number."""
         super().__init__(self.message(template, row))
         self.row, self.template = row, template
 
     def __reduce__(self) -> tuple[type[BadCount], tuple[int, str]]:
-        """Pickled and copied from what it was made of."""
+        """Pickle and copy the error by its row and template."""
         return type(self), (self.row, self.template)
 
     @staticmethod
     def message(template: str, row: int) -> str:
-        """The message, with the row's number in the place of #."""
+        """The template with the row's number in the place of #."""
         return template.replace("#", str(row))
 
 
@@ -56,12 +59,14 @@ class Labels:
     note: Note | None = None
 
     def is_taken_as(self, code: str) -> bool:
-        """Whether the labels were taken for this."""
+        """Whether the labels were taken for what this code of a note says, such as COUNTED."""
         return self.note is not None and self.note.code == code
 
 
 def vote_note(code: str) -> Note:
-    """The note on what labels were taken for."""
+    """The note on what labels were taken for, by its code: COUNTED, COUNTED_BESIDE, ONE_HOT or
+    NOT_COUNTED.
+    """
     text = {
         COUNTED: "targets are counts of votes, read as their shares",
         COUNTED_BESIDE: f"targets are counts of votes for class 1 out of {setting('votes')}, read "
@@ -74,8 +79,11 @@ def vote_note(code: str) -> Note:
 
 
 def note_undecided(stream: bool) -> Note:
-    """The note on labels of 0 and 1 alone beside votes, with a warning that they are read as
-    shares; in a stream, where not all rows are seen together, they are an error.
+    """The note on labels that are all 0 or 1 beside ``votes=`` above 1, which could be shares or
+    counts.
+
+    They are read as shares, with a warning. In a stream, where not all rows are seen together,
+    raise InputError.
     """
     labels = f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1"
     both = worded(python=", y_true of the shape (n, 2)", command=" with --counts A,B")
@@ -95,8 +103,11 @@ def note_undecided(stream: bool) -> Note:
 def labels_of(
     targets: NDArray[Any], votes: NDArray[np.int64] | None, n_columns: int, *, stream: bool = False
 ) -> Labels:
-    """Labels with counts of votes as shares, for predictions of so many columns (1 for (n,));
-    `votes` are those given beside them, one per row.
+    """Labels in which counts of votes have become shares.
+
+    `votes` are the numbers of votes given beside the targets, (n,), or None. `n_columns` is the
+    number of columns of predictions, 1 for a binary problem. `stream`: the rows are one part of
+    many.
     """
     binary = n_columns == 1
     if targets.ndim == 2 and targets.shape[1] == max(2, n_columns) and are_counts(targets):
@@ -112,7 +123,7 @@ def labels_of(
 
 
 def are_counts(rows: NDArray[Any]) -> bool:
-    """Whether rows are whole numbers, of which at least one sums to more than 1."""
+    """Whether rows (n, k) are whole numbers, and at least one row sums to more than 1."""
     if rows.dtype.kind not in "iuf" or rows.shape[1] < 2:
         return False
     several = False
@@ -126,7 +137,9 @@ def are_counts(rows: NDArray[Any]) -> bool:
 
 
 def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
-    """Numbers of votes: a whole number for all rows, or one for each."""
+    """The numbers of votes, (n,), from one whole number for all rows or one for each; raise
+    InputError for anything else.
+    """
     array = to_array(votes, "votes")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -146,7 +159,9 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
 
 
 def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
-    """Raise InputError where ``votes=`` contradicts the counts that the labels are."""
+    """Raise InputError if the numbers of votes `given` by ``votes=`` differ from the sums of the
+    counts in the labels, `own`.
+    """
     differ = given != own
     if differ.any():
         row = _first(differ)
@@ -160,6 +175,10 @@ def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
 def _shares_of_rows(
     counts: NDArray[Any], votes: NDArray[np.int64] | None, *, binary: bool
 ) -> Labels:
+    """Counts of votes for each class, (n, k), as shares, with the number of votes of each row. Of a
+    `binary` problem the shares are those of class 1, (n,). Raise InputError for a negative count, a
+    row without votes or with too many, and for `votes` that contradict the counts.
+    """
     negative = np.asarray((counts < 0).any(axis=1))
     if negative.any():
         row = _first(negative)
@@ -194,7 +213,7 @@ def _shares_of_rows(
 
 
 def _several_labels(counts: NDArray[Any]) -> str:
-    """A hint where nothing but 0 and 1 is there, as of labels that a row may have several of."""
+    """A hint at `multilabel` for an error about counts, if they are all 0 or 1; else ""."""
     if counts.max(initial=0) > 1:
         return ""
     use = worded(python="multilabel(y_true, y_proba)", command="report --multilabel")
@@ -202,7 +221,9 @@ def _several_labels(counts: NDArray[Any]) -> str:
 
 
 def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labels:
-    """Shares of votes for class 1, from their counts and the numbers of all votes."""
+    """Counts of votes for class 1, (n,), as shares of all votes; raise InputError for a count that
+    is not a whole number from 0 to the row's number of votes.
+    """
     wrong = ~(_are_whole(counts) & (counts >= 0) & (counts <= votes))
     if wrong.any():
         row = _first(wrong)
@@ -219,7 +240,7 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
 
 
 def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
-    """Whether rows are (1, 0) or (0, 1): counts of one vote each."""
+    """Whether targets are rows (1, 0) and (0, 1) only: one vote each, for class 0 or class 1."""
     if targets.ndim != 2 or targets.shape[1] != 2 or targets.dtype.kind not in "iuf":
         return False
     return bool(
@@ -228,10 +249,12 @@ def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
 
 
 def _are_whole(values: NDArray[Any]) -> Mask:
+    """Which values are finite whole numbers, a mask of the same shape."""
     if values.dtype.kind != "f":
         return np.ones(values.shape, dtype=np.bool_)
     return np.isfinite(values) & (np.floor(values) == values)
 
 
 def _first(flags: Mask) -> int:
+    """The place of the first flag that is True."""
     return int(np.argmax(flags))

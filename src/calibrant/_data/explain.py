@@ -1,4 +1,6 @@
-"""The sentence for a bad row: the pass that sums finds it, and only then is it looked at."""
+"""The sentence for a bad row: one with a value that no measure can take. The pass that sums finds
+the row, and only then is it looked at.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from calibrant._data.source import Source
 
 @contextmanager
 def explained(samples: Source) -> Iterator[None]:
-    """Turn the bad row that a pass stops at into an InputError that says what to do."""
+    """Turn the BadRow that a pass over the samples raises into an InputError that says what to
+    do.
+    """
     try:
         yield
     except BadRow as bad:
@@ -33,8 +37,8 @@ def explained(samples: Source) -> Iterator[None]:
 
 
 def check_rows(samples: Samples) -> None:
-    """Raise InputError if no measure can take some row; for rows that are used before they are
-    summed.
+    """Raise InputError for the first row that no measure can take. This is for rows that are used
+    before a pass sums, and so checks, them.
     """
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
@@ -42,8 +46,11 @@ def check_rows(samples: Samples) -> None:
 
 
 def check_not_swapped(samples: Source) -> None:
-    """Raise InputError if every prediction is 0 or 1; to be asked where targets are known to be
-    fractions. Votes are no predictions, and what is sure of itself may be held against them.
+    """Raise InputError if every prediction is 0 or 1. Callers ask this if targets are known to be
+    fractions: labels and predictions may then be swapped.
+
+    There is no error if the targets' numbers of votes are known: votes are not predictions, and
+    predictions of 0 and 1 may be compared with them.
     """
     if not samples.voted and samples.every_prediction_is_zero_or_one():
         raise swapped()
@@ -59,13 +66,14 @@ def swapped() -> InputError:
 
 
 def _votes() -> str:
+    """The option for numbers of votes, as Python or the command line calls it."""
     return worded(python="votes=", command="--votes COLUMN")
 
 
 def first_bad_row(samples: Samples, known: int) -> int:
-    """The first bad row, given one that is bad.
+    """The first bad row before the row `known`; `known` itself if there is none before it.
 
-    Threads and columns stop where they are, which need not be at the first; there is time to look.
+    Threads and columns of a pass stop at some bad row, which need not be the first.
     """
     step = max(1, (1 << 16) // samples.n_classes)
     for start in range(0, known, step):
@@ -76,7 +84,9 @@ def first_bad_row(samples: Samples, known: int) -> int:
 
 
 def _bad_rows(samples: Samples, rows: slice) -> Mask:
-    """Which of these rows no measure can take."""
+    """A mask of the rows in this slice that no measure can take: their prediction, target or weight
+    is not finite or not in its range, or does not sum to 1.
+    """
     with np.errstate(invalid="ignore"):
         u = samples.predictions[rows].astype(np.float64).reshape(-1, samples.predictions[0].size)
         bad = ~np.isfinite(u).all(axis=1)
@@ -101,8 +111,10 @@ def _bad_rows(samples: Samples, rows: slice) -> Mask:
 def explain(
     samples: Samples, row: int, *, shown: int | None = None, whole: Source | None = None
 ) -> str:
-    """Why this row cannot be measured, and what to do; `shown` is its number among all rows, which
-    are `whole` where only some are at hand.
+    """Why a row cannot be measured, and what to do.
+
+    `row` is its number within `samples`; `shown`, if given, its number for the message. `whole` are
+    all samples, if `samples` are only some of them.
     """
     number, whole = row if shown is None else shown, samples if whole is None else whole
     return (
@@ -114,6 +126,9 @@ def explain(
 
 
 def _weight(samples: Samples, row: int, shown: int) -> str | None:
+    """Why the weight of a row cannot be taken; None if it can. `shown` is the row's number in the
+    message.
+    """
     if samples.weights is None:
         return None
     w = float(samples.weights[row])
@@ -123,6 +138,9 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
 
 
 def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
+    """Why the prediction of a row cannot be taken; None if it can. `shown` is the row's number in
+    the message; `whole` are all samples, of which `samples` may be some.
+    """
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
         place = f"{shown}, {column}" if samples.multiclass else f"{shown}"
@@ -159,11 +177,16 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
 
 
 def _none_is_above_zero(samples: Source) -> bool:
-    """Whether predictions look like logarithms of probabilities."""
+    """Whether no prediction is above 0, as of log-probabilities. False if the rows are in a lazy
+    frame.
+    """
     return isinstance(samples, RowSamples) and bool((samples.predictions <= 0).all())
 
 
 def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
+    """Why the target of a row cannot be taken; None if it can. `shown` is the row's number in the
+    message; `whole` are all samples, of which `samples` may be some.
+    """
     target = np.asarray(samples.targets[row], dtype=np.float64)
     if target.ndim == 1:
         return _target_row(target, shown, samples.label_sum_tolerance, whole)
@@ -208,6 +231,9 @@ def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None
 
 
 def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> str | None:
+    """Why a row of soft labels, (k,), cannot be taken; None if it can. `tolerance` is how far from
+    1 it may sum, and `shown` its number in the message.
+    """
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
@@ -225,7 +251,9 @@ def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> s
 
 
 def _fraction(samples: Source) -> str:
-    """The first soft label that is not whole, for which counts cannot be meant."""
+    """The first soft label that is not a whole number, as text in parentheses: it shows why labels
+    are not counts of votes. "" if there is none, or the rows are in a lazy frame.
+    """
     if not isinstance(samples, RowSamples):
         return ""
     targets = np.asarray(samples.targets.tolist(), dtype=np.float64)

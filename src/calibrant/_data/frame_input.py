@@ -23,16 +23,18 @@ from calibrant._data.input import Input
 from calibrant._data.labels import Lookup, are_indices, are_truths, note_on_labels, number_of
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
-# Rows that are looked at for a fraction among labels.
+# The number of first rows in which a fraction among labels is looked for.
 _FEW = 256
-# The column of a number of votes that is the same for all rows.
+# The name of the column that is added if the number of votes is the same for all rows.
 _EVERY_ROW = "calibrant votes of every row"
-# Texts that are brought here to be looked at: more are no spellings of classes.
+# The most distinct texts of labels that are collected; classes do not have more spellings.
 _MOST_TEXTS = 10_000
 
 
 def scanned(data: Any) -> Any:
-    """A Parquet file's path as a lazy frame of an engine that is installed; else as it came."""
+    """A lazy frame of the Parquet file at this path, by polars or else DuckDB; what is no path is
+    returned as it came.
+    """
     if not isinstance(data, str | os.PathLike):
         return data
     path = os.fspath(data)
@@ -50,9 +52,11 @@ def scanned(data: Any) -> Any:
 
 
 class FrameInput(Input[FrameSamples]):
-    """Columns that stay in the frame's own engine: they exist and are numbers; no row is read."""
+    """The adapter of a lazy frame: its columns are checked by name and type, and stay in its
+    engine. Rows are read only by small queries that find out what labels are.
+    """
 
-    # Values of the column of labels with the index of their class; None where it has indices.
+    # Values of the column of labels, each with its class index; None if it holds class indices.
     labels: Labels | None = None
     # The columns whose sum is a row's number of votes, if labels are counts of them; and a column
     # that must say the same.
@@ -60,6 +64,7 @@ class FrameInput(Input[FrameSamples]):
     stated_votes: str | None = None
 
     def __init__(self, data: Any) -> None:
+        """Take the lazy frame whose columns the arguments name, and ask for its schema."""
         self.data = data
         self.frame: Any = nw.from_native(data)
         self.schema = self.frame.collect_schema()
@@ -67,6 +72,9 @@ class FrameInput(Input[FrameSamples]):
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
+        """Take the names of columns, and check that they exist and that predictions are numbers.
+        `drop`: rows with something missing are to be dropped when they are summed.
+        """
         check_apart(y_true, y_proba)
         self.predictions = self.column_names = named(y_proba, "y_proba", self.schema)
         self.targets = named(y_true, "y_true", self.schema)
@@ -81,12 +89,17 @@ class FrameInput(Input[FrameSamples]):
         self.answers = self.n_columns is None and are_answers(y_true, self.data)
 
     def exponentiate(self) -> None:
-        """The softmax of log-probabilities is that of logits; one alone is a column of exp."""
+        """Turn one column of log-probabilities into probabilities, by exp. Several columns need
+        nothing: their softmax is the same as that of logits.
+        """
         if self.n_columns is None:
             (name,) = self.predictions
             self._set_frame(self.frame.with_columns(self._doubles(name).exp().alias(name)))
 
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
+        """Find which value of the column of labels is which class, and note it. Nothing is done for
+        labels in several columns, or if labels are class indices already (`are_indices`).
+        """
         if len(self.targets) == 1 and not are_indices:
             (name,) = self.targets
             self.labels = _labels(self.frame, name, self.schema, classes)
@@ -95,6 +108,9 @@ class FrameInput(Input[FrameSamples]):
             )
 
     def read_labels(self, stream: bool) -> None:
+        """Check that labels and votes are numbers, and find out whether labels are counts of votes.
+        `stream`: the rows are one part of many.
+        """
         if self.labels is None:
             for name in self.targets:
                 self._check_number(name, "y_true")
@@ -106,13 +122,17 @@ class FrameInput(Input[FrameSamples]):
             self._read_counts(stream)
 
     def read_weights(self) -> None:
+        """Raise InputError unless the column of weights holds numbers."""
         for name in self.weights:
             self._check_number(name, "sample_weight")
 
     def check_logits(self, stream: bool) -> None:
-        """Logits of a frame are not looked at before they are summed."""
+        """Do nothing: logits of a frame are not looked at before they are summed."""
 
     def samples(self) -> FrameSamples:
+        """The samples: names of columns and what they are, with notes on what they were taken
+        for.
+        """
         multiclass, soft_rows = self.n_columns is not None, len(self.targets) > 1
         kind = "logits" if self.logits else "probabilities"
         notes = describe(
@@ -147,14 +167,18 @@ class FrameInput(Input[FrameSamples]):
         )
 
     def _set_frame(self, frame: Any) -> None:
+        """Put another frame, with its schema, in the place of this one."""
         self.frame, self.schema = frame, frame.collect_schema()
 
     def _is_whole(self, name: str) -> bool:
+        """Whether a column's type holds whole numbers or truth values only."""
         dtype = self.schema[name]
         return bool(dtype.is_integer() or dtype == nw.Boolean)
 
     def _check_counts(self) -> None:
-        """Raise InputError unless there are as many columns as the problem has."""
+        """Raise InputError unless y_true, y_proba and sample_weight name numbers of columns that
+        fit.
+        """
         predictions, targets = self.predictions, self.targets
         multiclass = self.n_columns is not None
         if multiclass and len(predictions) < 2:
@@ -178,7 +202,9 @@ class FrameInput(Input[FrameSamples]):
             raise InputError(f"sample_weight must name one column; it names {len(self.weights)}")
 
     def _check_votes(self) -> None:
-        """Raise InputError unless votes are a column of numbers, or one number of at least 1."""
+        """Raise InputError unless `votes` is a column of numbers, or one whole number of at least
+        1.
+        """
         votes = self.votes
         if is_number(votes) and votes >= 1 and float(votes).is_integer():
             return
@@ -193,7 +219,10 @@ class FrameInput(Input[FrameSamples]):
             )
 
     def _read_counts(self, stream: bool) -> None:
-        """Find out by small queries whether targets are counts of votes."""
+        """Find out by small queries whether targets are counts of votes, and if so note it.
+        `stream`: the rows are one part of many, so that labels which could be shares or counts are
+        an InputError.
+        """
         votes, targets, multiclass = self.votes, self.targets, self.n_columns is not None
         if is_number(votes):
             self._set_frame(self.frame.with_columns(**{_EVERY_ROW: nw.lit(float(votes))}))
@@ -215,12 +244,16 @@ class FrameInput(Input[FrameSamples]):
     def _take_as_counts(
         self, code: str, vote_columns: tuple[str, ...], stated: str | None = None
     ) -> None:
-        """Note that targets are counts, of as many votes as these columns sum to."""
+        """Note that targets are counts of votes. The columns `vote_columns` sum to a row's number
+        of votes, and the column `stated`, if there is one, must say the same number.
+        """
         self.votes_note = vote_note(code)
         self.vote_columns, self.stated_votes = vote_columns, stated
 
     def _has_fraction(self, names: tuple[str, ...]) -> bool:
-        """Whether one of the first rows has a number that is not whole: soft labels mostly do."""
+        """Whether one of these columns has a number that is not whole in the first rows: soft
+        labels mostly have one there.
+        """
         floats = [name for name in names if not self.schema[name].is_integer()]
         if not floats:
             return False
@@ -230,22 +263,29 @@ class FrameInput(Input[FrameSamples]):
         return any(not float(x).is_integer() for x in numbers)
 
     def _has_several_votes(self, names: tuple[str, ...]) -> bool:
-        """Whether some row holds more than one vote; sums of shares may end just above 1."""
+        """Whether these columns sum to more than one vote in some row. The limit is 1.5, because
+        sums of shares may end just above 1.
+        """
         total = reduce(add, map(self._doubles, names))
         return self._has_row((total > 1.5) & (total.is_finite()))
 
     def _has_above_one(self, name: str) -> bool:
-        """Whether a column holds a number above 1, which no share is."""
+        """Whether a column holds a number above 1.5, which is no share of votes."""
         return self._has_row(self._doubles(name) > 1.5)
 
     def _has_row(self, flag: Any) -> bool:
+        """Whether a condition, a narwhals expression, is true in some row; null counts as false."""
         rows = self.frame.select(flag=flag.fill_null(False)).filter(nw.col("flag"))
         return not rows.head(1).collect().is_empty()
 
     def _doubles(self, name: str) -> Any:
+        """A column as an expression of float64."""
         return column_of(self.frame, name).cast(nw.Float64)
 
     def _check_number(self, name: str, argument: str) -> None:
+        """Raise InputError, which names the argument, unless a column holds numbers or truth
+        values.
+        """
         dtype = self.schema[name]
         if dtype.is_numeric() or dtype == nw.Boolean:
             return
@@ -259,7 +299,9 @@ class FrameInput(Input[FrameSamples]):
 
 
 def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
-    """The columns of a lazy frame that an argument names."""
+    """The columns of a lazy frame that an argument names; raise InputError if one is not there, or
+    if engines would take its name for a pattern.
+    """
     wanted = checked_column_names(names, argument, schema)
     for name in wanted:
         if name in ("", "*") or (name.startswith("^") and name.endswith("$")):
@@ -271,20 +313,26 @@ def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
 
 
 def _rounded_to(dtypes: list[Any]) -> str:
-    """The type that an array of these columns has."""
+    """The name of the type that an array of columns of these types has: "float16", "float32" or
+    "float64".
+    """
     if all(dtype == nw.Float16 for dtype in dtypes):
         return "float16"
     return "float32" if all(dtype in (nw.Float16, nw.Float32) for dtype in dtypes) else "float64"
 
 
 def _tolerance(dtypes: list[Any]) -> float:
-    """How far from 1 a row of these columns may sum: as far as its least precise one needs."""
+    """How far from 1 a row of columns of these types may sum: further if one is of half
+    precision.
+    """
     any_half = any(dtype == nw.Float16 for dtype in dtypes)
     return HALF_ROW_SUM_TOLERANCE["float16"] if any_half else ROW_SUM_TOLERANCE
 
 
 def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | None:
-    """Values to look for in a column; None where they are indices of the classes."""
+    """The values of the column `name` that stand for a class, each with the index of its class;
+    None if the column holds class indices already.
+    """
     dtype = schema[name]
     if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
         return _texts(frame, name, classes)
@@ -313,8 +361,10 @@ def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | 
 
 
 def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
-    """Texts of a column that name a class. The engine is asked for those that only the number they
-    write may tell, such as "1.0"; where no class is a number there are none.
+    """The texts of a column that stand for a class, each with the index of its class.
+
+    If some class is a number or a truth value, the engine is asked for the column's other texts
+    too, because "1.0" stands for the class "1".
     """
     texts = {str(label): index for index, label in enumerate(classes)}
     if are_truths(classes) or any(number_of(label) is not None for label in classes):
@@ -328,7 +378,9 @@ def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
 
 
 def _as_held(number: Any, dtype: Any) -> list[Any]:
-    """A class's number as a column of this type holds it; nothing if it cannot."""
+    """A list of one entry: the number of a class as a column of this type holds it. It is empty if
+    the type cannot hold that number.
+    """
     if dtype == nw.Boolean:
         return [bool(number)] if number in (0, 1) else []
     if dtype.is_integer():
@@ -339,5 +391,7 @@ def _as_held(number: Any, dtype: Any) -> list[Any]:
 
 
 def _query_value(value: Any) -> int | float:
-    """A label as queries compare it: a double, unless doubles are too coarse for it."""
+    """A label as queries compare it: as a double, unless it is a whole number too large for
+    doubles.
+    """
     return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)

@@ -15,7 +15,7 @@ Labels = tuple[tuple[str | int | float, int], ...]
 
 
 def column_of(frame: Any, name: str) -> Any:
-    """A column of a narwhals frame as an expression."""
+    """A column of a narwhals frame as an expression; for Spark its name is put in backticks."""
     import narwhals as nw
 
     if frame.implementation.is_spark_like():  # to Spark a dot is not part of a name
@@ -38,26 +38,27 @@ class FrameSamples:
     weight: str | None = None
     multiclass: bool = False
     from_logits: bool = False
-    # The labels as the column has them; None where it has class indices or targets.
+    # The values of the column of labels with their class indices; None if it holds indices or
+    # targets.
     labels: Labels | None = None
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
-    # The type of the predictions, if it is shorter than float64: they meet edges rounded to it.
+    # The type to which predictions are rounded before they are compared with bin edges: their own.
     rounded_to: str = "float64"
     # Whether labels cannot be fractions, because their type has none.
     hard: bool = False
-    # Rows with something missing: "error", or "drop", which drops and counts them.
+    # What a row with something missing is: "error", or "drop", which drops and counts such rows.
     missing: str = "error"
-    # Whether every row is known to be sound: parts of samples that have been checked.
+    # Whether all rows have been checked already, as part of other samples.
     sound: bool = False
-    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
+    # How far from 1 the sum of a row may be; further if it came in half precision.
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
     # The columns whose sum is a row's number of votes, where targets are counts of them, to be read
     # as shares; and a column that must say the same number.
     vote_columns: tuple[str, ...] = ()
     stated_votes: str | None = None
-    # Whether it is known how many votes the targets are of.
+    # Whether it is known how many votes are behind each row's target.
     voted: bool = False
     # Whether labels say if an answer was right.
     answers: bool = False
@@ -66,37 +67,46 @@ class FrameSamples:
 
     @property
     def shape(self) -> Shape:
+        """The kind of problem: "binary", "answers" or "multiclass"."""
         return "multiclass" if self.multiclass else shape_of(1, self.answers)
 
     @property
     def n_classes(self) -> int:
+        """The number of classes: the columns of predictions, or 2 for a binary problem."""
         return len(self.predictions) if self.multiclass else 2
 
     @property
     def n_columns(self) -> int:
-        """Columns of predictions: one for each class, or one for a binary problem."""
+        """The number of columns of predictions: one for each class, or 1 for a binary problem."""
         return len(self.predictions)
 
     @property
     def weighted(self) -> bool:
+        """Whether rows have weights."""
         return self.weight is not None
 
     @property
     def soft_rows(self) -> bool:
+        """Whether targets are in several columns, one for each class."""
         return len(self.targets) > 1
 
     @property
     def precision(self) -> np.dtype[Any]:
+        """The type in which predictions are compared with bin edges: float64 for logits, else their
+        own.
+        """
         return np.dtype("float64" if self.from_logits else self.rounded_to)
 
     @property
     def n_missing(self) -> int:
-        """Rows dropped before: none. A pass counts those that it drops."""
+        """Always 0: no row is dropped beforehand. The pass that sums counts the rows that it
+        drops.
+        """
         return 0
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that is read."""
+        """The names of all columns that are read, each once."""
         weight = () if self.weight is None else (self.weight,)
         stated = () if self.stated_votes is None else (self.stated_votes,)
         votes = (*self.vote_columns, *stated)
@@ -104,7 +114,7 @@ class FrameSamples:
 
     @property
     def where(self) -> str:
-        """The engine's name."""
+        """The name of the frame's engine, such as "polars"."""
         return str(self.frame.implementation.value)
 
     def column(self, name: str) -> Any:
@@ -112,17 +122,21 @@ class FrameSamples:
         return column_of(self.frame, name)
 
     def is_nan(self, value: Any) -> Any:
-        """Whether a floating-point expression of the frame is NaN.
+        """An expression that is true where a floating-point expression of the frame is NaN, false
+        where it is null.
 
-        DuckDB decides that from the statistics of a Parquet file, which leave NaN out, and finds
-        none. It does not see through an exponential.
+        DuckDB would look NaN up in the statistics of a Parquet file, which leave NaN out, and find
+        none. It looks at the values where it is asked about an exponential of them.
         """
         if self.frame.implementation.is_duckdb():
             value = (0.0 - value.abs()).exp()
         return value.is_nan().fill_null(False)
 
     def as_binary(self, frame: Any, *, weighted: bool, hard: bool) -> FrameSamples:
-        """A binary problem in checked columns u, z and perhaps w of another frame."""
+        """The samples of a binary problem in another frame, whose rows are known to be sound. Its
+        columns are u, the prediction; z, the target; and, if `weighted`, w, the weight. `hard` says
+        that targets cannot be fractions.
+        """
         return replace(
             self,
             frame=frame,
@@ -138,7 +152,7 @@ class FrameSamples:
         )
 
     def count_rows(self) -> int:
-        """The rows, without those that are dropped: a query of its own."""
+        """The number of rows that are not dropped, by a query of its own."""
         import narwhals as nw
 
         frame = self.frame
@@ -152,7 +166,9 @@ class FrameSamples:
         return int(frame.select(n=nw.len()).collect()["n"].to_list()[0])
 
     def row(self, number: int) -> Samples:
-        """One row, brought here to be looked at. Frames may give their rows in any order."""
+        """The samples of one row, by its number, as arrays in memory. A frame without an order may
+        give another row for the same number.
+        """
         places = {f"c{j}": self.column(name) for j, name in enumerate(self.columns)}
         rows = self.frame.select(**places).head(number + 1).collect()
         last = {
@@ -173,6 +189,9 @@ class FrameSamples:
         )
 
     def every_prediction_is_zero_or_one(self) -> bool:
+        """Whether all predictions are 0 or 1, as labels in their place would be; False for
+        logits.
+        """
         if self.from_logits:
             return False
         predictions = [self.column(name) for name in self.predictions]

@@ -26,7 +26,7 @@ class Input(ABC, Generic[S]):
     targets: Any
     weights: Any = None
     votes: Any = None
-    # Columns of predictions, one for each class; None for binary predictions.
+    # The number of columns of predictions, one for each class; None for a binary problem.
     n_columns: int | None = None
     # What the columns of predictions are called, where they have names.
     column_names: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Input(ABC, Generic[S]):
     logprobs = False
     # Whether (n,) labels say if an answer was right.
     answers = False
-    # What labels were taken for: by their classes, and as counts of votes.
+    # Notes on what labels were taken for: by their classes, and as counts of votes.
     label_note: str | None = None
     votes_note: str | None = None
 
@@ -51,7 +51,11 @@ class Input(ABC, Generic[S]):
         votes: Any = None,
         stream: bool = False,
     ) -> S:
-        """Samples, or an InputError. Rows of a `stream` are some of many."""
+        """Make samples of the user's arguments; raise InputError if they do not fit together.
+
+        `missing` is "error" or "drop", for rows in which something is missing. `stream` says that
+        the rows are one part of many.
+        """
         self.logits, self.logprobs = read_given(from_logits)
         self.read(y_true, y_proba, sample_weight, votes, drop=check_missing(missing) == "drop")
         if self.logprobs:
@@ -68,6 +72,9 @@ class Input(ABC, Generic[S]):
         return self.samples()
 
     def _name_classes(self, classes: Sequence[Any]) -> None:
+        """Take the names of the classes, check them against names of columns, and turn labels into
+        indices.
+        """
         known = named_once(classes, self.n_columns or 2, self.n_columns is not None)
         check_columns_of_classes(self.column_names, known)
         self.class_names = tuple(str(name) for name in known)
@@ -77,8 +84,8 @@ class Input(ABC, Generic[S]):
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
-        """Take the arguments, without rows that have a gap where these are dropped, and check the
-        predictions.
+        """Take the arguments and check the predictions; `drop`: drop rows in which something is
+        missing.
         """
 
     @abstractmethod
@@ -87,21 +94,27 @@ class Input(ABC, Generic[S]):
 
     @abstractmethod
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
-        """Turn labels into indices of these classes, unless they are that already, and note what
-        they were taken for.
+        """Turn labels into indices of these classes, and note what they were taken for.
+        `are_indices`: labels are indices already, and stay.
         """
 
     @abstractmethod
     def read_labels(self, stream: bool) -> None:
-        """Turn counts of votes into shares, and check that targets fit the predictions."""
+        """Turn counts of votes into shares, and check that targets fit the predictions. `stream`:
+        the rows are one part of many.
+        """
 
     @abstractmethod
     def read_weights(self) -> None:
-        """Check that weights are one number per row, and scale those whose powers overflow."""
+        """Check that weights are one number per row, and scale weights whose powers would
+        overflow.
+        """
 
     @abstractmethod
     def check_logits(self, stream: bool) -> None:
-        """Warn of logits that look like something else."""
+        """Raise InputError, or warn, if logits look like something else. `stream`: the rows are one
+        part of many.
+        """
 
     @abstractmethod
     def samples(self) -> S:

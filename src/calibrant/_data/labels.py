@@ -35,19 +35,22 @@ class Lookup:
     """The index of a label's class, by the label's text or by its number."""
 
     def __init__(self, names: Sequence[Any]) -> None:
+        """Take the names of the classes, in the order of their indices."""
         self.names = tuple(names)
         self._by_text = {str(name): index for index, name in enumerate(names)}
         self._by_truth = {text.lower(): i for text, i in self._by_text.items()}
         self._by_number: dict[int | float, int | None] = {}
         for index, name in enumerate(names):
             number = number_of(name)
-            if number is not None:  # "01" and "1" are two texts, and one number that is neither
+            if number is not None:  # classes "01" and "1" share a number, which then names neither
                 self._by_number[number] = None if number in self._by_number else index
         if are_truths(names):
             self._by_number |= {_TRUTH[text]: self._by_truth[text] for text in _TRUTH}
 
     def find(self, label: Any) -> int | None:
-        """The index of a label's class; None if it is none of them."""
+        """The index of the class that a label names; None if it names none. A label is looked up by
+        its text, then by its number or truth value.
+        """
         text = str(label)
         if text in self._by_text:
             return self._by_text[text]
@@ -60,12 +63,12 @@ class Lookup:
 
 
 def number_of(name: Any) -> int | float | None:
-    """The number that a name is, or that its text writes; None for any other."""
+    """The number that a name is, or that it writes as text; None if it is not a finite number."""
     if isinstance(name, Decimal):
         name = str(name)
     if isinstance(name, str):
         try:
-            number = float(name) if "_" not in name else math.nan  # 1_000 is Python's alone
+            number = float(name) if "_" not in name else math.nan  # only Python has 1_000
         except ValueError:
             return None
         if math.isfinite(number) and number.is_integer():
@@ -93,10 +96,12 @@ def _whole(text: str) -> int | float:
 
 
 def classes_among(labels: Iterable[Any]) -> list[Any]:
-    """The classes that labels name: numbers first, in their order and each once, then the rest."""
+    """The distinct classes that labels name: first numbers, in increasing order, then all others,
+    sorted as text. Labels that write one number, 1 and "1.0", are one class.
+    """
     by_number: dict[int | float, Any] = {}
     others = set()
-    # Of names of one number, "1" and "1.0", the number itself or the shortest text stands for it.
+    # If several labels write one number, the number itself or else the shortest text is the class.
     shortest = sorted(set(labels), key=lambda each: (len(str(each)), str(each)))
     for label in sorted(shortest, key=lambda each: isinstance(each, str)):
         number = number_of(label)
@@ -108,7 +113,9 @@ def classes_among(labels: Iterable[Any]) -> list[Any]:
 
 
 def are_indices(kind: str, names: Iterable[Any]) -> bool:
-    """Whether labels of a kind ("b", "i", "u", "f" as NumPy has it) are indices of the classes."""
+    """Whether labels are indices of the classes: they are numbers (`kind` is NumPy's "b", "i", "u"
+    or "f"), while no class has a number or a truth value for its name.
+    """
     if kind not in "biuf":
         return False
     known = list(names)
@@ -116,12 +123,14 @@ def are_indices(kind: str, names: Iterable[Any]) -> bool:
 
 
 def are_truths(names: Iterable[Any]) -> bool:
-    """Whether classes are called true and false, which are 1 and 0 by another name."""
+    """Whether true and false are among the names of the classes, which then stand for 1 and 0."""
     return {str(name).lower() for name in names} >= set(_TRUTH)
 
 
 def note_on_labels(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
-    """The note on what labels were taken for."""
+    """The note that tells the user what labels were taken for: class indices (`indices`), or names
+    of classes.
+    """
     shown = [repr(str(name)) for name in names[:_SHOWN]]
     more = ", ..." if len(names) > _SHOWN else ""
     if indices and multiclass:
@@ -150,9 +159,10 @@ def encode(
     *,
     argument: str = "y_true",
 ) -> tuple[NDArray[Any], str | None]:
-    """Class indices for labels, in the order of `classes` (the order of y_proba's columns), and
-    what the labels were taken for; None where there was nothing to take. Errors name the labels by
-    their `argument`.
+    """Labels as class indices, in the order of `classes`, and a note on what they were taken for.
+
+    Rows of class probabilities, and labels whose classes are only Titles, are returned as they
+    came, with None. `argument` is what errors call the labels.
     """
     names = named_once(classes, n_classes, multiclass)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -166,7 +176,9 @@ def encode(
 def encode_known(
     labels: NDArray[Any], names: list[Any], multiclass: bool, *, argument: str = "y_true"
 ) -> tuple[NDArray[Any], str]:
-    """Class indices for labels (n,), with classes that are known to be named once."""
+    """Labels (n,) as class indices, and a note on what they were taken for. `names` are the classes
+    as `named_once` has checked them; `argument` is what errors call the labels.
+    """
     if labels.dtype.kind == "O":
         labels = without_objects(labels)
     indices = are_indices(labels.dtype.kind, names)
@@ -185,7 +197,9 @@ def encode_known(
 
 
 def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
-    """The names of the classes; an error unless each class is named once."""
+    """The names of the classes as a list; raise InputError unless there are `n_classes`, all
+    different.
+    """
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | range):
         raise InputError(f"classes must be a list of labels in column order; got {classes!r}")
     names = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
@@ -210,12 +224,15 @@ def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
 
 
 def short(label: Any) -> str:
-    """A label as messages show it."""
+    """A label as messages show it: its repr, cut to 60 characters."""
     shown = repr(label)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def _index(known: Lookup, label: Any, argument: str, row: int) -> int:
+    """The index of the class that a label names; raise InputError, with the row, if it is missing
+    or names none.
+    """
     if label is None or label != label:
         raise InputError(
             f"{values_of(argument)}[{row}] is missing ({label!r}): drop such rows before measuring"

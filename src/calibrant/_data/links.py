@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from calibrant._core.short_rows import row_maxima, row_sums
 from calibrant._core.typing import Array
 
-# How far a prediction may overshoot [0, 1] (float32 softmax does) and be brought back, counted.
+# How far outside [0, 1] a prediction may lie, as after a softmax in float32: it is clipped and
+# counted.
 OVERSHOOT = 1e-4
 # How far from 1 a row of predictions or of soft labels may sum, by the precision it was rounded to.
 ROW_SUM_TOLERANCE = 1e-4
 HALF_ROW_SUM_TOLERANCE = {"float16": 5e-3, "bfloat16": 4e-2}
 # Rows that sum to 1 less precisely than this are counted and noted.
 ROW_SUM_TOLD = 1e-5
-# What errors say of soft labels that sum to another number.
+# The end of errors about soft labels that do not sum to 1.
 ROUNDED = "; if shares were rounded, give the counts of votes, or divide each row by its sum"
 
 
@@ -28,14 +29,16 @@ LOG_FLOOR = 1e-12
 
 
 def sigmoid(logits: NDArray[np.floating[Any]]) -> Array:
-    """1 / (1 + exp(-h)) in float64, without overflow on either side."""
+    """The probabilities of logits h, 1 / (1 + exp(-h)), in float64, without overflow on either
+    side.
+    """
     h = np.asarray(logits, dtype=np.float64)
     small = np.exp(-np.abs(h))
     return np.where(h >= 0, 1.0, small) / (1.0 + small)
 
 
 def softmax(logits: NDArray[np.floating[Any]]) -> Array:
-    """Rows of logits to rows of probabilities in float64, in C order."""
+    """Rows of logits, (n, k), as rows of probabilities in float64 and C order."""
     h = np.ascontiguousarray(logits, dtype=np.float64)
     with np.errstate(over="ignore"):  # a difference past the largest double is a probability of 0
         out: Array = np.exp(h - row_maxima(h)[:, None])
@@ -44,14 +47,16 @@ def softmax(logits: NDArray[np.floating[Any]]) -> Array:
 
 
 def both_classes(probabilities: Array) -> Array:
-    """Probabilities as one column per class: those of class 1 get a column for class 0."""
+    """Probabilities as (n, k). Those of a binary problem, (n,), are of class 1 and get a column for
+    class 0 before them.
+    """
     if probabilities.ndim == 2:
         return probabilities
     return np.stack([1.0 - probabilities, probabilities], axis=1)
 
 
 def clip_to_floor(probabilities: Array, floor: float) -> tuple[Array, int]:
-    """Probabilities lifted to the floor, and how many were lifted."""
+    """Probabilities, those below the floor raised to it; and how many were raised."""
     low = probabilities < floor
     return np.where(low, floor, probabilities), int(np.count_nonzero(low))
 

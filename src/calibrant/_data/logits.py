@@ -10,16 +10,19 @@ from typing import Any
 from calibrant._core.errors import CalibrantWarning, InputError
 from calibrant._core.messages import setting, values_of
 
-# Rows from which on it is no accident that all of them look like something else than logits.
+# The least number of rows (n, k), and of values (n,), of which it is no accident if all of them
+# look like something else than logits.
 ROWS_THAT_TELL, VALUES_THAT_TELL = 3, 10
 PROBABILITIES, LOG_PROBABILITIES = "probabilities", "log-probabilities"
 
 
 def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance: float) -> str:
-    """What numbers that are said to be logits look like instead: PROBABILITIES (all in [0, 1], rows
-    with the sum 1), LOG_PROBABILITIES (none above 0), or nothing. Of an array or a tensor.
+    """What numbers that are said to be logits, an array or a tensor, look like instead.
 
-    Rows of log-probabilities need no word: their softmax is right.
+    PROBABILITIES: all lie in [0, 1], and rows sum to 1 within the tolerance. LOG_PROBABILITIES:
+    predictions (n,) of which none is above 0; rows (n, k) are never called so, because their
+    softmax is right. "": nothing else, or too few rows to tell. `as_double` turns a part of the
+    predictions into doubles.
     """
     n, rows = int(predictions.shape[0]), predictions.ndim == 2
     if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
@@ -36,14 +39,17 @@ def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance:
         if not (unit or low):
             return ""
         start, step = start + step, 4 * step if step < 1 << 20 else step
-    if unit and low:  # a logit of 0 everywhere is one of a model that knows nothing
+    if unit and low:  # all are 0, which a model that knows nothing gives as logits
         return ""
     return PROBABILITIES if unit else LOG_PROBABILITIES
 
 
 def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
-    """Raise InputError for rows of probabilities under from_logits, which nothing else can be; a
-    warning where logits may look the same.
+    """Raise InputError or warn if numbers given as logits are of another kind, as `kind_of_logits`
+    found.
+
+    Rows of probabilities, which cannot be logits, are an error. Probabilities and log-probabilities
+    (n,) are a warning, because logits may look like them. The kind "" is neither.
     """
     if kind == PROBABILITIES and multiclass:
         raise InputError(
@@ -65,7 +71,7 @@ def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
 
 
 def warn_caller(message: str) -> None:
-    """A CalibrantWarning at the line that called Calibrant."""
+    """Issue a CalibrantWarning that points to the line of the user's code that called Calibrant."""
     level, frame = 1, sys._getframe()
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("calibrant"):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]

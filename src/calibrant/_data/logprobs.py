@@ -19,7 +19,9 @@ LOGPROBS: Literal["logprobs"] = "logprobs"
 
 
 def given_as(from_logits: Any, from_logprobs: Any) -> Given:
-    """What predictions are given as; raise InputError for options that contradict each other."""
+    """What predictions are given as: probabilities (False), logits (True) or "logprobs". Raise
+    InputError if both options are True.
+    """
     logits = check_bool("from_logits", from_logits)
     logprobs = check_bool("from_logprobs", from_logprobs)
     if logits and logprobs:
@@ -31,19 +33,22 @@ def given_as(from_logits: Any, from_logprobs: Any) -> Given:
 
 
 def read_given(given: Any) -> tuple[bool, bool]:
-    """Whether predictions are logits, and whether they are log-probabilities."""
+    """Two flags, of which at most one is True: whether predictions are logits, and whether they are
+    log-probabilities.
+    """
     if isinstance(given, str) and given == LOGPROBS:
         return False, True
     return check_bool("from_logits", given), False
 
 
-# What the result echoes.
+# The note that the result repeats.
 FROM_LOGPROBS = "from log-probabilities"
 
 
 def probabilities_of(values: NDArray[Any]) -> Array:
-    """exp of (n,) log-probabilities; of (n, k) their softmax, so that rows of some options' values
-    sum to 1.
+    """The probabilities of log-probabilities: exp of (n,), the softmax of rows (n, k), so that they
+    sum to 1 even if some classes were left out. Raise InputError for a value above 0, or a row of
+    -inf alone.
     """
     logs = values.astype(np.float64)
     row = first_above(logs)
@@ -57,34 +62,41 @@ def probabilities_of(values: NDArray[Any]) -> Array:
     return exponentials(logs)
 
 
-# exp(-745) is 0 but for a hair.
+# exp(-SMALLEST) is 0 in float64.
 SMALLEST = 800.0
 
 
 def exponentials(logs: Array) -> Array:
-    """exp of (n,) log-probabilities, the softmax of (n, k); those just above 0 count as 0."""
+    """exp of (n,) log-probabilities, the softmax of (n, k), unchecked; values above 0 count as
+    0.
+    """
     logs = np.minimum(logs, 0.0)
     if logs.ndim == 1:
         return np.exp(logs)
-    # A probability of 0 has no logarithm that a softmax takes: the smallest one gives 0 as well.
+    # A softmax cannot take -inf, the logarithm of 0; a logarithm so far below the largest gives 0
+    # too.
     return softmax(np.maximum(logs, logs.max(axis=1, keepdims=True) - SMALLEST))
 
 
 def first_impossible(logs: Array) -> int | None:
-    """The first row of (n, k) log-probabilities in which every class has the probability 0."""
+    """The first row of (n, k) log-probabilities in which all classes have the probability 0; None
+    if there is none, or if they are (n,).
+    """
     empty = np.isneginf(logs).all(axis=1) if logs.ndim == 2 else np.zeros(0, dtype=np.bool_)
     return int(np.argmax(empty)) if empty.any() else None
 
 
 def first_above(logs: Array) -> int | None:
-    """The first row with a value above 0, which the logarithm of a probability is not."""
+    """The first row with a value above 0, which no log-probability is; None if there is none.
+    Rounding errors are let pass.
+    """
     above = logs > OVERSHOOT
     rows = above if above.ndim == 1 else above.any(axis=1)
     return int(np.argmax(rows)) if rows.any() else None
 
 
 def above_zero(location: str, value: Any) -> str:
-    """The sentence for a value above 0."""
+    """The error message for a value, or a row, above 0 at this place of the input."""
     shown = value.tolist() if isinstance(value, np.ndarray) else float(value)
     return (
         f"{location} is {shown!r}: log-probabilities are at most 0. If these are probabilities, "

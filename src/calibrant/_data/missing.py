@@ -16,14 +16,19 @@ from calibrant._data.arrays import to_array, without_objects
 
 
 def check_missing(missing: str) -> str:
-    """The option, if it is one."""
+    """The option `missing` as it was given; raise InputError unless it is "error" or "drop"."""
     return one_of("missing", missing, ("error", "drop"))
 
 
 def without_missing(
     y_true: Any, y_proba: Any, sample_weight: Any
 ) -> tuple[Any, Any, Any, Mask | None]:
-    """The rows with nothing missing, and which they are; None where that is all of them."""
+    """Drop the rows in which a label, a prediction or a weight is missing.
+
+    Returns y_true, y_proba and sample_weight without these rows, and a mask of the rows that
+    stayed. Where no row is dropped, or lengths differ (an error of later checks), the three are as
+    they came and the mask is None.
+    """
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     given = {name: row_gaps(value, name) for name, value in parts.items() if value is not None}
     lengths = {array.shape[:1] for array, _ in given.values()}
@@ -37,7 +42,9 @@ def without_missing(
 
 
 def own_rows(votes: Any, kept: Mask | None) -> Any:
-    """Votes of the rows that stayed; of one number for all rows, that number."""
+    """The votes of the rows that stayed, `kept` (None: all rows). One number for all rows stays as
+    it is, and so do votes of another length than `kept`, for later checks.
+    """
     if kept is None or np.ndim(votes) == 0:
         return votes
     array = to_array(votes, "votes")
@@ -45,14 +52,16 @@ def own_rows(votes: Any, kept: Mask | None) -> Any:
 
 
 def row_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
-    """The values as an array, and which rows have a gap."""
+    """The values as an array, and a mask (n,) of the rows in which a value is missing."""
     array, gaps = entry_gaps(value, argument)
     rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
     return array, np.asarray(rows, dtype=np.bool_)
 
 
 def entry_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
-    """The values as an array, and which of its entries are gaps."""
+    """The values as an array, and a mask of the same shape of the entries that are missing. What
+    stands in the array at a missing entry has no meaning.
+    """
     if isinstance(value, np.ma.MaskedArray):
         array, gaps = value.data, np.ma.getmaskarray(value)
     else:
@@ -66,6 +75,7 @@ def entry_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
 
 
 def _is_gap(value: Any) -> bool:
+    """Whether a Python object is a missing value: None, or not equal to itself, as NaN is."""
     if value is None:
         return True
     try:
@@ -75,7 +85,9 @@ def _is_gap(value: Any) -> bool:
 
 
 def _filled(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
-    """A frame's columns with something harmless in place of nulls; other things as they are."""
+    """The values as an array, and a mask of the same shape of a frame's nulls, which the array has
+    as zeros. Of anything but frames and series the mask is all False.
+    """
     columns = _columns(value)
     if columns is None:
         array = to_array(value, argument)
@@ -94,6 +106,7 @@ def _filled(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
 
 
 def _columns(value: Any) -> list[Any] | None:
+    """The columns of a frame in memory, or a series alone, for narwhals; None for anything else."""
     import narwhals as nw
 
     try:
@@ -104,7 +117,9 @@ def _columns(value: Any) -> list[Any] | None:
 
 
 def _narrowed(array: NDArray[Any], gaps: Mask) -> NDArray[Any]:
-    """An array of Python objects as numbers, where it holds nothing else."""
+    """An array of Python objects as an array of the type of its present entries, 0 where there is a
+    gap; as it came if the entries are lists.
+    """
     try:
         present = without_objects(np.array(array[~gaps].tolist()))
     except ValueError:  # lists of several lengths

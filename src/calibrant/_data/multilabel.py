@@ -1,4 +1,6 @@
-"""Multi-label rows: each label a binary problem of its own, where it was annotated."""
+"""Multi-label rows: each row may have several labels or none, and each label is a binary problem of
+its own, in the rows in which it was annotated.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +34,25 @@ class LabelColumns:
     predictions: NDArray[Any]
     weights: NDArray[Any] | None
     given: Given
-    # What the rows look like, if not like several labels.
+    # A note if rows look like one class each, not like several labels; else "".
     note: str = ""
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.targets.shape[0])
 
     def rows_of(self, label: int) -> Index:
-        """The rows in which a label is annotated, and that have weight."""
+        """The numbers of the rows in which a label, given by its column, is annotated and the
+        weight is above 0.
+        """
         rows = self.annotated[:, label]
         if self.weights is not None:
             rows = rows & (self.weights > 0)
         return np.flatnonzero(rows)
 
     def samples_of(self, label: int) -> Samples:
-        """The binary problem of one label."""
+        """The binary problem of one label, given by its column."""
         rows = self.rows_of(label)
         weights = None if self.weights is None else self.weights[rows]
         predictions = np.ascontiguousarray(self.predictions[rows, label])
@@ -63,8 +68,10 @@ def label_columns(
     given: Given,
     data: Any,
 ) -> LabelColumns:
-    """What the user gave as columns of labels, or a clear error. Null and NaN targets are not
-    annotated; predictions count where they are.
+    """The user's arguments as columns of labels; raise InputError if they do not have the form (n,
+    labels).
+
+    A target that is null or NaN is not annotated; the prediction beside it is not looked at.
     """
     titles = None if labels is None else tuple(str(label) for label in labels)
     if data is not None:
@@ -103,7 +110,9 @@ def label_columns(
 
 
 def _names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
-    """The columns of frames: those of y_true, which y_proba must not have in another order."""
+    """The names of the columns of y_true, or else of y_proba; None if neither is a frame. Raise
+    InputError if the two have their labels in different orders.
+    """
     names = [
         tuple(map(str, value.columns)) if hasattr(value, "columns") else None
         for value in (y_true, y_proba)
@@ -119,6 +128,7 @@ def _names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
 
 
 def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
+    """Raise InputError unless both are (n, labels), the same and not empty."""
     for argument, array in (("y_true", targets), ("y_proba", predictions)):
         if array.ndim != 2:
             more = ". One label is a binary problem: evaluate(y_true, y_proba)"
@@ -136,6 +146,7 @@ def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
 
 
 def _numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    """The array as it came; raise InputError unless it holds numbers or truth values."""
     if array.dtype.kind not in "biuf":
         kind = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
         raise InputError(f"{argument} must be numbers; it holds {kind}: give 0 and 1 per label")
@@ -143,6 +154,7 @@ def _numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
 
 
 def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
+    """The weights, (n,); raise InputError unless all are finite and not negative."""
     weights = checked_weights(to_array(sample_weight, "sample_weight"), n)
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
@@ -163,8 +175,11 @@ def _check_entries(
     *,
     in_unit: bool,
 ) -> None:
-    """Raise InputError for the first entry that counts and cannot be measured, by its place and
-    label.
+    """Raise InputError for the first annotated entry whose prediction or target cannot be measured;
+    the message names its row and label.
+
+    All masks are (n, labels). `absent` are missing predictions; `in_unit`: predictions must lie in
+    [0, 1].
     """
     with np.errstate(invalid="ignore"):
         bad = absent | ~np.isfinite(predictions)
@@ -194,7 +209,9 @@ def _check_entries(
 
 
 def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask) -> str:
-    """A note where rows look like one choice among classes, for which there are other functions."""
+    """A note if all rows of targets and of predictions sum to 1, as when each row has one of
+    several classes, for which `evaluate` is better; else "".
+    """
     if gone.any() or targets.shape[1] < 2 or targets.shape[0] < 2:
         return ""
     of_one = (np.abs(predictions.sum(axis=1, dtype=np.float64) - 1.0) < 1e-3).all()

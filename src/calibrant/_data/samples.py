@@ -1,5 +1,8 @@
-"""Samples: what every measure starts from. Shapes and types are checked; values are checked by
-the pass that sums them, which is the only pass there is.
+"""Samples: what every measure starts from. Shapes and types are checked when samples are made;
+values are checked while they are summed, so that rows are read once.
+
+A prediction is a row's probability, logit, or probabilities of all classes; its target is its
+label, or the probabilities (shares of votes) of a soft label.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ Values = TypeVar("Values", bound=Any)
 
 
 def shape_of(n_columns: int, answers: bool) -> Shape:
-    """The shape of predictions in so many columns; `answers` where (n,) labels say if one was
-    right.
+    """What kind of problem predictions of so many columns are: "multiclass" if there are several;
+    of one column "answers" if labels say whether an answer was right (`answers`), else "binary".
     """
     if n_columns > 1:
         return "multiclass"
@@ -29,9 +32,12 @@ def shape_of(n_columns: int, answers: bool) -> Shape:
 
 
 class BadRow(Exception):
-    """A value in this row is not what it must be. `inputs.explain` turns it into a sentence."""
+    """An engine raises this for a row whose value cannot be measured; `explain` makes a sentence of
+    it.
+    """
 
     def __init__(self, row: int) -> None:
+        """Take the number of the row."""
         super().__init__(row)
         self.row = row
 
@@ -62,61 +68,72 @@ class RowSamples(Generic[Values]):
     from_logits: bool = False
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
-    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
+    # How far from 1 the sum of a row of predictions may be; further if they came in half precision.
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
-    # Rows that were dropped, as the caller asked, because something in them was missing.
+    # The number of rows that were dropped because something in them was missing.
     n_missing: int = 0
-    # How far from 1 a row of soft labels may sum, which need not be as precise as the predictions.
+    # The same for a row of soft labels, which may have another precision.
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
-    # The power of two by which weights that over- or underflow when squared were divided.
+    # The exponent of the power of two that weights were divided by; 0 if they were not scaled.
     weight_exponent: int = 0
-    # Which of the rows that were given stayed; None where all did.
+    # A mask of the rows, as the user gave them, that were not dropped; None if none was dropped.
     kept: Mask | None = None
-    # How many votes are behind each row's labels, which are then shares; None where nobody says.
+    # The number of votes behind each row's target, which is then a share; None if it is not known.
     votes: Values | None = None
     # Whether (n,) labels say if an answer was right, so that predictions are confidences in it.
     answers: bool = False
 
-    # Entries that are looked at together when labels are suspected in the place of predictions.
+    # The number of predictions that are looked at in one step, to see if all are 0 or 1.
     glance: ClassVar[int] = 1 << 14
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.predictions.shape[0])
 
     def count_rows(self) -> int:
+        """The number of rows: the same as `n`, which samples of lazy frames do not have."""
         return self.n
 
     @property
     def multiclass(self) -> bool:
+        """Whether predictions are (n, k), a column for each class."""
         return bool(self.predictions.ndim == 2)
 
     @property
     def shape(self) -> Shape:
+        """The kind of problem: "binary", "answers" or "multiclass"."""
         return "multiclass" if self.multiclass else shape_of(1, self.answers)
 
     @property
     def n_classes(self) -> int:
+        """The number of classes: the columns of predictions (n, k), or 2 for predictions (n,)."""
         return int(self.predictions.shape[1]) if self.multiclass else 2
 
     @property
     def n_columns(self) -> int:
-        """Columns of predictions: one for each class, or one for a binary problem."""
+        """The number of columns of predictions: one for each class, or 1 for a binary problem."""
         return int(self.predictions.shape[1]) if self.multiclass else 1
 
     @property
     def weighted(self) -> bool:
+        """Whether rows have weights."""
         return self.weights is not None
 
     @property
     def soft_rows(self) -> bool:
+        """Whether targets are (n, k), rows of class probabilities."""
         return bool(self.targets.ndim == 2)
 
     @property
     def voted(self) -> bool:
+        """Whether it is known how many votes are behind each row's target."""
         return self.votes is not None
 
     def every_prediction_is_zero_or_one(self) -> bool:
+        """Whether all predictions are 0 or 1, as labels in their place would be; False for
+        logits.
+        """
         if self.from_logits:
             return False
         step = max(1, self.glance // self.n_classes)
@@ -127,9 +144,9 @@ class RowSamples(Generic[Values]):
         return True
 
     def take(self, rows: Any) -> Self:
-        """Some rows: a slice, row numbers, or a mask.
+        """The samples of some rows, which are given as a slice, row numbers, or a mask.
 
-        The mask of kept rows is about the rows as they were given, so the result has none.
+        The mask `kept` is about the rows as the user gave them, so the result has none.
         """
         weights = None if self.weights is None else self.weights[rows]
         return replace(
@@ -152,24 +169,31 @@ class Samples(RowSamples[NDArray[Any]]):
     engine: ClassVar[str] = "calibrant._engines.arrays.engine"
 
     def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of these rows, from values of all rows that were given."""
+        """The values of the rows that stayed, from one value for each row that the user gave. They
+        are returned as they came if no row was dropped, or if they are of another length.
+        """
         if self.kept is None or values.shape[:1] != self.kept.shape:
             return values
         return values[self.kept]
 
     def row(self, number: int) -> Samples:
+        """The samples of one row, by its number."""
         return self.take(slice(number, number + 1))
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The precision in which predictions meet bin edges."""
+        """The type in which predictions are compared with bin edges: float64 for logits and whole
+        numbers, else their own.
+        """
         if self.from_logits or self.predictions.dtype.kind != "f":
             return np.dtype(np.float64)
         return self.predictions.dtype
 
     @property
     def is_plain(self) -> bool:
-        """Whether a binary problem is in kernel types already: unweighted, nothing to convert."""
+        """Whether kernels can take the arrays of a binary problem as they are: probabilities
+        without weights, in types that kernels have, in C order.
+        """
         return (
             not self.from_logits
             and self.weights is None
@@ -180,10 +204,12 @@ class Samples(RowSamples[NDArray[Any]]):
         )
 
     def block(self, start: int, stop: int) -> Block:
-        """Rows start..stop in kernel types; without a copy where they are in those already."""
+        """The rows start to stop in the types that kernels take, logits as probabilities. Nothing
+        is copied that has such a type already; raise BadRow for a logit that is not finite.
+        """
         raw = self.predictions[start:stop]
         if self.from_logits:
-            # Not finite, or so large that float64 cannot hold it: no probability comes of it.
+            # A logit that is not finite has no probability.
             finite = np.isfinite(raw)
             if not finite.all():
                 raise BadRow(start + _first_false(finite))
@@ -200,6 +226,10 @@ class Samples(RowSamples[NDArray[Any]]):
         )
 
     def _targets(self, start: int, stop: int) -> NDArray[Any]:
+        """Targets of the rows start to stop in the types that kernels take: class indices, and
+        labels of whole types, as whole numbers; anything else as float64. Raise BadRow for a class
+        index that is not whole.
+        """
         raw = self.targets[start:stop]
         if self.multiclass and raw.ndim == 1:
             if raw.dtype.kind == "f":
@@ -220,5 +250,8 @@ class Samples(RowSamples[NDArray[Any]]):
 
 
 def _first_false(flags: Mask) -> int:
+    """The first row in which a flag is False; flags are (n,) or (n, k), and at least one is
+    False.
+    """
     rows = flags if flags.ndim == 1 else flags.all(axis=1)
     return int(np.argmin(rows))

@@ -1,8 +1,9 @@
 """Columns that rows are divided by: each value, or range of values, gets a number and a name.
 
-Of rows in memory the numbers are found at once (`segment_column`). Of rows elsewhere the values and
-how often each occurs, or the ends and quantiles of a number, make a rule (`rule_of_counts`,
-`rule_of_cuts`), by which an engine numbers them: the same numbers and names.
+Of rows in memory the numbers are found at once (`segment_column`). For rows in an engine a rule is
+made first, from the values and how often each occurs (`rule_of_counts`), or from a number's least
+and largest value and quantiles (`rule_of_cuts`). By this rule the engine numbers the rows: numbers
+and names are the same as in memory.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.slice_names import MISSING
 
-# Numbers with at most so many distinct values are told apart by value.
+# Of a column with at most so many distinct numbers, each is a segment; more are cut into ranges.
 FEW_VALUES = 12
-# Distinct values of a column that are told apart; rarer ones are put together.
+# The most segments of a column of names; the rarest names share one.
 MOST_VALUES = 50
 OTHER = "(other)"
 # Doubles hold every whole number below this.
@@ -31,17 +32,21 @@ MOST_WHOLE = 2**53
 
 @dataclass(frozen=True, eq=False)
 class SegmentColumn:
-    """A column as numbers from 0, one for each of `labels`."""
+    """A column as a number for each row: row i has the value, or range, that `labels[codes[i]]`
+    names.
+    """
 
     name: str
     codes: Index
     labels: tuple[str, ...]
-    # Whether numbers were cut into ranges, and how many values were put together as others.
+    # Whether numbers were cut into ranges, and how many distinct values share the label OTHER.
     ranges: bool = False
     n_others: int = 0
 
     def phrase(self, code: int) -> str:
-        """A label of this column in a sentence."""
+        """The segment with this number in words: "age = 30", or "age 30 to 40" where numbers are in
+        ranges.
+        """
         label = self.labels[code]
         sign = " " if self.ranges and label != MISSING else " = "
         return f"{self.name}{sign}{label}"
@@ -58,14 +63,14 @@ class SegmentRule:
     labels: tuple[str, ...]
     codes: dict[Any, int]
     cuts: Array | None = None
-    # The numbers of values that are missing, and of those that are not told apart.
+    # The number for missing values and the number for rare ones; None if there are none.
     missing: int | None = None
     others: int | None = None
     ranges: bool = False
     n_others: int = 0
 
     def code(self, value: Any) -> int:
-        """The number of a value."""
+        """The number of a value's segment; -1 if the rule has no segment for it."""
         if _is_missing(value):
             assert self.missing is not None
             return self.missing
@@ -75,14 +80,19 @@ class SegmentRule:
         return self.codes.get(value, others)
 
     def column(self, codes: Index) -> SegmentColumn:
-        """The column, from numbers that an engine found by this rule."""
+        """The column whose `codes`, the number of each row's segment, an engine found by this
+        rule.
+        """
         return SegmentColumn(self.name, codes, self.labels, self.ranges, self.n_others)
 
 
 def rule_of_counts(
     name: str, values: Sequence[Hashable], counts: Sequence[int], parts: int
 ) -> SegmentRule:
-    """The rule of a column with these distinct values, and how many rows have each."""
+    """The rule for a column with these distinct values; `counts` are the numbers of rows that have
+    each. If there are more than a few distinct numbers, they are cut at quantiles into `parts`
+    ranges.
+    """
     known = [(value, n) for value, n in zip(values, counts, strict=True) if not _is_missing(value)]
     some_missing = len(known) < len(values)
     numbers = _numbers_of([value for value, _ in known])
@@ -111,7 +121,9 @@ def rule_of_counts(
 def rule_of_cuts(
     name: str, low: float, cuts: Array, high: float, some_missing: bool
 ) -> SegmentRule:
-    """The rule of numbers from low to high, cut at these of them."""
+    """The rule for numbers from low to high, in ranges that begin at low and at each of the
+    cuts.
+    """
     inner = _inner_cuts(cuts, low)
     labels = _range_labels([low, *inner, high])
     missing = len(labels) if some_missing else None
@@ -120,7 +132,9 @@ def rule_of_cuts(
 
 
 def name_of(value: Any) -> str:
-    """A value as text: a number so that no other has the same, 3.0 as 3."""
+    """A value as text. Different numbers get different texts, and whole floats no point: 3.0 is
+    "3".
+    """
     if not isinstance(value, float | np.floating):
         return str(value)
     number = float(value)
@@ -135,7 +149,9 @@ _WRITTEN = re.compile(r"\s*[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]\d+
 
 
 def _numbers_of(values: Sequence[Any]) -> list[float] | None:
-    """The values as numbers, also where they are text, as in files; None if some are none."""
+    """The values as floats, also if they are numbers written as text; None if one is not a
+    number.
+    """
     if any(isinstance(value, bool | np.bool_) for value in values):
         return None
     if any(isinstance(value, str) and not _WRITTEN.fullmatch(value) for value in values):
@@ -149,7 +165,9 @@ def _numbers_of(values: Sequence[Any]) -> list[float] | None:
 def _rule_of_texts(
     name: str, values: Sequence[Hashable], counts: Sequence[int], parts: int = 0
 ) -> SegmentRule:
-    """The rule of names, whatever `parts` numbers would be cut into."""
+    """The rule that takes each value as a name, and puts the rarest together where there are many.
+    `parts` is not used; it is there because `rule_of_counts` has it.
+    """
     texts = [MISSING if _is_missing(value) else name_of(value) for value in values]
     labels, at = np.unique(np.array(texts), return_inverse=True)
     rows = np.bincount(at, np.array(counts, np.float64), labels.size)
@@ -164,7 +182,9 @@ def _rule_of_texts(
 
 
 def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn:
-    """The column of these values; many numbers are cut at quantiles into `parts` ranges."""
+    """The column of these values, one per row; more than a few distinct numbers are cut at
+    quantiles into `parts` ranges.
+    """
     if values.ndim != 1:
         raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
     if values.dtype.kind in "fiu":
@@ -172,19 +192,22 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     distinct = [None if label == MISSING else str(label) for label in labels]
-    # Of other kinds, such as times, every value is a name.
+    # Values of other kinds, such as times, are taken as names.
     make_rule = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
     rule = make_rule(name, distinct, counts.tolist(), parts)
     return rule.column(np.array([rule.code(value) for value in distinct], dtype=np.intp)[at])
 
 
 def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or an empty text."""
     return value is None or value != value or value == ""
 
 
 def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
-    """The number of each value, and those that are told apart: the most frequent, in their order.
-    Others have the number after them.
+    """Choose the values that keep a number of their own, from how many rows have each value.
+
+    Returns the number that each value gets, and the places of the values that keep their own: the
+    most frequent, in the order in which they came. All others get the number after these.
     """
     kept = np.arange(counts.size)
     if counts.size > MOST_VALUES:
@@ -195,12 +218,16 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
 
 
 def _text_column(name: str, texts: NDArray[Any]) -> SegmentColumn:
+    """The column of these texts, each taken as a name."""
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     rule = _rule_of_texts(name, labels.tolist(), counts.tolist())
     return rule.column(np.array([rule.code(label) for label in labels.tolist()], np.intp)[at])
 
 
 def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
+    """The column of these numbers: each distinct one by itself if they are few, else ranges between
+    quantiles. NaN is a segment of its own.
+    """
     known = ~np.isnan(given)
     values = np.unique(given[known])
     if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
@@ -217,12 +244,15 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
 
 
 def _inner_cuts(cuts: Array, lowest: float) -> Array:
-    """A cut belongs to the range above it; one at the lowest value would leave nothing below."""
+    """The distinct cuts above the lowest value, sorted. A range begins at its cut, so a cut at the
+    lowest value would leave the range below it empty.
+    """
     distinct = np.unique(cuts)
     return distinct[distinct > lowest]
 
 
 def _range_labels(ends: Sequence[float]) -> list[str]:
+    """The names of the ranges between these ends: "1 to below 5", and of the last one "5 to 9"."""
     return [
         f"{low} to {'below ' if i + 2 < len(ends) else ''}{high}"
         for i, (low, high) in enumerate(pairwise(_shown(ends)))
@@ -230,7 +260,9 @@ def _range_labels(ends: Sequence[float]) -> list[str]:
 
 
 def _shown(ends: Sequence[float]) -> list[str]:
-    """Whole numbers as they are, others with as few digits as tell them apart, four at least."""
+    """The ends of ranges as text: whole numbers in full, others with at least four digits, and with
+    as many as are needed to tell them apart.
+    """
     known = [float(end) for end in ends if np.isfinite(end)]
     if all(end.is_integer() and abs(end) < MOST_WHOLE for end in known):
         return [f"{end:.0f}" for end in ends]
@@ -242,13 +274,18 @@ def _shown(ends: Sequence[float]) -> list[str]:
 
 
 def _exceed_doubles(numbers: Array, n_values: int) -> bool:
-    """Whether doubles are too coarse for these values, as for ids of 19 digits: they are names."""
+    """Whether some of `n_values` distinct values became equal as doubles because they are too
+    large, as ids of 19 digits are. Such numbers are taken as names.
+    """
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 
 
 def _add_missing(
     name: str, codes: Index, labels: list[str], known: Mask, *, ranges: bool = False
 ) -> SegmentColumn:
+    """The column with these numbers and labels, in which rows that are not `known` get a label of
+    their own for missing values.
+    """
     if not known.all():
         codes = np.where(known, codes, len(labels))
         labels = [*labels, MISSING]

@@ -1,4 +1,7 @@
-"""Keys and names of slices: slices with different values have different names."""
+"""Keys and names of slices: slices with different values have different names.
+
+A slice is all rows with the same values in the columns that rows are sliced by.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# What a slice without a value in the column is called.
+# The name of a slice whose rows have no value in the column.
 MISSING = "(missing)"
 
 # A text for each column, None where it has no value. Texts, because a file may hold 1 as a number
@@ -23,6 +26,7 @@ def key_of(values: Iterable[Any]) -> Key:
 
 
 def _text(value: Any) -> str | None:
+    """A value as it stands in a key: its text, or None if it is missing (None or NaN)."""
     if value is None or value != value:
         return None
     # 0 and -0 are one number, of which engines show either.
@@ -30,7 +34,9 @@ def _text(value: Any) -> str | None:
 
 
 def names_of(keys: Iterable[Key]) -> dict[Key, str]:
-    """A name for each slice. Where two would be called the same, their values are in quotes."""
+    """A name for each slice: its values, with commas between. Where two slices would have the same
+    name, the values of these are in quotes.
+    """
     plain = {key: _shown(key) for key in keys}
     times = Counter(plain.values())
     if len(times) == len(plain):
@@ -42,11 +48,14 @@ def names_of(keys: Iterable[Key]) -> dict[Key, str]:
 
 
 def _shown(key: Key, *, in_quotes: bool = False) -> str:
+    """The name of a slice: its values with commas between, each in quotes if `in_quotes`."""
     return ", ".join(MISSING if x is None else repr(x) if in_quotes else x for x in key)
 
 
 def row_names(columns: Sequence[Iterable[Any]]) -> NDArray[Any]:
-    """The name of every row's slice, from the columns' values."""
+    """The name of every row's slice, (n,), from the values in each of the columns, all of length
+    n.
+    """
     keys = [key_of(values) for values in zip(*columns, strict=True)]
     names = names_of(keys)
     out = np.empty(len(keys), dtype=object)

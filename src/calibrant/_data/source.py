@@ -14,7 +14,7 @@ class Source(Protocol):
 
     @property
     def engine(self) -> str:
-        """The module that sums these samples."""
+        """The name of the module that sums these samples."""
 
     @property
     def multiclass(self) -> bool:
@@ -22,19 +22,23 @@ class Source(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """ "binary", "answers" or "multiclass"."""
+        """The kind of problem: "binary", "answers" (labels say if an answer was right) or
+        "multiclass".
+        """
 
     @property
     def answers(self) -> bool:
-        """Whether labels say if an answer was right."""
+        """Whether labels say if an answer was right, so that predictions are confidences in the
+        answer.
+        """
 
     @property
     def n_columns(self) -> int:
-        """Columns of predictions: one for each class, or one for a binary problem."""
+        """The number of columns of predictions: one for each class, or 1 for a binary problem."""
 
     @property
     def n_classes(self) -> int:
-        """The classes; 2 for binary predictions."""
+        """The number of classes; 2 for binary predictions."""
 
     @property
     def from_logits(self) -> bool:
@@ -42,7 +46,7 @@ class Source(Protocol):
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
-        """Names of the classes."""
+        """Names of the classes; None if none are known."""
 
     @property
     def inferred(self) -> tuple[str, ...]:
@@ -50,7 +54,7 @@ class Source(Protocol):
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The precision in which predictions meet bin edges."""
+        """The type in which predictions are compared with bin edges."""
 
     @property
     def weighted(self) -> bool:
@@ -62,17 +66,17 @@ class Source(Protocol):
 
     @property
     def voted(self) -> bool:
-        """Whether it is known how many votes the targets are of."""
+        """Whether it is known how many votes are behind each row's target."""
 
     @property
     def n_missing(self) -> int:
-        """Rows dropped already because something in them was missing."""
+        """The number of rows dropped already because something in them was missing."""
 
     def count_rows(self) -> int:
-        """How many rows there are, dropped ones not counted; of a lazy frame, by a query."""
+        """The number of rows that are not dropped; of a lazy frame, a query counts them."""
 
     def row(self, number: int) -> Samples:
-        """One row, brought here to be looked at."""
+        """The samples of one row, by its number, as arrays in memory."""
 
     def every_prediction_is_zero_or_one(self) -> bool:
-        """Whether these look like labels in the place of predictions."""
+        """Whether all predictions are 0 or 1, as labels in their place would be."""

@@ -28,19 +28,24 @@ from calibrant._data.missing import row_gaps
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64
 
 Values = Tensor | NDArray[Any]
-# Entries that are copied to the host sooner than a device answers a question about them.
+# So many entries are copied to the host faster than a device answers a question about them.
 _FEW = 1 << 12
 have_no_index(Tensor)
 
 
 class TensorInput(RowInput[TensorSamples]):
-    """Tensors, and what lies beside them, on the device where sums are taken."""
+    """The adapter of tensors: labels, weights and votes are brought to the device where sums are
+    taken.
+    """
 
     sample_type = TensorSamples
 
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
+        """Take the arguments, tensors without their history of gradients, and find the device of
+        the sums: that of the predictions, or the host if it has no float64.
+        """
         check_names(y_true, y_proba)
         y_true = _detached(y_true, "y_true")
         y_proba = _detached(y_proba, "y_proba")
@@ -50,11 +55,16 @@ class TensorInput(RowInput[TensorSamples]):
         super().read(y_true, y_proba, sample_weight, votes, drop=drop)
 
     def values(self, value: Any, argument: str) -> Values:
+        """An argument as a tensor if it is one, else as an array."""
         return value if isinstance(value, Tensor) else to_array(value, argument)
 
     def without_missing(
         self, y_true: Any, y_proba: Any, sample_weight: Any
     ) -> tuple[Any, Any, Any, Mask | None]:
+        """Drop the rows in which a label, a prediction or a weight is missing. Returns the three
+        without these rows, and a mask (an array) of the rows that stayed, None if no row is
+        dropped.
+        """
         arguments = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
         given: dict[str, Values] = {}
         gaps = []
@@ -78,6 +88,9 @@ class TensorInput(RowInput[TensorSamples]):
         return rows["y_true"], rows["y_proba"], rows.get("sample_weight"), here
 
     def exponentiate(self) -> None:
+        """Turn log-probabilities into probabilities: (n,) by exp, rows (n, k) by softmax. Raise
+        InputError for a value above 0.
+        """
         logs = self.as_double(self.predictions)
         above = (logs > OVERSHOOT).reshape(logs.shape[0], -1).any(1)
         if bool(above.any()):
@@ -87,7 +100,9 @@ class TensorInput(RowInput[TensorSamples]):
         self.predictions = logs.exp() if logs.ndim == 1 else logs.softmax(1)
 
     def class_indices(self, classes: list[Any]) -> tuple[Values, str]:
-        """Class indices; of labels on a device only the distinct ones are copied to the host."""
+        """Indices of the classes that targets name, and a note on what targets were taken for. Of
+        labels on a device only the distinct ones are copied to the host.
+        """
         multiclass = self.n_columns is not None
         if not isinstance(self.targets, Tensor):
             return encode_known(self.targets, classes, multiclass)
@@ -98,19 +113,21 @@ class TensorInput(RowInput[TensorSamples]):
         except InputError:
             encode_known(as_array(self.targets), classes, multiclass)  # names the first such row
             raise
-        if codes is distinct:  # names are titles only
+        if codes is distinct:  # labels are class indices already
             return self.targets, note
         return torch.from_numpy(codes).to(self.targets.device)[where], note
 
     def read_labels(self, stream: bool) -> None:
+        """Read labels and votes as arrays are read, and bring both to the device of the sums."""
         super().read_labels(stream)
         self.targets = self._placed(self.targets)
         if self.votes is not None:
             self.votes = self._placed(self.votes)
 
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
-        """Counts of votes as shares. Only labels that look like counts are copied to the host:
-        people's votes are few.
+        """Targets in which counts of votes have become shares. Labels are copied to the host only
+        if they may be counts. `votes` are the numbers of votes given beside them, (n,), or None;
+        `stream`: the rows are one part of many.
         """
         n_columns = self.n_columns or 1
         if not isinstance(self.targets, Tensor):
@@ -124,6 +141,9 @@ class TensorInput(RowInput[TensorSamples]):
         return labels
 
     def scale_weights(self) -> None:
+        """Bring weights to the device of the sums, and divide them by a power of two if their
+        powers would overflow or underflow.
+        """
         weights = self._placed(self.weights)
         self.exponent = weight_exponent(float(weights.max())) if weights.numel() else 0
         if self.exponent:
@@ -132,6 +152,9 @@ class TensorInput(RowInput[TensorSamples]):
         self.weights = weights
 
     def as_double(self, part: Tensor) -> Tensor:
+        """Some predictions as float64, or as float32 on a device without it; a few are copied to
+        the host, which is faster than to ask the device.
+        """
         if part.numel() <= _FEW:
             part = part.cpu()
         return part.double() if holds_float64(part.device) else part.float()
@@ -145,7 +168,9 @@ class TensorInput(RowInput[TensorSamples]):
 
 
 def _detached(value: Any, argument: str) -> Any:
-    """A tensor without its history, in a type that every device knows; other things as they are."""
+    """A tensor without its history of gradients, in a type that every device knows; anything else
+    as it came.
+    """
     if not isinstance(value, Tensor):
         return value
     plain = plain_tensor(value, argument)
@@ -154,6 +179,9 @@ def _detached(value: Any, argument: str) -> Any:
 
 
 def _may_be_counts(targets: Tensor, beside_votes: bool, binary: bool) -> bool:
+    """Whether labels may be counts of votes, so that they must be looked at on the host.
+    `beside_votes`: numbers of votes are given too.
+    """
     if targets.ndim != 2 or 0 in targets.shape:
         return beside_votes and binary
     if binary:
@@ -168,6 +196,7 @@ def _may_be_counts(targets: Tensor, beside_votes: bool, binary: bool) -> bool:
 
 
 def _rows_with_nan(values: Tensor) -> Tensor:
+    """Which rows hold a NaN, a mask (n,)."""
     if values.ndim < 2 or 0 in values.shape:
         return values.isnan().reshape(values.shape[:1])
-    return values.flatten(1).amax(dim=1).isnan()  # a NaN is the largest; no table of flags
+    return values.flatten(1).amax(dim=1).isnan()  # the maximum of a row with a NaN is NaN

@@ -27,12 +27,14 @@ class TensorSamples(RowSamples["Tensor"]):
     """
 
     engine: ClassVar[str] = "calibrant._engines.tensors"
-    # A device answers a question about many entries as fast as one about few.
+    # To look at many entries takes a device no longer than to look at few.
     glance: ClassVar[int] = 1 << 20
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The precision in which predictions meet bin edges."""
+        """The type in which predictions are compared with bin edges: float64 for logits, else that
+        of `precision_of`.
+        """
         return np.dtype(np.float64) if self.from_logits else precision_of(self.predictions)
 
     @property
@@ -41,15 +43,18 @@ class TensorSamples(RowSamples["Tensor"]):
         return self.targets.device
 
     def prediction_block(self, start: int, stop: int) -> Tensor:
-        """Predictions as they came, as float32 where that holds them and as float64 elsewhere."""
+        """Predictions of the rows start to stop on the device of the sums: float64 if they came as
+        doubles or whole numbers, else float32. Logits stay logits.
+        """
         raw = self.predictions[start:stop].to(self.place)
         return raw.double() if precision_of(raw).itemsize == 8 else raw.float()
 
     def weight_block(self, start: int, stop: int) -> Tensor | None:
-        """Weights as float64."""
+        """Weights of the rows start to stop as float64; None if rows have no weights."""
         return None if self.weights is None else self.weights[start:stop].double()
 
     def row(self, number: int) -> Samples:
+        """One row, by its number, as samples of arrays on the host."""
         return self.take(slice(number, number + 1)).in_memory()
 
     def in_memory(self) -> Samples:
@@ -71,8 +76,9 @@ class TensorSamples(RowSamples["Tensor"]):
 
 
 def precision_of(predictions: Tensor) -> np.dtype[Any]:
-    """The precision of an array that holds these numbers; of bfloat16, which NumPy lacks, float32.
-    Whole numbers meet edges as doubles.
+    """The NumPy type in which these predictions are compared with bin edges.
+
+    It is their own type; float32 for bfloat16, which NumPy lacks; float64 for whole numbers.
     """
     if not predictions.is_floating_point():
         return np.dtype(np.float64)
@@ -80,7 +86,7 @@ def precision_of(predictions: Tensor) -> np.dtype[Any]:
 
 
 def as_array(values: Tensor) -> NDArray[Any]:
-    """A tensor's numbers on the host."""
+    """A tensor's numbers as an array on the host; bfloat16, which NumPy lacks, becomes float32."""
     here = values.detach().cpu()
     if here.is_floating_point() and precision_of(here) == np.float32:
         here = here.float()
@@ -89,7 +95,7 @@ def as_array(values: Tensor) -> NDArray[Any]:
 
 @cache
 def holds_float64(where: device) -> bool:
-    """Whether a device has float64, in which everything is summed."""
+    """Whether a device can compute in float64, in which everything is summed."""
     import torch
 
     try:

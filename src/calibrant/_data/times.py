@@ -18,7 +18,7 @@ from calibrant._data.arrays import to_array
 from calibrant._data.logits import warn_caller
 
 SECOND = 1_000_000
-# In seconds.
+# The seconds of a day.
 DAY = 86_400
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = (
@@ -28,7 +28,7 @@ _FAR = (
     "it must lie in the years 1 to 9999. Numbers are seconds since 1970: divide milliseconds by "
     "1000"
 )
-# Seconds of the years that a datetime can hold.
+# The first and the last second, since 1970, that a datetime can hold.
 _FIRST, _LAST = (
     int((moment.replace(tzinfo=UTC) - EPOCH) // timedelta(seconds=1))
     for moment in (datetime.min, datetime.max)
@@ -38,7 +38,9 @@ Times = tuple[NDArray[np.int64], Mask]
 
 
 def microseconds(value: Any, argument: str = "time") -> Times:
-    """Each time, and which of them are missing; of a single time, arrays without a dimension."""
+    """Times in microseconds since 1970 in UTC, and a mask of those that are missing, which are 0.
+    Of a single time both are arrays without a dimension.
+    """
     if value is None:
         raise InputError(f"{argument} is None: give one time for all rows, or one for each row")
     if isinstance(value, str | date | np.datetime64 | numbers.Real):
@@ -55,7 +57,7 @@ def microseconds(value: Any, argument: str = "time") -> Times:
 
 
 def single(value: Any, argument: str) -> int:
-    """One time, which must be there."""
+    """One time in microseconds since 1970 in UTC; raise InputError if it is missing or several."""
     times, missing = microseconds(value, argument)
     if times.ndim or bool(missing):
         raise InputError(f"{argument} must be one time; got {value!r}")
@@ -63,11 +65,14 @@ def single(value: Any, argument: str) -> int:
 
 
 def moment(us: int) -> datetime:
-    """A time that people read."""
+    """The datetime in UTC of a time in microseconds since 1970."""
     return EPOCH + timedelta(microseconds=us)
 
 
 def _times_of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
+    """The times of an array of datetimes, of seconds since 1970, or of texts and objects, and a
+    mask of those that are missing. `masked` marks entries that are missing already.
+    """
     gone = np.zeros(array.shape, dtype=np.bool_) if masked is None else masked
     kind = array.dtype.kind
     if kind == "M":
@@ -100,12 +105,14 @@ _DATES = {"year": 0, "month": 2, "date": 4, "time": 8, "time to the second": 10}
 _HOURS = 6
 # Day 45350 of a spreadsheet is 2024-02-28: days of 1990 to 2100, which may have a time of day.
 _SHEET_DAYS = (32_874, 73_415)
-# 240131 is one too; 2001-01-01, as a number, is 10101.
+# Dates without a century, such as 240131, are numbers from 10101, 2001-01-01, on.
 _FIRST_SHORT = 10_101
 
 
 def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
-    """Raise InputError if all numbers read as dates, such as 20240131: no one means seconds."""
+    """Raise InputError if all numbers that are not missing read as dates, such as 20240131: then
+    they are hardly meant as seconds.
+    """
     known = array[~missing]
     what = _read_as(known) if known.size else ""
     if not what:
@@ -119,7 +126,7 @@ def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
 
 
 def _read_as(known: NDArray[Any]) -> str:
-    """The kind of date that all these numbers can be read as; "" for none."""
+    """The kind of date that all these numbers can be read as, in words; "" if there is none."""
     if known.min() >= _SHEET_DAYS[0] and known.max() < _SHEET_DAYS[1]:
         return "day number of a spreadsheet"
     if not np.all(known == np.floor(known)):
@@ -133,24 +140,28 @@ def _read_as(known: NDArray[Any]) -> str:
 
 
 def _are_dates(known: NDArray[Any], digits: int) -> bool:
-    """Whether all numbers are years, with so many digits behind them."""
+    """Whether all numbers begin with a year from 1900 to 2100 that `digits` more digits follow."""
     low = _YEARS[0] * 10**digits + (10 ** (digits - 2) if digits else 0)
     return bool(known.min() >= low and known.max() < (_YEARS[1] + 1) * 10**digits)
 
 
 def _are_hours(known: NDArray[Any]) -> bool:
-    """Whether all numbers are a year, month, day and hour: of seconds one in a hundred is."""
+    """Whether all numbers are a year, month, day and hour, such as 2024013123. Of numbers that are
+    seconds about one in a hundred looks so.
+    """
     return _are_dates(known, _HOURS) and bool((known % 100 < 24).all()) and _are_days(known // 100)
 
 
 def _are_days(known: NDArray[Any]) -> bool:
-    """Whether all numbers end with a month and a day of it."""
+    """Whether the last four digits of all numbers are a month and a day, such as 0131."""
     month, day = known // 100 % 100, known % 100
     return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
 def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
-    """A warning where numbers are times of the first day that there is: they may count rows."""
+    """Warn if all numbers, as seconds since 1970, lie on 1970-01-01: they may be ids or row
+    numbers.
+    """
     if numbers.size > 1 and numbers.min() >= 0 and numbers.max() < DAY:
         warn_caller(
             f"every {argument} is a number below {DAY:,}, in seconds since 1970 a time of "
@@ -159,6 +170,9 @@ def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
 
 
 def _check_near(far: Mask, missing: Mask, array: NDArray[Any], argument: str) -> None:
+    """Raise InputError for the first time that is not missing and `far`: outside the years 1 to
+    9999.
+    """
     bad = np.asarray(far & ~missing)
     if not bad.any():
         return
@@ -169,7 +183,7 @@ def _check_near(far: Mask, missing: Mask, array: NDArray[Any], argument: str) ->
 
 
 def _short(value: Any) -> str:
-    """A number as people read it, however many digits it has."""
+    """A number as text of a few digits, for a message; words if it is too large for a float."""
     try:
         return f"{float(value):g}"
     except OverflowError:
@@ -179,7 +193,9 @@ def _short(value: Any) -> str:
 def _objects(
     values: list[Any], argument: str, masked: Mask | None = None, *, single: bool = False
 ) -> Times:
-    """Times one by one, of whatever kind each is."""
+    """The times of Python objects of any kind, each read by itself, and a mask of those that are
+    missing. `masked` marks values that are missing already; `single`: errors give no row number.
+    """
     times = np.zeros(len(values), dtype=np.int64)
     missing = np.zeros(len(values), dtype=np.bool_)
     for row, value in enumerate(values):
@@ -192,6 +208,7 @@ def _objects(
 
 
 def _one(value: Any, where: str) -> int:
+    """The time of one Python object in microseconds since 1970; `where` names it in errors."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
@@ -219,7 +236,7 @@ def _one(value: Any, where: str) -> int:
 
 
 def _series(value: Any) -> Any:
-    """A column of a frame library, or None."""
+    """A column of a frame library for narwhals; None for anything else."""
     import narwhals as nw
 
     try:
@@ -229,6 +246,7 @@ def _series(value: Any) -> Any:
 
 
 def _times_of_series(series: Any, argument: str) -> Times:
+    """The times of a narwhals series, and a mask of those that are missing."""
     import narwhals as nw
 
     null = series.is_null().to_numpy().astype(np.bool_)

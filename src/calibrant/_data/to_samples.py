@@ -26,7 +26,12 @@ def to_source(
     votes: Any = None,
     stream: bool = False,
 ) -> Source:
-    """Samples where they are: lazy frames stay in their engine, tensors on their device."""
+    """The user's arguments as samples that stay where the rows are: a lazy frame's in its engine, a
+    device's tensors on the device, anything else as arrays in memory.
+
+    `stream` says that these rows are one part of many: what could be told only from all rows is
+    then an error, or no warning.
+    """
     source = _input_of(y_proba, data)
     return source.build(
         y_true, y_proba, sample_weight, from_logits, classes, missing, votes=votes, stream=stream
@@ -45,7 +50,12 @@ def to_samples(
     votes: Any = None,
     stream: bool = False,
 ) -> Samples:
-    """Samples in memory, from arrays, tensors or columns. Rows of a `stream` are some of many."""
+    """The user's arguments (arrays, tensors, or columns of a frame `data` in memory) as samples in
+    memory.
+
+    `stream` says that these rows are one part of many: what could be told only from all rows is
+    then an error, or no warning.
+    """
     arrays = ArrayInput(data)
     return arrays.build(
         y_true, y_proba, sample_weight, from_logits, classes, missing, votes=votes, stream=stream
@@ -53,7 +63,9 @@ def to_samples(
 
 
 def _input_of(y_proba: Any, data: Any) -> Input[Any]:
-    """The adapter for this kind of input."""
+    """The adapter that reads this kind of input: of a lazy frame, of tensors on a device, or of
+    arrays.
+    """
     if is_lazy(data):
         from calibrant._data.frame_input import FrameInput
 

@@ -33,7 +33,9 @@ class VoteRows:
 
 
 def read_vote_rows(y_true: Any, votes: Any) -> VoteRows:
-    """Counts of votes, or shares with or without their numbers of `votes`, as rows of shares."""
+    """Counts or shares of votes, (n, k) or (n,), as rows of shares. `votes` are the numbers of
+    votes behind shares, or behind counts of class 1, if they are known.
+    """
     labels = to_array(y_true, "y_true")
     if labels.ndim not in (1, 2) or labels.shape[0] == 0 or labels.dtype.kind not in "iufb":
         raise InputError(
@@ -52,6 +54,7 @@ def read_vote_rows(y_true: Any, votes: Any) -> VoteRows:
 
 
 def _check_shares(shares: Array) -> None:
+    """Raise InputError unless all shares lie in [0, 1], and rows (n, k) sum to 1."""
     bad = ~((shares >= 0) & (shares <= 1))
     if bad.any():
         _check_no_stray_count(shares)
@@ -71,7 +74,9 @@ def _check_shares(shares: Array) -> None:
 
 
 def _check_no_stray_count(shares: Array) -> None:
-    """Raise InputError with the entry for which counts of votes cannot be taken for such."""
+    """Raise InputError if labels look like counts of votes but for an entry that is not whole; the
+    message names that entry.
+    """
     whole = np.isfinite(shares) & (np.floor(shares) == shares)
     several = whole & (shares > 1)
     if several.any() and not whole.all():
@@ -82,13 +87,13 @@ def _check_no_stray_count(shares: Array) -> None:
 
 
 def _entry(shares: Array, chosen: Mask) -> str:
-    """The first entry that is chosen, and where it is."""
+    """The first entry at which the mask `chosen` is True, as text: "y_true[3, 1] is 0.5"."""
     at = tuple(int(i) for i in np.argwhere(chosen)[0])
     return f"y_true[{', '.join(map(str, at))}] is {shares[at].item()!r}"
 
 
 def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
-    """Raise InputError where shares are not those of so many votes."""
+    """Raise InputError if shares times the row's number of votes are not near to whole numbers."""
     if votes is None:
         return
     counts = rows * votes[:, None]

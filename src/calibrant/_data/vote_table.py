@@ -71,6 +71,7 @@ class VoteTable:
         return np.array(self.counts, dtype=dtype, copy=True if copy is None else copy)
 
     def __repr__(self) -> str:
+        """The numbers of votes, annotators and items, and the first classes, on one line."""
         votes = self.votes
         people = ""
         if self.annotator is not None:
@@ -84,7 +85,7 @@ class VoteTable:
 
 
 def spread_of(votes: NDArray[Any]) -> str:
-    """From how many votes to how many, in words."""
+    """The least and the largest number of votes in words: "3 to 5", or "3" if all are the same."""
     low, high = int(votes.min()), int(votes.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
@@ -169,7 +170,12 @@ def table_of(
     classes: tuple[Any, ...],
     items: NDArray[Any] | None = None,
 ) -> VoteTable:
-    """Votes with their labels as class indices, counted."""
+    """Count votes by item and class.
+
+    Each vote has the id of its item (`ids`), its class index (`codes`) and perhaps its annotator.
+    `items` are the ids of the table's rows in their order; by default those that occur. Raise
+    InputError for an item without votes, and for an annotator who votes twice on one.
+    """
     wrong = ~((codes >= 0) & (codes < len(classes)) & (codes == np.floor(codes)))
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -206,12 +212,14 @@ def table_of(
 
 
 def _kind(item: Any) -> str:
-    """The type of an item, in a word."""
+    """The name of the type of an item's id, for messages: "text", "int"."""
     return "text" if isinstance(item, str) else type(item).__name__
 
 
 def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]:
-    """The columns as arrays; of a lazy frame these alone are collected."""
+    """The arrays of the columns that each argument names, by argument; arguments that are None are
+    left out. Of a lazy frame only these columns are collected.
+    """
     wanted = {argument: name for argument, name in names.items() if name is not None}
     if is_lazy(data):
         import narwhals as nw
@@ -247,6 +255,7 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
 
 
 def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
+    """Raise InputError for the first None or NaN in the columns, which are given by argument."""
     for argument, array in columns.items():
         for row, value in enumerate(array.tolist()):
             if value is None or value != value:
@@ -256,7 +265,9 @@ def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
 
 
 def _rows_of(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
-    """The row of each item."""
+    """The row of the table for each item: in the order of `items`, or of the first votes if it is
+    None. Raise InputError if an item is named twice.
+    """
     if items is None:
         return {each: row for row, each in enumerate(dict.fromkeys(ids))}
     if items.ndim != 1:
@@ -272,6 +283,9 @@ def _rows_of(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
 
 
 def _check_one_vote_each(index: Index, who: NDArray[Any], names: list[Any]) -> None:
+    """Raise InputError if an annotator votes twice on an item. `index` is the row of each vote's
+    item, `who` the annotator of each vote, and `names` are the ids of the items.
+    """
     seen: set[tuple[int, Any]] = set()
     for pair in zip(index.tolist(), who.tolist(), strict=True):
         if pair in seen:

@@ -22,7 +22,7 @@ OCTAVES = range(11, 41)
 
 
 def cell_edges() -> Array:
-    """The inner edges of the cells, whatever the rule."""
+    """The inner edges of the fine cells of [0, 1], in order, without those of any rule of bins."""
     octaves = np.array([2.0**-e * (1 + f / 8) for e in OCTAVES for f in range(8)])
     octaves = octaves[octaves < 1 / N_LINEAR]
     linear = np.arange(1, N_LINEAR) / N_LINEAR
@@ -31,25 +31,33 @@ def cell_edges() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a stream whose ordinary bins follow `rule`; without `fine`, those bins alone."""
+    """The cells of a stream whose ordinary bins follow `rule`. With `fine` the bins are cut at the
+    edges of the fine cells too; without it, the cells are the rule's bins alone.
+    """
 
     rule: FixedRule
     fine: bool = True
 
     @property
     def _nominal(self) -> tuple[Array, Mask]:
+        """All inner edges of the cells in double precision, in order, and which of them are the
+        rule's.
+        """
         return _nominal(self.rule, self.fine)
 
     @property
     def m(self) -> int:
+        """How many cells there are."""
         return int(self._nominal[0].size) + 1
 
     def cuts(self, precision: np.dtype[Any]) -> Cuts:
-        """The cells' inner edges for predictions of one precision."""
+        """The inner edges of the cells, rounded as predictions of this precision meet them."""
         return _cuts(self.rule, self.fine, precision)
 
     def bins(self, cells: Array) -> BinTable:
-        """The rule's own bins, put together from cells (cells x fields)."""
+        """The table of the rule's own bins, each the sum of its cells; `cells` has the shape
+        (cells, fields).
+        """
         _, is_rule = self._nominal
         starts = np.concatenate([[0], np.flatnonzero(is_rule) + 1])
         sums = np.add.reduceat(cells, starts, axis=0)[None]
@@ -59,14 +67,17 @@ class Cells:
 
     @staticmethod
     def empty(m: int) -> Array:
+        """Sums of 0 for m cells, (cells, fields)."""
         return np.zeros((m, len(FIELDS)))
 
 
-# Streams ask for these with every update: the last few are kept.
+# Cached, because streams ask for the edges with every update.
 @lru_cache(maxsize=16)
 def _nominal(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
-    """All inner edges in order, and which of them are the rule's. The order never depends on the
-    precision of the predictions: states of float32 and float64 streams add up.
+    """All inner edges of the cells in order, and which of them are the rule's.
+
+    The order never depends on the precision of the predictions, so that the states of float32 and
+    of float64 streams add up.
     """
     own = outer_edges(rule)[1:-1]
     if rule.drops_one:
@@ -80,6 +91,11 @@ def _nominal(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
 
 @lru_cache(maxsize=16)
 def _cuts(rule: FixedRule, fine: bool, precision: np.dtype[Any]) -> Cuts:
+    """The inner edges of the cells for predictions of one precision.
+
+    The rule's edges are those that its ordinary bins have in this precision. Rounded edges may
+    coincide but never fall.
+    """
     edges, is_rule = _nominal(rule, fine)
     inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
     inner[is_rule] = fixed_cuts(rule, precision).inner

@@ -11,23 +11,27 @@ from numpy.typing import NDArray
 from calibrant._core.binning import Cuts
 from calibrant._core.typing import Array
 
-# Slots of the status array that a kernel fills while it sums.
+# Positions in the status array that a kernel fills while it sums.
 BAD_ROW, N_CLIPPED, N_ROWS_OFF, SOFT, N_LOG_CLIPPED, N_LOGIT_CLIPPED = range(6)
 
 
-# Rows of a block of scalars. A block is large enough to outweigh its table of sums.
+# Rows of a block of a scalar problem: enough to outweigh the work on its table of sums.
 BLOCK_ENTRIES = 1 << 17
 
 
 def scalar_block(cuts: Cuts) -> int:
-    """Rows of a scalar block whose sums are put together before they are added to others."""
+    """How many rows of a scalar problem are summed into a table of their own before the table is
+    added to the total: enough to outweigh the work on a table of this many bins.
+    """
     return max(BLOCK_ENTRIES, 16 * cuts.m)
 
 
 class Kernels(Protocol):
-    """Sums over one block. `status[BAD_ROW]` is the first bad row of the block, or -1.
+    """Functions that add the sums of one block of rows to arrays in place, and check the rows.
 
-    Without `squares` a kernel may leave the sums of squared predictions out, if that is faster.
+    `status` has a count for each of the names above; `status[BAD_ROW]` is the first row of the
+    block that cannot be measured, or -1. Without `squares` a kernel may leave the sums of squared
+    predictions out, if that is faster.
     """
 
     name: str
@@ -42,7 +46,7 @@ class Kernels(Protocol):
         squares: bool,
         status: NDArray[np.int64],
     ) -> None:
-        """Add a block of a scalar problem to `sums` (bins x fields)."""
+        """Add the rows of a block of a scalar problem to `sums` (bins, fields), each in its bin."""
 
     def add_rows(
         self,
@@ -59,7 +63,12 @@ class Kernels(Protocol):
         label_tolerance: float,
         status: NDArray[np.int64],
     ) -> None:
-        """Read a block of probability rows once: top label, classwise sums, losses."""
+        """Read a block of probability rows (n, k) once.
+
+        Writes the largest probability of each row to `confidences` and the target of its class to
+        `hits`; adds to `classwise` (classes, bins, fields) and to `losses` unless they are None.
+        The two tolerances say how far the sums of predictions and of soft labels may be from 1.
+        """
 
     def fold(
         self,
@@ -68,7 +77,9 @@ class Kernels(Protocol):
         predictions: NDArray[Any],
         targets: NDArray[Any],
     ) -> None:
-        """Binary rows as a two-class top-label problem; at 1/2 the class 0 is predicted."""
+        """Write the larger of p and 1 - p of each binary row to `confidences`, and the target of
+        the class that it predicts to `hits`. At p = 1/2 the class 0 is predicted.
+        """
 
     def add_losses(
         self,
@@ -79,7 +90,9 @@ class Kernels(Protocol):
         fields: tuple[int, ...],
         status: NDArray[np.int64],
     ) -> None:
-        """Add the proper losses of binary predictions; at least these fields of the sums."""
+        """Add the proper losses of binary predictions to `losses`, of which at least the given
+        `fields` (positions in `loss_sums.FIELDS`) must be summed.
+        """
 
     def deposit_logits(
         self,
@@ -94,7 +107,12 @@ class Kernels(Protocol):
         from_logits: bool,
         status: NDArray[np.int64],
     ) -> None:
-        """Add w z and w (1 - z) at the logit of each prediction, clipped to [low, high]."""
+        """Spread each row's mass over the grid nodes around the logit of its prediction.
+
+        With weight w and target z, w z goes to `plus` and w (1 - z) to `minus`. Predictions are
+        clipped to [low, high] first; these are limits of logits if `from_logits`, else of
+        probabilities.
+        """
 
     def deposit_units(
         self,
@@ -104,24 +122,31 @@ class Kernels(Protocol):
         weights: Array | None,
         status: NDArray[np.int64],
     ) -> None:
-        """Add w (z - u) at each prediction; with three rows of `nodes`: w, w u and w z."""
+        """Spread each row's mass over the grid nodes around its prediction.
+
+        With weight w, target z and prediction u, the mass is w (z - u) where `nodes` has one row;
+        where it has three rows, w, w u and w z.
+        """
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a pass saw on its way, beside the sums."""
+    """What a pass over rows counted beside the sums. Findings of disjoint parts of the rows
+    add up.
+    """
 
     n_predictions_clipped: int = 0
     n_rows_off_simplex: int = 0
     n_log_clipped: int = 0
     soft: bool = False
-    # Whether some soft labels are votes, which may be held against predictions of 0 and 1.
+    # Whether some soft labels are shares of votes; predictions of 0 and 1 are then no mistake.
     voted: bool = False
-    # Whether some labels say if an answer was right.
+    # Whether labels say if an answer was right.
     answers: bool = False
 
     @staticmethod
     def from_status(status: NDArray[np.int64]) -> Findings:
+        """The findings that a kernel left in its status array; `voted` and `answers` stay False."""
         return Findings(
             int(status[N_CLIPPED]),
             int(status[N_ROWS_OFF]),
@@ -130,6 +155,7 @@ class Findings:
         )
 
     def __add__(self, other: Findings) -> Findings:
+        """The findings of two disjoint parts of the rows together."""
         return Findings(
             self.n_predictions_clipped + other.n_predictions_clipped,
             self.n_rows_off_simplex + other.n_rows_off_simplex,
@@ -141,6 +167,7 @@ class Findings:
 
 
 def new_status() -> NDArray[np.int64]:
+    """A status array for a kernel to fill: zero counts, and -1 for no bad row."""
     status = np.zeros(6, dtype=np.int64)
     status[BAD_ROW] = -1
     return status

@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 # number of parts, a span's rows are grouped by floor((u - low) / (high - low) * parts); with None,
 # by prediction.
 RefinementPass = Callable[[Array, Array, int | None], tuple[Array, Array, Array]]
-# The same for the spans of several problems, in one reading of the rows.
+# The same for the spans of several problems (by key), in one reading of the rows.
 Spans = tuple[Array, Array]
 Groups = tuple[Array, Array, Array]
 JointPass = Callable[[dict[Key, Spans], int | None], dict[Key, Groups]]
@@ -33,11 +33,13 @@ PARTS = 4096
 
 @dataclass
 class Refinement:
-    """Groups of predictions in order, to be refined until each is in one of m bins of equal mass.
+    """Groups of rows in order of their predictions, to be refined until each is within one of m
+    bins.
 
-    A group of predictions whose ranks no border of a bin divides is in one bin as a whole; the
-    others are refined until they have one prediction only. Two passes suffice for any number of
-    rows that fits a disk, and mostly one.
+    Bins have equal mass, so that their borders are ranks: cumulative weights j W / m of the total
+    W. A group whose ranks no border divides is in one bin as a whole; the others are refined until
+    they have one prediction only. Two passes suffice for any number of rows that fits a disk, and
+    mostly one.
     """
 
     low: Array
@@ -47,7 +49,9 @@ class Refinement:
 
     @classmethod
     def from_cells(cls, cells: Array, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
-        """From sums of cells; of those from the `first` on, where only larger predictions count."""
+        """The groups that are the cells with weight: `cells` has their sums (cells, fields), `cuts`
+        the edges between them. Cells before the `first` are left out.
+        """
         nonempty = cells[:, FIELDS.index("sum_w")] > 0
         nonempty[:first] = False
         low = np.concatenate([[0.0], cuts.inner])[nonempty]
@@ -56,13 +60,15 @@ class Refinement:
 
     @property
     def open(self) -> Mask:
-        """The groups that must be refined."""
+        """Which groups must be refined: a border of a bin is within them and they span several
+        predictions.
+        """
         if not self.low.size:
             return np.zeros(0, dtype=np.bool_)
         return _divided(self.sums[:, 1], self.m) & (self.low < self.high)
 
     def replace_open(self, low: Array, high: Array, sums: Array) -> None:
-        """Replace the open groups by finer ones."""
+        """Replace the open groups by finer ones, given by their ends and sums (groups, fields)."""
         open_ = self.open
         _same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
         low = np.concatenate([self.low[~open_], low])
@@ -74,20 +80,20 @@ class Refinement:
 
     @property
     def bins(self) -> Index:
-        """The bin of each group."""
+        """The number of the bin that each group is in."""
         return middle_rank_bins(self.sums[:, FIELDS.index("sum_w")], self.m)
 
     @property
     def table(self) -> BinTable:
-        """The m bins."""
+        """The sums of the m bins."""
         merged = np.zeros((self.m, len(FIELDS)))
         np.add.at(merged, self.bins, self.sums)
         return BinTable(merged[None])
 
     @property
     def cuts(self) -> Cuts:
-        """The edges between the bins. A bin begins at its first group; an empty bin begins where
-        the next one does.
+        """The m - 1 edges between the bins. A bin begins at its first group; an empty bin begins
+        where the next one does.
         """
         first = np.searchsorted(self.bins, np.arange(1, self.m))
         starts = np.append(self.low, np.nextafter(self.high[-1], np.inf))
@@ -95,7 +101,9 @@ class Refinement:
 
 
 def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
-    """Refine all problems together: each pass over the rows serves all that need it."""
+    """Refine all problems in place until none has an open group. Each pass `read` over the rows
+    serves all problems that need it.
+    """
     while True:
         open_ = {key: problem.open for key, problem in problems.items()}
         open_ = {key: flags for key, flags in open_.items() if flags.any()}
@@ -112,15 +120,20 @@ def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
 
 
 def exact_quantile_bins(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
-    """The m bins of equal mass, ties together, given sums of cells and a refinement pass."""
+    """The m bins of equal mass, equal predictions together, from the sums of cells (cells, fields),
+    the cuts between the cells, and a function that reads the rows of some cells again.
+    """
     return quantile_groups(cells, cuts, m, read).table
 
 
 def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
-    """Groups of predictions in order, each of them in one of the m bins."""
+    """Groups of rows in order of their predictions, each within one of m bins of equal mass, from
+    the sums of cells (cells, fields), the cuts between them, and a refinement pass.
+    """
     groups = Refinement.from_cells(cells, cuts, m)
 
     def read_one(spans: dict[str, Spans], parts: int | None) -> dict[str, Groups]:
+        """The pass over the rows of one problem, as `refine` asks for it."""
         return {key: read(*ends, parts) for key, ends in spans.items()}
 
     refine({"one": groups}, read_one)
@@ -128,10 +141,15 @@ def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> R
 
 
 def _divided(mass: Array, m: int) -> Mask:
-    """Which groups, in order of predictions, have a border j W / m strictly inside their ranks."""
+    """Which groups, in order of predictions, have a border between bins strictly inside their
+    ranks.
+
+    `mass` is the weight of each group; the borders are at the cumulative weights j W / m, W being
+    the total.
+    """
     through = np.cumsum(mass)
     total = through[-1]
-    # Half a part in 10^12 either way: a group too many is refined, never one too few.
+    # With slack for rounding, so that a group too many may be refined but never one too few.
     below = np.ceil((through - mass) * m / total * (1 - ROUNDING))
     above = np.floor(through * m / total * (1 + ROUNDING))
     first = np.maximum(below, 1)
@@ -140,6 +158,7 @@ def _divided(mass: Array, m: int) -> Mask:
 
 
 def _same_rows(before: float, after: float) -> None:
+    """Raise InputError if a refinement pass read another number of rows than the pass before it."""
     if before != after:
         raise InputError(
             f"the data changed while they were read: {before:.0f} rows in one pass, {after:.0f} in "

@@ -22,21 +22,27 @@ from calibrant._inference.rounding import LEAST_CONCENTRATION, MOST_CONCENTRATIO
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """A Dirichlet population of label distributions: its mean and its concentration."""
+    """A Dirichlet population of label distributions: its mean, (classes,), and its
+    concentration.
+    """
 
     mean: Array
     concentration: float
 
 
 def agreement(counts: Counts) -> Array:
-    """The probability that two votes of a row, drawn without replacement, agree; NaN for one."""
+    """The probability that two votes on a row, drawn without replacement, agree, (n,); NaN for rows
+    of one vote. `counts` are the votes by row and class, (n, k).
+    """
     votes = counts.sum(axis=1).astype(np.float64)
     pairs = (counts * (counts - 1)).sum(axis=1)
     return np.divide(pairs, votes * (votes - 1.0), out=np.full(len(votes), np.nan), where=votes > 1)
 
 
 def population_of(mean: Array, agree: float) -> Population:
-    """The Dirichlet population with this mean and this agreement of two votes on a row."""
+    """The Dirichlet population whose label distributions have this mean, (classes,), and in which
+    two votes on one row agree with the probability `agree`.
+    """
     by_chance = float((mean**2).sum())
     excess = agree - by_chance
     a = (1.0 - agree) / excess if excess > 0 else np.inf
@@ -44,9 +50,9 @@ def population_of(mean: Array, agree: float) -> Population:
 
 
 def largest_share(population: Population) -> float:
-    """The expected largest probability of a row.
+    """The expected probability of the likeliest class of a row, over the rows of a population.
 
-    Dirichlet shares are gamma variables over their sum, and independent of the sum. So it is the
+    Dirichlet shares are gamma variables over their sum, and independent of the sum. So this is the
     mean of the largest gamma variable over the mean of the sum.
     """
     from scipy.special import gammainc
@@ -64,7 +70,7 @@ def largest_share(population: Population) -> float:
 
 @cache
 def _quadrature() -> tuple[Array, Array]:
-    """Gauss and Legendre's nodes and weights."""
+    """The 400 nodes and weights of Gauss-Legendre quadrature on [-1, 1]."""
     from scipy.special import roots_legendre
 
     nodes, weights = roots_legendre(400)
@@ -72,7 +78,7 @@ def _quadrature() -> tuple[Array, Array]:
 
 
 def largest_vote_share(population: Population, m: int) -> float:
-    """The expected largest share of m votes of a row.
+    """The expected share of the class with most votes among m votes on a row, over a population.
 
     The probability that no class has more than t votes is, but for a factor, the coefficient of x^m
     in the product of the classes' generating functions, truncated after x^t.
@@ -87,7 +93,11 @@ def largest_vote_share(population: Population, m: int) -> float:
 
 
 def _coefficient(series: Array, t: int) -> float:
-    """The coefficient of the highest power in the product of the series, each truncated after t."""
+    """The coefficient of the highest power in the product of power series, each truncated after
+    x^t.
+
+    `series` are the coefficients of one power series a row, (classes, powers).
+    """
     length = series.shape[1]
     product = np.zeros(length)
     product[: t + 1] = series[0, : t + 1]
@@ -97,7 +107,11 @@ def _coefficient(series: Array, t: int) -> float:
 
 
 def vote_bias(population: Population, votes: Counts) -> Array:
-    """The expected largest share less the expected largest probability, for each row's votes."""
+    """How much the largest share of a row's votes exceeds its largest probability on average, (n,).
+
+    `votes` is the number of votes of each row, (n,). The bias is computed for a few numbers of
+    votes and interpolated between them.
+    """
     sizes = np.unique(np.minimum(votes, MOST_VOTES_OF_BIAS))
     if sizes.size > MOST_SIZES:
         chosen = np.linspace(0, sizes.size - 1, MOST_SIZES).round().astype(int)
@@ -110,7 +124,9 @@ def vote_bias(population: Population, votes: Counts) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Debiased:
-    """An estimate of the Bayes error, with and without the correction of its bias."""
+    """An estimate of the Bayes error: `value` corrected for its bias, `plug_in` without a
+    correction.
+    """
 
     value: float
     plug_in: float
@@ -119,14 +135,21 @@ class Debiased:
 
 
 def plug_in(shares: Array, weights: Array) -> Debiased:
-    """The estimate without a correction: the mean of one minus the largest share."""
+    """The estimate without a correction: the weighted mean of one minus the largest share of votes.
+
+    `shares` are the shares of votes by row and class, (n, k).
+    """
     rows = 1.0 - shares.max(axis=1)
     value = float(np.average(rows, weights=weights))
     return Debiased(value, value, rows)
 
 
 def debiased(counts: Counts, weights: Array) -> Debiased:
-    """The Bayes error of the distributions behind the votes, corrected for its bias."""
+    """The Bayes error of the distributions behind the votes, corrected for its bias.
+
+    `counts` are the votes by row and class, (n, k). Some row must have two votes. Where no two
+    votes on a row disagree, nothing is corrected.
+    """
     votes = counts.sum(axis=1)
     shares = counts / votes[:, None]
     start = plug_in(shares, weights)
@@ -138,6 +161,9 @@ def debiased(counts: Counts, weights: Array) -> Debiased:
         return start
 
     def bias(agreed: float, mean: Array) -> float:
+        """The weighted mean of the rows' biases, in the population with this agreement and this
+        mean.
+        """
         rows = vote_bias(population_of(mean, agreed), votes)
         return float(np.average(rows, weights=weights))
 
@@ -157,13 +183,13 @@ def debiased(counts: Counts, weights: Array) -> Debiased:
 
 
 def possible_limits(counts: Counts, weights: Array, level: float) -> tuple[float, float]:
-    """Limits of the least and of the greatest Bayes error of any population with such votes,
-    Dirichlet or not.
+    """A lower limit of the least Bayes error, and an upper limit of the greatest, over all
+    populations, Dirichlet or not, that could have given the votes `counts`, (n, k).
 
-    Let d = 1 - sum of q^2 be the probability that two votes of a row disagree. The row's error is
-    at most d. It is least if one class leads and the others are equal; that bound is convex in d,
-    so that the mean over rows is least if all rows have the same d. The bias of the largest share,
-    as a part of d, is largest if all classes are equal.
+    Let d = 1 - sum of q^2 be the probability that two votes of a row with the shares q disagree.
+    The row's error is at most d. It is least if one class leads and the others are equal; that
+    bound is convex in d, so that the mean over rows is least if all rows have the same d. The bias
+    of the largest share, as a part of d, is largest if all classes are equal.
     """
     votes, k = counts.sum(axis=1), counts.shape[1]
     agree = agreement(counts)
@@ -174,6 +200,7 @@ def possible_limits(counts: Counts, weights: Array, level: float) -> tuple[float
     of_rows[several] = disagreement
 
     def limits(rows: Array, w: Array) -> tuple[float, float]:
+        """The lower and the upper confidence limit of the mean of `rows`, weighted by w."""
         low, high, _ = mean_limits(influences(rows, w, None), level)
         mean = float(np.average(rows, weights=w))
         return mean + low, mean + high
@@ -187,7 +214,12 @@ def possible_limits(counts: Counts, weights: Array, level: float) -> tuple[float
 
 
 def _largest_bias(votes: Counts, k: int) -> Array:
-    """The largest bias of a row's largest share, over the probability that two votes disagree."""
+    """How much the largest share of a row's votes can exceed its largest probability on average,
+    over the probability that two of its votes disagree, (n,).
+
+    It is the largest over rows with 2 to 10 equally likely classes, at most k. `votes` is the
+    number of votes of each row, (n,).
+    """
     sizes, index = np.unique(np.minimum(votes, MOST_VOTES_OF_BIAS), return_inverse=True)
     out = []
     for m in sizes.tolist():

@@ -17,24 +17,34 @@ _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
 def summed(index: Index, values: Array, size: int) -> Array:
-    """Sums of the values that have the same index, from 0 to `size` - 1."""
+    """Sums of the values that have the same index, (size,); the indices are from 0
+    to `size` - 1.
+    """
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def cluster_sums(rows: Array, groups: Index) -> Array:
-    """The columns of a matrix (k, n) summed by cluster: (k, clusters)."""
+    """Sums by cluster, (k, clusters), of a matrix (k, n) with a column for each row of data;
+    `groups` is the cluster of each column.
+    """
     return np.stack([np.bincount(groups, row) for row in rows])
 
 
 def effective(w: Array, groups: Index | None = None) -> float:
-    """The effective number of rows or clusters: how many of equal weight they equal (Kish)."""
+    """The effective number of rows with the weights w or, with `groups`, of clusters: as many of
+    equal weight give a mean of the same variance (Kish).
+    """
     units = w if groups is None else np.bincount(groups, w)
     return float(units.sum()) ** 2 / float((units**2).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The block of every row, and its cluster; `groups` is None for independent rows."""
+    """The blocks of rows that are resampled whole.
+
+    `index` is the block of every row, `size` the number of blocks, and `groups` the cluster of
+    every row; None for independent rows.
+    """
 
     index: Index
     size: int
@@ -42,17 +52,22 @@ class Blocks:
 
     @property
     def clustered(self) -> bool:
+        """Whether rows belong to clusters."""
         return self.groups is not None
 
     def noise_factor(self, weights: Array) -> float:
-        """The factor from residuals to noise: sqrt(n / (n - 1)) of n blocks, since residuals are
-        taken about their own mean, times Student's factor of few clusters.
+        """The factor from the spread of observed residuals to that of noise, for rows of these
+        weights.
+
+        It is sqrt(n / (n - 1)) for n blocks, since residuals are taken about their own mean, times
+        Student's factor of few clusters.
         """
         return float(np.sqrt(self.size / max(1.0, self.size - 1.0))) * self.student(weights)
 
     def student(self, weights: Array | None) -> float:
         """Student's 97.5 % quantile over the normal one, for the effective number of clusters; 1
-        without clusters, and at most `MOST_WIDENED_CLUSTERS`.
+        without clusters, and at most `MOST_WIDENED_CLUSTERS`. `weights` are those of the rows, None
+        if equal.
         """
         if self.groups is None:
             return 1.0
@@ -63,8 +78,8 @@ class Blocks:
         return min(student, MOST_WIDENED_CLUSTERS)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
-        """Random factors of mean 0 and variance 1, (draws, blocks): signs, or Webb's six values
-        where clusters are few.
+        """Random factors of mean 0 and variance 1, (draws, blocks), that the residuals of each
+        block are multiplied by: 1 and -1, or Webb's six values where blocks are few.
         """
         shape = (n_draws, self.size)
         signs: Array = rng.integers(0, 2, shape).astype(np.float64) * 2.0 - 1.0
@@ -73,8 +88,10 @@ class Blocks:
         return signs
 
     def sums(self, column: Index, n_columns: int, values: Array) -> Array:
-        """Sums of values by block and column: (blocks, columns). Values and their columns are (n,),
-        or (n, k) where rows have several.
+        """Sums of values by block and column, (blocks, columns).
+
+        `column` is the column (such as a bin) that each value is added to, from 0 to `n_columns` -
+        1. Both are (n,), or (n, k) where a row has k values.
         """
         block = self.index.reshape(-1, *[1] * (column.ndim - 1))
         sums = summed((block * n_columns + column).ravel(), values.ravel(), self.size * n_columns)
@@ -82,7 +99,9 @@ class Blocks:
 
 
 def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:
-    """Rows, or clusters, dealt into at most `MAX_BLOCKS` blocks at random."""
+    """The blocks of n rows: each row, or each cluster in `groups`, is one; if there are more than
+    `MAX_BLOCKS`, they are dealt into that many at random.
+    """
     units = n if groups is None else int(groups.max()) + 1
     block = np.arange(units)
     if units > MAX_BLOCKS:
@@ -92,7 +111,7 @@ def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:
 
 
 def as_groups(groups: Any, n: int) -> Index:
-    """The groups of n rows, given by any names, as numbers from 0."""
+    """The group of each of n rows as a number from 0, (n,); `groups` are names of any type."""
     values = np.asarray(groups)
     if values.dtype == object:  # names of several types, or missing ones, have no order
         values = np.array([f"{type(v).__name__} {v}" for v in values])

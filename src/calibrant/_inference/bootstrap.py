@@ -21,7 +21,8 @@ from calibrant._summaries.samples import Summary
 
 @dataclass(frozen=True, eq=False)
 class BlockDraws:
-    """The block of each row, and how often each resample drew each block, (resamples, blocks).
+    """Resamples of blocks of rows: `blocks` is the block of each row, and `counts` how often each
+    resample drew each block, (resamples, blocks).
 
     All predictors on the same rows share them.
     """
@@ -31,7 +32,9 @@ class BlockDraws:
 
 
 def draw_blocks(n: int, n_resamples: int, seed: int, groups: Index | None = None) -> BlockDraws:
-    """Resamples of whole clusters, or of rows that are dealt into blocks at random."""
+    """Draw resamples of n rows: of whole clusters if `groups` are given, else of blocks that rows
+    are dealt into at random.
+    """
     rng = np.random.default_rng((seed, 7))
     blocks = groups
     if blocks is None:
@@ -46,7 +49,10 @@ def draw_blocks(n: int, n_resamples: int, seed: int, groups: Index | None = None
 def replicates(
     samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: BlockDraws
 ) -> Array:
-    """The measure's value in every resample."""
+    """The measure's value in every resample, (resamples,).
+
+    `fixed` is the bin rule of ordinary measures, `quantile` that of truthful ones.
+    """
     base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
     distance = only_distance((measure,))
     original = Summary(samples, fixed, quantile, distance=distance)
@@ -59,6 +65,9 @@ def replicates(
 
 
 def _value_in_resample(measure: Measure, resample: Summary, original: Summary) -> float:
+    """The measure's value in a resample; in the original sample where the resample lacks the rows
+    that the measure is about.
+    """
     try:
         return measure.compute(resample)
     except InputError:
@@ -69,7 +78,8 @@ def _value_in_resample(measure: Measure, resample: Summary, original: Summary) -
 def basic_limits(value: float, drawn: Array, level: float) -> tuple[float, float]:
     """The basic bootstrap interval: the value less the quantiles of (replicate - value).
 
-    The replicates vary about the value as the value varies about the truth, bias included.
+    `drawn` are the replicates, the values in resamples. They vary about the value as the value
+    varies about the truth, bias included.
     """
     tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
     low, high = np.quantile(drawn, tails, method="weibull")

@@ -22,15 +22,16 @@ STREAM_DRAWS = 1000
 
 
 def many_draws(n_resamples: int) -> int:
-    """The number of draws of a measure that is a sum over bins. Of 200 draws five lie beyond each
-    95 % limit, which is a quantile of the draws.
+    """The number of draws for a measure that is a sum over bins, if `n_resamples` are asked for. Of
+    200 draws five lie beyond each 95 % limit, which is a quantile of the draws.
     """
     return max(200, n_resamples * 2 // 5)
 
 
 def few_draws(n_resamples: int) -> int:
-    """The number of draws of a measure that costs more than a sum over bins. Limits are quantiles
-    of a fitted distribution, whose standard deviation 100 draws give to 7 %.
+    """The number of draws for a measure that costs more than a sum over bins, if `n_resamples` are
+    asked for. Limits are quantiles of a fitted distribution, whose standard deviation 100 draws
+    give to 7 %.
     """
     return max(100, n_resamples // 8)
 
@@ -155,19 +156,23 @@ MOST_SUBGROUPS = 12
 
 
 def n_tried_rows(n_classes: int) -> int:
-    """Rows on which `recommend` tries maps at most."""
+    """The most rows on which `recommend` tries recalibration maps, for so many classes."""
     wanted = max(TRIED_PREDICTIONS // n_classes, FEWEST_TRIED_ROWS)
     return max(1000, min(TRIED_ROWS, MOST_TRIED_PREDICTIONS // n_classes, wanted))
 
 
 def is_small_over_classes(samples: Samples) -> bool:
-    """Whether measures over all classes are cheap enough to be repeated many times unasked."""
+    """Whether rows times classes, and classes, are few enough that measures over all classes are
+    repeated many times unasked.
+    """
     k = samples.n_classes
     return samples.n * k <= CLASSWISE_ENTRIES and k <= MOST_CLASSES
 
 
 def takes_long(measure: Measure, samples: Samples, *, soft: bool) -> bool:
-    """Whether the interval of a measure takes too long to be computed unasked."""
+    """Whether the interval of a measure takes too long to be computed unasked; `soft`: labels are
+    soft.
+    """
     if measure.resampling_cost(soft=soft) == "high":
         return True
     over_classes = measure.notion in ("classwise", "full", "distribution")
@@ -175,8 +180,10 @@ def takes_long(measure: Measure, samples: Samples, *, soft: bool) -> bool:
 
 
 def quick_measures(measures: Iterable[Measure], entries: int) -> tuple[Measure, ...]:
-    """The measures whose intervals take about a second; `entries` of predictions are resampled row
-    by row, 0 where they need not be.
+    """The measures whose intervals take about a second.
+
+    Measures that resample rows are among them if `entries`, the number of predictions that they
+    read, is at most `QUICK_ENTRIES`; measures over all classes are not.
     """
     costs = ("low", "rows") if entries <= QUICK_ENTRIES else ("low",)
     return tuple(

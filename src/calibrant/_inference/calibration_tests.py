@@ -40,7 +40,12 @@ SCALAR = ("scalar", "confidence", "confidence by class")
 
 @dataclass(frozen=True)
 class CalibrationTests:
-    """The p-values of the tests by name, the slope, and the mean prediction and target."""
+    """The results of the tests behind a verdict.
+
+    `p_values` has the p-value of each test by its name ("slope", "mean", "noise floor", "curve").
+    `slope` is the calibration slope, None where it is not estimable. `predicted` and `observed` are
+    the mean prediction and the mean target.
+    """
 
     p_values: dict[str, float]
     slope: FittedCoefficient | None
@@ -49,7 +54,9 @@ class CalibrationTests:
 
     @property
     def adjusted(self) -> dict[str, float]:
-        """The p-values over their shares; without a slope its share goes to the noise floor."""
+        """Each test's p-value over the test's share of the false alarms, at most 1, by name.
+        Without a slope its share goes to the noise floor.
+        """
         shares = dict(SHARES)
         if SLOPE not in self.p_values:
             shares[FLOOR] += shares.pop(SLOPE)
@@ -57,25 +64,30 @@ class CalibrationTests:
 
     @property
     def p_value(self) -> float:
-        """The p-value of all tests together."""
+        """The p-value of all tests together: the smallest adjusted one."""
         return min(self.adjusted.values())
 
     @property
     def first(self) -> str:
-        """The test that decides: the smallest p-value, the more specific test where several are
-        convincing.
+        """The name of the test that decides: the one with the smallest adjusted p-value.
+
+        If slope or mean have one below `CONVINCING`, it is the smaller of these two, which say more
+        precisely what is wrong.
         """
         adjusted = self.adjusted
         specific = [name for name in (SLOPE, MEAN) if adjusted.get(name, 1.0) < CONVINCING]
         return min(specific or adjusted, key=lambda name: adjusted[name])
 
     def slope_level(self, level: float) -> float:
-        """The level of the slope's interval in a verdict of this level."""
+        """The level of the slope's confidence interval in a verdict of this level: the slope has
+        only a share of 1 - level.
+        """
         return 1.0 - SHARES[SLOPE] * (1.0 - level)
 
     def slope_limits(self, level: float) -> tuple[float, float] | None:
-        """The slope's interval in a verdict of this level. It excludes 1 only where the test of the
-        slope rejects, so that it never contradicts the verdict.
+        """The slope's confidence interval in a verdict of this level; None without a slope. It
+        excludes 1 only where the test of the slope rejects, so that it never contradicts the
+        verdict.
         """
         if self.slope is None:
             return None
@@ -89,8 +101,10 @@ class CalibrationTests:
 def calibration_tests(
     rows: NoiseFloors, measure: Measure, floor: NoiseFloor | None
 ) -> CalibrationTests | None:
-    """The tests that a verdict on a calibration error rests on; None where the noise floor alone
-    decides: for losses, and for errors over all classes, which have no single slope.
+    """The tests that a verdict on a calibration error rests on, `floor` being its noise floor.
+
+    None where the noise floor alone decides: for losses, and for errors over all classes, which
+    have no single slope.
     """
     if not measure.is_error or measure.notion not in SCALAR:
         return None
@@ -113,7 +127,9 @@ def calibration_tests(
 
 
 def _problem(rows: NoiseFloors, measure: Measure) -> Problem:
-    """The scalar problem of a measure's notion, in plain bins."""
+    """The predictions and targets that the measure is about, in 15 bins of equal width: of class 1,
+    or of the top label.
+    """
     if measure.notion == "confidence" and not rows.samples.multiclass:
         folded = rows.problems.scalar(EqualWidth(15), "confidence")
         assert folded is not None
@@ -122,10 +138,11 @@ def _problem(rows: NoiseFloors, measure: Measure) -> Problem:
 
 
 def fit_slope(problem: Problem, groups: Index | None) -> FittedCoefficient | None:
-    """The calibration slope of a scalar problem; None where it is not estimable.
+    """The calibration slope of one predicted probability a row; None where it is not estimable.
 
     Predictions of 0 and 1 have no logit. If clipped, their clipped value would decide the slope, so
-    they are left out, and left to the other tests.
+    they are left out, and left to the other tests. Many unweighted independent rows are fitted as
+    cells of nearly equal predictions.
     """
     if problem.hard and problem.w is None and groups is None and problem.n > FITTED_CELLS_FROM:
         cells = problem.fine_cells
@@ -153,15 +170,15 @@ def fit_slope(problem: Problem, groups: Index | None) -> FittedCoefficient | Non
 
 
 def _has_logit(u: Array) -> Mask:
-    """The predictions whose logit is not clipped."""
+    """Which predictions u are far enough from 0 and 1 that their logit is not clipped."""
     return (u >= EPS) & (u <= 1.0 - EPS)
 
 
 def slope_p(drawn: Drawn) -> float:
-    """The p-value of the score test of slope 1, from samples of calibrated predictions.
+    """The p-value of the score test of slope 1, from `drawn` samples of calibrated predictions.
 
-    The score is the sum of residuals times logits; the logits are centred, so that it does not
-    respond to a wrong mean.
+    The score is the sum of residuals (target less prediction) times logits; the logits are centred,
+    so that it does not respond to a wrong mean.
     """
     cells = drawn.cells
     kept = _has_logit(cells.u)
@@ -172,13 +189,15 @@ def slope_p(drawn: Drawn) -> float:
 
 
 def mean_p(drawn: Drawn) -> float:
-    """The p-value of the mean gap, from samples of calibrated predictions."""
+    """The two-sided p-value of the mean of target less prediction, from `drawn` samples of
+    calibrated predictions.
+    """
     return _two_sided(*_scores(drawn, np.ones(drawn.cells.size)))
 
 
 def curve_p(drawn: Drawn) -> float:
-    """The p-value of waves in the gaps along the predictions (Neyman's smooth test, 1937), from
-    samples of calibrated predictions.
+    """The p-value of waves in the gaps (mean target less mean prediction) along the predictions
+    (Neyman's smooth test, 1937), from `drawn` samples of calibrated predictions.
 
     The waves are cosines of a scale that weighs rows by their standard deviation. The first two,
     which are close to the mean and the slope, are left out, and slow waves weigh more. With rare
@@ -206,7 +225,9 @@ def curve_p(drawn: Drawn) -> float:
 
 
 def _two_sided(drawn: Array, observed: Array | float) -> float:
-    """Twice the smaller tail probability; sums of rare events are skewed."""
+    """The two-sided p-value of an observed value among drawn ones: twice the smaller tail
+    probability, since sums of rare events are skewed; 1 where all draws are equal.
+    """
     if not np.ptp(drawn) > 0.0:  # all predictions are 0 or 1, and left to the noise floor
         return 1.0
     value = float(observed)
@@ -214,6 +235,9 @@ def _two_sided(drawn: Array, observed: Array | float) -> float:
 
 
 def _scores(drawn: Drawn, contrasts: Array) -> tuple[Array, Array]:
-    """Sums over cells of residuals times contrasts: in all draws, and the observed ones."""
+    """Sums over cells of residuals times contrasts: in every draw, and the observed ones.
+
+    `contrasts` are (cells,), or (cells, c) for c sums at once.
+    """
     cells = drawn.cells
     return (drawn.wz - drawn.wu) @ contrasts, (cells.wz - cells.w * cells.u) @ contrasts

@@ -1,4 +1,8 @@
-"""A scalar problem: rows with their bins, and cells of rows with nearly equal predictions."""
+"""A scalar problem: rows with their bins, and cells of rows with nearly equal predictions.
+
+A scalar problem has one predicted probability u a row, of class 1 or of the top label, a target z
+(0 or 1, or a share of votes) and a weight w.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,10 @@ ScalarRows = tuple[Array, Array, Array | None, Findings]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Predictions, targets, weights and bins of every row; `hard`: all targets are 0 or 1."""
+    """One prediction `u`, target `z`, weight `w` and bin of every row, (n,) each; `m` bins in all.
+
+    `w` is None for equal weights. `hard`: all targets are 0 or 1, none is a share of votes.
+    """
 
     u: Array
     z: Array
@@ -46,10 +53,12 @@ class Problem:
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.u.size)
 
     @property
     def weights(self) -> Array:
+        """The weight of every row, (n,); 1 where none are given."""
         return np.ones(self.n) if self.w is None else self.w
 
     @cached_property
@@ -59,12 +68,14 @@ class Problem:
 
     @cached_property
     def fine_cells(self) -> Cells:
-        """Cells of nearly equal predictions, within bins."""
+        """The rows in cells of nearly equal predictions, each within one bin."""
         return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
 
     @cached_property
     def levels(self) -> tuple[Array, Index]:
-        """The distinct predictions in increasing order, and the index of each row's among them."""
+        """The distinct predictions in increasing order, and for each row the index of its own among
+        them.
+        """
         order = stable_order(self.u)
         ordered = self.u[order]
         first = np.append(True, ordered[1:] != ordered[:-1])
@@ -73,29 +84,35 @@ class Problem:
         return ordered[first], index
 
     def weighted(self, values: Array) -> Array:
-        """Values times the weights of their rows."""
+        """Values by row, (n,), times the weights of the rows."""
         return values if self.w is None else self.w * values
 
     def by_bin(self, values: Array | None = None) -> Array:
-        """Sums by bin of the weights, or of values times the weights."""
+        """Sums by bin, (m,), of the rows' weights or, if `values` (n,) are given, of weight times
+        value.
+        """
         column = self.w if values is None else self.weighted(values)
         return np.bincount(self.bins, column, self.m).astype(np.float64, copy=False)
 
     def gaps(self) -> Array:
-        """Mean target less mean prediction of each bin, 0 where a bin is empty."""
+        """The gap of each bin, (m,): its mean target less its mean prediction; 0 where a bin is
+        empty.
+        """
         total, gap = self.by_bin(), self.by_bin(self.z - self.u)
         return np.divide(gap, total, out=np.zeros(self.m), where=total > 0)
 
     @cached_property
     def dispersion(self) -> float:
-        """The variance of a target over that of a 0/1 outcome of its mean: 1 for labels, 1/m for
-        shares of m votes.
+        """The variance of a target over that of a 0/1 outcome of the same mean: 1 for labels, 1/v
+        for shares of v votes.
         """
         w2, residual = self.weights**2, self.z - self.u - self.gaps()[self.bins]
         return dispersion(float(w2 @ residual**2), float(w2 @ (self.z * (1.0 - self.z))))
 
     def outcome_size(self, blocks: Blocks) -> float:
-        """How many rows one independent outcome counts as, with soft labels or clusters."""
+        """How many rows one independent 0/1 outcome is worth: 1 for independent labels, less for
+        soft labels, which vary less, and more for clusters, whose rows vary together.
+        """
         if not blocks.clustered:
             return self.dispersion
         residual = self.weights * (self.z - self.u - self.gaps()[self.bins])
@@ -104,21 +121,24 @@ class Problem:
 
 
 def dispersion(squares: float, inside: float) -> float:
-    """The variance of targets over that of 0/1 outcomes with the same means.
+    """The variance of targets over that of 0/1 outcomes with the same means, between 1e-9 and 1.
 
-    `squares` is the sum of squared residuals and `inside` the sum of z (1 - z), which is 0 for
-    outcomes. Together they estimate the variance of outcomes, however few events there are.
+    `squares` is the sum of squared residuals and `inside` the sum of z (1 - z) over the targets z,
+    which is 0 for outcomes. Together they estimate the variance of outcomes, however few events
+    there are.
     """
     return min(max(squares / max(squares + inside, 1e-300), 1e-9), 1.0) if inside > 0 else 1.0
 
 
 def design_effect(squares: float, of_blocks: float) -> float:
-    """The design effect of clusters: their squared residuals over those of rows, at least 1."""
+    """The design effect of clusters: `of_blocks`, the sum of squares of the clusters' summed
+    residuals, over `squares`, the sum of the rows' squared residuals; at least 1.
+    """
     return max(1.0, of_blocks / max(squares, 1e-300))
 
 
 def above_threshold(samples: Samples) -> Samples:
-    """The samples with the weight 0 for predictions up to the threshold."""
+    """The samples with a weight of 0 for predictions up to `THRESHOLD`; other weights stay."""
     u = np.asarray(samples.block(0, samples.n).predictions, dtype=np.float64)
     weights = (u > THRESHOLD).astype(np.float64)
     if samples.weights is not None:
@@ -129,7 +149,8 @@ def above_threshold(samples: Samples) -> Samples:
 def problem_of(
     samples: Samples, notion: Notion, rule: Rule, rows: ScalarRows | None = None
 ) -> Problem | None:
-    """The problem in the bins of a rule; None where the rule drops rows.
+    """The scalar problem of a notion ("binary" or "confidence") in the bins of a rule; None where
+    the rule drops rows.
 
     `rows` are its predictions, targets and weights if they were read before.
     """
@@ -153,8 +174,11 @@ def problem_of(
 def problem_by_class(
     samples: Samples, rule: Rule, rows: ScalarRows | None = None
 ) -> Problem | None:
-    """The top label's problem, with bins of their own for the rows of each predicted class; None
-    where the rule drops rows, or where there are more than `MOST_BINS` bins.
+    """The top label's confidence and whether it is right, with separate bins for the rows of each
+    predicted class.
+
+    None where the rule drops rows, or where there are more than `MOST_BINS` bins. `rows` are the
+    predictions, targets and weights if they were read before.
     """
     plain = problem_of(samples, "confidence", rule, rows)
     if plain is None:
@@ -173,8 +197,9 @@ def problem_by_class(
 class Cells:
     """Cells of rows of one bin with nearly equal predictions, ordered by prediction.
 
-    `index` is the cell of each row. By cell: its bin, `n` the rows of positive weight, `u` the mean
-    prediction, and the sums `w`, `w2` (of squared weights), `wz` and `wz2` (of w z^2).
+    `index` is the cell of each row. By cell, (cells,): `bins` its bin of `m`, `n` the rows of
+    positive weight, `u` the mean prediction, and the sums `w` of weights, `w2` of squared weights,
+    `wz` of weight times target, and `wz2` of weight times squared target.
     """
 
     index: Index
@@ -191,6 +216,7 @@ class Cells:
 
     @property
     def size(self) -> int:
+        """The number of cells."""
         return int(self.bins.size)
 
     @cached_property
@@ -200,24 +226,26 @@ class Cells:
 
     @cached_property
     def rows_in_order(self) -> tuple[Index, Index]:
-        """The rows in order of their cells, and the position of each cell's first row."""
+        """The numbers of the rows, sorted by cell, (n,), and the position of each cell's first row
+        among them, (cells,).
+        """
         order = np.argsort(self.index, kind="stable")
         return order, np.searchsorted(self.index[order], np.arange(self.size))
 
     @cached_property
     def _members(self) -> Array:
-        """The matrix (cells, bins) with 1 where a cell is in a bin."""
+        """The matrix (cells, bins) with 1 where a cell lies in a bin, else 0."""
         out = np.zeros((self.size, self.m))
         out[np.arange(self.size), self.bins] = 1.0
         return out
 
     @cached_property
     def _nonempty(self) -> tuple[Index, Index]:
-        """The bins that have cells, and the first cell of each."""
+        """The bins that have cells, and the first cell of each of them."""
         return np.unique(self.bins, return_index=True)
 
     def by_bin(self, values: Array) -> Array:
-        """Sums of cells (..., cells) by bin: (..., m)."""
+        """Sums by bin, (..., bins), of values by cell, (..., cells)."""
         if self.size <= FEW_CELLS:
             return values @ self._members
         nonempty, firsts = self._nonempty
@@ -227,7 +255,9 @@ class Cells:
 
 
 def cells_of(problem: Problem, width: float) -> Cells:
-    """The cells of a problem, equally wide on the logit scale and cut at the edges of its bins."""
+    """The cells of a problem, of a `width` on the logit scale of predictions, and cut at the edges
+    of its bins.
+    """
     h = np.clip(logit(np.clip(problem.u, 1e-7, 1.0 - 1e-7)), -CELL_LIMIT, CELL_LIMIT)
     per_bin = int(2 * CELL_LIMIT / width) + 1
     key = problem.bins * per_bin + ((h + CELL_LIMIT) / width).astype(np.intp)
@@ -243,12 +273,14 @@ def cells_of(problem: Problem, width: float) -> Cells:
 
 
 def bin_cells(problem: Problem) -> Cells:
-    """Every bin of a problem as one cell; bins are ordered by prediction, and none is empty."""
+    """Every bin of a problem as one cell. Bins must be ordered by prediction, and none may be
+    empty.
+    """
     return _sum_cells(problem, problem.bins, np.arange(problem.m))
 
 
 def _sum_cells(problem: Problem, index: Index, bins: Index) -> Cells:
-    """The sums of cells: `index` is the cell of every row, `bins` the bin of every cell."""
+    """The cells with their sums; `index` is the cell of every row, `bins` the bin of every cell."""
     size, w = bins.size, problem.w
     rows = np.bincount(index, minlength=size).astype(np.float64)
     plain = summed(index, problem.u, size) / rows
@@ -264,7 +296,9 @@ def _sum_cells(problem: Problem, index: Index, bins: Index) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Sums of cells in every draw, (draws, cells): of w, w u, w z and w z^2."""
+    """Sums by cell of drawn samples, (draws, cells): `w` of weights, `wu` of weight times
+    prediction, `wz` of weight times target, and `wz2` of weight times squared target.
+    """
 
     cells: Cells
     w: Array
@@ -278,27 +312,32 @@ class Drawn:
 
     @property
     def u(self) -> Array:
+        """The mean prediction of each cell, the same in all draws."""
         return self.cells.u
 
     def tables(self) -> BinTable:
-        """The bin tables of all draws, as one table that has a class for each draw."""
+        """The bin tables of all draws as one table, in which each draw takes the
+        place of a class.
+        """
         return self._tables
 
     def first(self, n_draws: int) -> Drawn:
-        """The first draws."""
+        """The first `n_draws` of the draws."""
         some = slice(0, n_draws)
         return Drawn(self.cells, self.w[some], self.wu[some], self.wz[some], self.wz2[some])
 
     def once(self, make: Callable[[Array], Any]) -> Any:
-        """A function of the predictions, computed once for all draws of the same cells."""
+        """The value of `make` for the cells' predictions, computed once for all draws of the same
+        cells.
+        """
         known = self.cells.by_predictions
         if make not in known:
             known[make] = make(self.u)
         return known[make]
 
     def of_weights(self, make: Callable[[Any, Array], Array]) -> Array:
-        """A function of the predictions and of w, computed once: for one draw if all have the same
-        weights.
+        """The value of `make` for these draws and their weights (draws, cells), computed once.
+        Where all draws have the same weights, it is given one row of them.
         """
         if make not in self.by_weights:
             equal = self.w.shape[0] > 1 and self.w.strides[0] == 0  # broadcast from one row
@@ -306,15 +345,18 @@ class Drawn:
         return self.by_weights[make]
 
     def isotonic(self) -> Array:
-        """The isotonic fit to the targets, (draws, cells)."""
+        """The isotonic regression of targets on predictions in every draw, (draws, cells)."""
         return fit_isotonic(self.w, self.wz)
 
     def rising_bins(self) -> NDArray[np.int32]:
-        """The bin of each cell, for the most equal-mass bins whose mean targets are monotone."""
+        """The bin of each cell, (draws, cells): of the most bins of equal mass whose mean targets
+        never fall.
+        """
         return rising_bins(self.w, self.wz)
 
     @cached_property
     def _tables(self) -> BinTable:
+        """What `tables` gives, computed once."""
         cells = self.cells
         w, wu = self.weights_by_bin or (cells.by_bin(self.w), cells.by_bin(self.wu))
         wz = cells.by_bin(self.wz)
@@ -328,7 +370,12 @@ class Drawn:
 
 
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
-    """Sums (draws, bins) as one table that has a class for each draw."""
+    """Sums by draw and bin, (draws, bins), as one bin table, in which each draw takes the place of
+    a class.
+
+    The sums are of weights w, squared weights, weight times prediction u, times target z, times
+    z^2, and squared weight times target.
+    """
     columns = {
         "n": w,
         "sum_w": w,
@@ -342,6 +389,6 @@ def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Arr
 
 
 def observed_draw(cells: Cells) -> Drawn:
-    """The observed sums, as one draw."""
+    """The observed sums of cells, in the form of a single draw."""
     wu = cells.w * cells.u
     return Drawn(cells, cells.w[None], wu[None], cells.wz[None], cells.wz2[None])

@@ -1,4 +1,8 @@
-"""Errors over all classes as functions of drawn residuals, by slot."""
+"""Errors over all classes as functions of drawn residuals, by slot.
+
+A slot is a bin of one class. Its residual is the sum over rows of weight times (target less
+prediction).
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,11 @@ Errors = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class ClassErrors:
-    """The slots of an error over classes, and the error as a function of residuals and weights.
+    """The slots (bins of all classes) of an error over classes, and `errors`, which computes it
+    from the slots' residuals and weights.
 
-    `divisor` divides a sum over all slots: the number of classes for a mean over classes.
+    `divisor` divides a sum over all slots: the number of classes for a mean over classes. `key`
+    names the slots, for the cache.
     """
 
     key: Hashable
@@ -35,7 +41,9 @@ class ClassErrors:
 
 
 def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
-    """The slots and the formula of a measure over all classes; None for other measures."""
+    """The slots and the formula of a measure over all classes; None for other measures, and where
+    the bins drop rows.
+    """
     statistic = STATISTICS[measure.statistic]
     if not statistic.over_classes or measure.interval_method != "inversion":
         return None
@@ -55,11 +63,14 @@ def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
 
 
 def table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
-    """The mean over k classes of a formula of bin tables, for residuals (draws, k m)."""
+    """The mean over k classes of a formula of bin tables, as a function of the residuals and
+    weights of k classes with m bins each, (draws, k m).
+    """
     # All points of a path have the same weights, so their tables are filled once.
     last: dict[str, Any] = {}
 
     def errors(residual: Array, weight: Array) -> Array:
+        """The mean error over classes in each draw, (draws,)."""
         step = max(1, TABLE_ENTRIES // residual.shape[1])
         if not 1 < len(residual) <= step:
             each = (slice(start, start + step) for start in range(0, len(residual), step))
@@ -75,7 +86,9 @@ def table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
 
 
 def _class_tables(weight: Array, k: int) -> Array:
-    """Tables (draws k, m, fields) with the weights (draws, k m), and residuals of 0."""
+    """Sums of bin tables, (draws k, m, fields), a table for each draw and class: with the weights
+    (draws, k m), and 0 in the other fields.
+    """
     m = weight.shape[1] // k
     sums = empty_sums(len(weight) * k, m)
     for name in ("n", "sum_w", "sum_w2"):
@@ -86,7 +99,11 @@ def _class_tables(weight: Array, k: int) -> Array:
 def _class_means(
     formula: Callable[[BinTable], Array], k: int, residual: Array, sums: Array
 ) -> Array:
-    """The formula's means over classes; the residuals are written into the tables `sums`."""
+    """The mean over classes of a formula in each draw, (draws,); classes without weight do not
+    count.
+
+    The residuals, (draws, k m), are written into the tables `sums`, (draws k, m, fields).
+    """
     sums[:, :, FIELDS.index("sum_wz")] = residual.reshape(sums.shape[:2])
     table = BinTable(
         sums.view(), has_squares=False
@@ -99,5 +116,7 @@ def _class_means(
 
 
 def vector_errors(formula: Callable[[Array, Array], Array], k: int) -> Errors:
-    """A formula of vector predictions of k classes, for residuals (draws, cells k)."""
+    """A formula of whole vectors of predictions for k classes, as a function of the residuals and
+    weights of cells and classes, (draws, cells k).
+    """
     return lambda residual, weight: formula(residual, weight.sum(axis=1) / k)

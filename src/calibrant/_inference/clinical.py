@@ -20,12 +20,12 @@ ONE_OUTCOME = "every outcome is the same"
 
 
 def not_estimable(title: str, why: str) -> ClinicalValue:
-    """A value of NaN, with the reason."""
+    """A value of NaN without limits, which names the reason."""
     return ClinicalValue(math.nan, math.nan, math.nan, "", why, title)
 
 
 def observed_expected(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
-    """Observed events over expected ones; limits on the log scale."""
+    """Observed events over the number that the predictions expect, with limits on the log scale."""
     w = problem.weights
     observed, expected = float(w @ problem.z), float(w @ problem.u)
     if expected <= 0.0 or math.isinf(float(w.sum()) / expected):
@@ -51,7 +51,7 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
 
 
 def scaled_brier(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
-    """1 - B / (m (1 - m)), with the Brier score B and the mean outcome m.
+    """1 - B / (m (1 - m)), with the Brier score B and the mean outcome m, and its limits.
 
     The limits are Fieller's of a ratio: all shares for which the interval of B - share m (1 - m)
     holds 0. With few events the sample variance is unreliable, so that the interval covers the one
@@ -68,6 +68,7 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
     curvature = max(abs(end) for end in _limits(influences(z, problem.w, groups), level)) ** 2
 
     def limits(share: float) -> tuple[float, float]:
+        """The lower and the upper limit of B - share m (1 - m)."""
         slope = share * (1.0 - 2.0 * mean)
         parts = influences(loss - slope * z, problem.w, groups)
         low, high = _limits(parts, level)
@@ -93,8 +94,10 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
 def _expected_limits(
     problem: Problem, w: Array, slope: float, units: float, level: float
 ) -> tuple[float, float]:
-    """Limits of the mean of ``loss - slope z``, less the mean, if event probabilities are the
-    predictions, scaled to the observed rate.
+    """Lower and upper limit of the mean of ``loss - slope z``, less the mean, if event
+    probabilities are the predictions, scaled to the observed rate.
+
+    `loss` is the squared error of a row, z its outcome, and w its share of the total weight.
     """
     u = problem.u
     rate = np.clip(u * float(w @ problem.z) / max(float(w @ u), 1e-300), 0.0, 1.0)
@@ -110,16 +113,18 @@ def _expected_limits(
 
 
 def _limits(parts: Influences, level: float) -> tuple[float, float]:
-    """Limits of a mean, less the mean, with as many degrees of freedom as units: the variance of
-    few events is bounded from below by `_expected_limits`.
+    """Lower and upper limit of a mean, less the mean, with as many degrees of freedom as there are
+    units (rows or clusters): `_expected_limits` bounds the variance of few events from below.
     """
     low, high, _ = moment_limits(parts.variance, parts.third, parts.units, level)
     return low, high
 
 
 def _root(limit: Callable[[float], float], start: float, step: float) -> float:
-    """The share at which a limit, which decreases in the share, is 0, searched from `start` in the
-    direction of `step`; infinite where there is none.
+    """The share at which `limit`, which decreases in the share, is 0.
+
+    It is searched from `start` in steps that begin with `step` and double: downwards for a negative
+    step, to 0 at the lowest, and else upwards; infinite if no such share is found.
     """
     from scipy.optimize import brentq
 

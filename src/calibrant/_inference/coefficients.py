@@ -1,4 +1,8 @@
-"""Cox's recalibration ``logit P(z = 1) = a + b logit u``: slope, intercepts and their limits."""
+"""Cox's recalibration ``logit P(z = 1) = a + b logit u``: slope, intercepts and their limits.
+
+u is the prediction, z the target (the label, or the share of votes), w the weight of a row and h
+the logit of its prediction.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ CHI_SQUARE_95 = 3.8414588206941236
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """A fit of ``P(z = 1) = sigmoid(intercept + slope h)``.
+    """A fit of ``P(z = 1) = sigmoid(intercept + slope h)`` to targets z with the logits h.
 
     `inverse_information` is that of the free parameters: (intercept,), or (intercept, slope). It is
     their covariance if rows are independent outcomes without weights; in a sandwich covariance it
@@ -51,9 +55,10 @@ class LogisticFit:
 
 
 def why_not_estimable(z: Array, h: Array, w: Array | None) -> str:
-    """Why the likelihood of slope and intercept has no finite maximum; "" where it has one.
+    """Why slope and intercept of targets z on logits h, with weights w, have no finite best fit; ""
+    where they have one.
 
-    It has one unless a logit separates the two outcomes. A soft target counts as both outcomes.
+    They have one unless a logit separates the two outcomes. A soft target counts as both outcomes.
     """
     kept = slice(None) if w is None else w > 0
     z, h = z[kept], h[kept]
@@ -78,11 +83,13 @@ def why_not_estimable(z: Array, h: Array, w: Array | None) -> str:
 
 
 def _not_estimable(what: str, reason: str) -> Note:
+    """A note that `what` (slope, intercept) is not estimable, with the reason."""
     return Note(f"{what}not estimable: {reason}", "not estimable", reason=reason)
 
 
 def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = None) -> LogisticFit:
-    """The maximum-likelihood fit by Newton's method; with `slope` given, of the intercept alone.
+    """The maximum-likelihood fit of targets z on logits h, by Newton's method; with `slope` given,
+    the fit of the intercept alone.
 
     There must be a maximum: `why_not_estimable`.
     """
@@ -121,17 +128,20 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
 
 
 def robust_covariance(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
-    """The sandwich covariance of the free parameters, scores summed by cluster."""
+    """The sandwich covariance of the fitted parameters, (parameters, parameters), with scores
+    summed by cluster.
+    """
     influence = parameter_influences(fit, z, h, w, groups)
     return influence @ influence.T
 
 
 def parameter_influences(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
-    """The influence of each cluster (or row, as a cluster of one) on the free parameters:
+    """The influence of each cluster (or row, as a cluster of one) on the fitted parameters:
     (parameters, clusters).
 
-    Each sum of scores is divided by 1 - leverage (HC3, or its like for clusters): residuals of rows
-    with a high leverage are too small.
+    z are the targets, h the logits, w the weights and `groups` the clusters of the rows. Each sum
+    of scores is divided by 1 - leverage (HC3, or its like for clusters): residuals of rows with a
+    high leverage are too small.
     """
     basis = np.stack([np.ones(h.size), h])[: fit.n_free]
     p = sigmoid(fit.intercept + fit.slope * h)
@@ -141,6 +151,7 @@ def parameter_influences(fit: LogisticFit, z: Array, h: Array, w: Array, groups:
 
 
 def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:
+    """The weighted log-likelihood of targets z with logits h; theta is (intercept, slope)."""
     line = theta[0] + theta[1] * h
     return float((w * (z * line - np.logaddexp(0.0, line))).sum())
 
@@ -150,8 +161,9 @@ def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class CoxFits:
-    """Two fits: `both` of slope and intercept, and `large` of the intercept at slope 1 (calibration
-    in the large). Each is None where it is not estimable, and `why_not` says why.
+    """Two fits of Cox's recalibration: `both` of slope and intercept, and `large` of the intercept
+    at slope 1 (calibration in the large). Each is None where it is not estimable, and `why_not`
+    says why.
 
     `both_errors` are the standard errors of (intercept, slope), `large_error` is that of the
     intercept at slope 1, and `p_value` tests slope 1 and intercept 0 together.
@@ -168,7 +180,7 @@ class CoxFits:
 
 
 def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
-    """Fit slope and intercepts on the logits h of the predictions.
+    """Fit slope and intercepts on the logits h of the predictions, (n,).
 
     Unweighted independent outcomes have standard errors from the information, and a likelihood
     ratio test. Weights, soft labels and clusters have sandwich standard errors and Wald's test; so
@@ -207,10 +219,14 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
 
 
 def _standard_errors(covariance: Array) -> tuple[float, ...]:
+    """The roots of the diagonal of a covariance matrix."""
     return tuple(math.sqrt(max(float(v), 0.0)) for v in covariance.diagonal())
 
 
 def _likelihood_ratio_p(fit: LogisticFit, z: Array, h: Array) -> float:
+    """The p-value of the likelihood ratio test of intercept 0 and slope 1, z being the targets and
+    h the logits of the predictions.
+    """
     at_predictions = float((z * h - np.logaddexp(0.0, h)).sum())
     return chi_square_tail(2.0 * (fit.log_likelihood - at_predictions), fit.n_free)
 
@@ -223,8 +239,8 @@ def _robust_p(
     groups: Index | None,
     df: float,
 ) -> float:
-    """The larger p-value of two tests: Wald's with the sandwich covariance, and the score test with
-    the noise model's covariance.
+    """The p-value of intercept 0 and slope 1, the larger of two: Wald's test with the sandwich
+    covariance, and the score test with the noise model's covariance.
     """
     w, u = problem.weights, problem.u
     if not (w * np.abs(problem.z - u)).any():  # every label equals its prediction
@@ -243,7 +259,7 @@ def _robust_p(
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient of Cox's recalibration, ``logit P(z = 1) = a + b logit u``."""
+    """A coefficient of Cox's recalibration, ``logit P(z = 1) = a + b logit u``, with its range."""
 
     name: str
     title: str
@@ -268,9 +284,10 @@ COEFFICIENTS = {each.name: each for each in _ALL} | {
 
 @dataclass(frozen=True, eq=False)
 class FittedCoefficient:
-    """An estimated coefficient; NaN, with a reason, where it is not estimable.
+    """An estimated coefficient: `value` and its standard error `error`, with `df` degrees of
+    freedom.
 
-    `error` is its standard error, with `df` degrees of freedom.
+    Where it is not estimable, both are NaN and `why_not` has the reason.
     """
 
     value: float
@@ -281,13 +298,13 @@ class FittedCoefficient:
     why_not: str = ""
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Wald's confidence interval, with Student's quantiles."""
+        """The lower and the upper limit of Wald's confidence interval, with Student's quantiles."""
         half = student_quantile(0.5 + level / 2.0, self.df) * self.error
         return self.value - half, self.value + half
 
     def p_value(self, hypothesis: float) -> float:
-        """The p-value of a true value: below 1 - level where the interval of that level excludes
-        it.
+        """The p-value of the `hypothesis` that the true value is this: below 1 - level where the
+        interval of that level excludes it.
         """
         from scipy.special import ndtr, stdtr
 
@@ -301,7 +318,9 @@ class FittedCoefficient:
 def fit_coefficient(
     coefficient: Coefficient, problem: Problem, groups: Index | None
 ) -> FittedCoefficient:
-    """Fit a coefficient to a scalar problem."""
+    """Fit a coefficient to one predicted probability a row; NaN, with the reason, where it is not
+    estimable.
+    """
     # Predictions of 0 and 1 have no logit: they are clipped, as `cox_calibration` does.
     h = logit(np.clip(problem.u, EPS, 1.0 - EPS))
     fits = cox_fits(problem, h, groups)

@@ -37,32 +37,37 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Problems:
-    """The scalar problems, the class slots and the row losses of one set of samples.
+    """What intervals read of one set of samples: its scalar problems (one predicted probability a
+    row, in bins), its bins of all classes, and the losses of its rows.
 
     Each is made when first asked for. Intervals, noise floors and differences of predictors read
-    the same ones, and keep by `once` what else is costly.
+    the same ones, and keep other costly results by `once`.
     """
 
     samples: Samples
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """The value under a key; `make` is called when it is first asked for."""
+        """The value kept under a key; `make` computes it when it is first asked for."""
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
 
     @property
     def notion(self) -> Notion:
-        """The notion of the scalar problem: with several classes that of the top label."""
+        """What the scalar problem is about: "confidence", the top label's, with several classes;
+        else "binary".
+        """
         return "confidence" if self.samples.multiclass else "binary"
 
     def scalar_rows(self, notion: Notion) -> ScalarRows:
-        """Predictions, targets and weights of a scalar problem, without bins."""
+        """Predictions, targets and weights of every row, and what their checks found,
+        for a notion.
+        """
         return self.once(("rows of", notion), partial(whole_problem, self.samples, notion))
 
     def scalar(self, rule: Rule, notion: Notion | None = None) -> Problem | None:
-        """A scalar problem in the bins of a rule; None where the rule drops rows."""
+        """One predicted probability a row in the bins of a rule; None where the rule drops rows."""
         own = notion or self.notion
         return self.once(
             ("scalar", own, rule),
@@ -70,31 +75,39 @@ class Problems:
         )
 
     def by_class(self, rule: Rule) -> Problem | None:
-        """The top label's problem, with bins of their own for the rows of each predicted class."""
+        """The top label's problem, with bins of their own for the rows of each predicted class;
+        None where the rule drops rows, or where bins are too many.
+        """
         return self.once(
             ("by class", rule),
             lambda: problem_by_class(self.samples, rule, self.scalar_rows("confidence")),
         )
 
     def classes(self, rule: Rule, *, above: bool = False) -> Slots | None:
-        """The bins of every class; with `above` only of predictions above the threshold."""
+        """The bins of every class; with `above` only of predictions above the threshold. None where
+        the rule drops rows, or where no prediction is above the threshold.
+        """
         key = ("classes", above, rule)
         return self.once(key, partial(class_slots, self.samples, rule, above=above))
 
     def full(self, rule: Rule) -> Slots | None:
-        """The cells of vector predictions times the classes."""
+        """A slot for every class in each cell of vector predictions (rows with one top label and
+        one bin of its probability, or with equal predictions); None where the rule drops rows.
+        """
         return self.once(
             ("full", rule), lambda: full_slots(self.samples, rule, self.scalar_rows("confidence"))
         )
 
     def row_values(self, *, distribution: bool) -> dict[str, Array]:
-        """The losses of every row; with `distribution` the distances between distributions."""
+        """The losses of every row, (n,), by name; with `distribution` the distances between
+        predicted distribution and label instead.
+        """
         key = ("row values", distribution)
         return self.once(key, partial(row_values, self.samples, distribution=distribution))
 
 
 def rows_of_weight(samples: Samples) -> Index | None:
-    """The rows of positive weight; None where all rows have one, or none has."""
+    """The numbers of the rows of positive weight; None where all rows have one, or none has."""
     weights = samples.weights
     if weights is None or (weights > 0).all() or not (weights > 0).any():
         return None
@@ -104,7 +117,9 @@ def rows_of_weight(samples: Samples) -> Index | None:
 def take_rows(
     samples: Samples, groups: Index | None, kept: Index | None
 ) -> tuple[Samples, Index | None]:
-    """The rows `kept` and their clusters, renumbered from 0; all rows where `kept` is None."""
+    """The samples and clusters of the rows with the numbers `kept`, clusters renumbered from 0;
+    both unchanged where `kept` is None.
+    """
     if kept is None:
         return samples, groups
     if groups is not None:
@@ -114,7 +129,10 @@ def take_rows(
 
 @dataclass
 class Context:
-    """One set of samples with its bin rules, clusters, votes and how it is resampled."""
+    """One set of samples with its bin rules, clusters and votes, and how it is resampled.
+
+    `fixed` is the bin rule of ordinary measures, `quantile` that of truthful ones.
+    """
 
     samples: Samples
     fixed: Rule
@@ -144,22 +162,24 @@ class Context:
 
     @property
     def problems(self) -> Problems:
-        """The problems of the samples, for all measures and levels."""
+        """The cached problems of the samples, for all measures and levels."""
         assert self.cached is not None
         return self.cached
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """The value under a key; `make` is called when it is first asked for."""
+        """The value kept under a key; `make` computes it when it is first asked for."""
         return self.problems.once(key, make)
 
     @cached_property
     def soft(self) -> bool:
-        """Whether labels are soft."""
+        """Whether some label is soft: a share of votes, and not 0 or 1."""
         return not self.plain_problem.hard
 
     @cached_property
     def blocks(self) -> Blocks:
-        """The blocks of rows, or of clusters, that are resampled."""
+        """The blocks of rows, or of clusters, that are resampled whole; those in common with other
+        predictors where they are given for as many rows.
+        """
         common = self.common_blocks
         if common is not None and common.index.size == self.samples.n:
             return common
@@ -167,13 +187,20 @@ class Context:
 
     @cached_property
     def plain_problem(self) -> Problem:
-        """The scalar problem in 15 bins of equal width, for measures that are not of bins."""
+        """One predicted probability a row in 15 bins of equal width, for measures that are not of
+        bins.
+        """
         problem = self.problems.scalar(EqualWidth(15))
         assert problem is not None
         return problem
 
     def problem(self, key: tuple[str, str]) -> Problem | None:
-        """The problem with a key: (notion or subset of rows, way of binning)."""
+        """The binned problem with a key (what, binning); None where the rule drops rows.
+
+        The first is "above" (predictions above the threshold), "by class" (bins for each predicted
+        class), "confidence" (the top label), or else the scalar problem. The second is "fixed",
+        "quantile" or "equal mass".
+        """
         what, binning = key
         rules = {"fixed": self.fixed, "quantile": self.quantile}
         rule = rules.get(binning) or equal_mass_rule(self.quantile)
@@ -185,7 +212,9 @@ class Context:
         return self.problems.scalar(rule, "confidence" if what == "confidence" else None)
 
     def binned(self, measure: Measure) -> tuple[tuple[str, str], Problem] | None:
-        """The binned problem whose table a measure is a formula of, after its key; else None."""
+        """The key, as `problem` takes it, and the binned problem that a measure is computed from;
+        None for a measure that is not a formula of one bin table, and where its rule drops rows.
+        """
         statistic = STATISTICS[measure.statistic]
         key: tuple[str, str] = (statistic.problem, statistic.binning)
         if measure.statistic == "above" and not self.samples.multiclass:
@@ -206,14 +235,18 @@ class Context:
 
     @cached_property
     def vote_rows(self) -> VotedRows | None:
-        """The votes behind soft labels; None where they are not known."""
+        """The samples with the votes behind their soft labels; None for hard labels, and where
+        votes are not known.
+        """
         if self.votes is None or not self.soft:
             return None
         return VotedRows(self.samples, self.votes, self.seed, self.groups)
 
     @cached_property
     def resampling(self) -> str:
-        """What is resampled: "rows", "votes" or "both"."""
+        """What is resampled: "rows", "votes" or "both". An error if votes are asked for and do not
+        tell how they vary.
+        """
         rows = self.vote_rows
         single = self.votes is not None and not np.any(np.asarray(self.votes) > 1)
         why_not = ONE_VOTE if single else "" if rows is None else rows.why_not
@@ -226,7 +259,9 @@ class Context:
 
     @cached_property
     def voted(self) -> VoteLimits:
-        """Limits of measures against the distributions behind the votes."""
+        """Limits of measures against the label distributions behind the votes, which
+        must be known.
+        """
         assert self.vote_rows is not None
         return VoteLimits(
             self.vote_rows,
@@ -237,28 +272,32 @@ class Context:
         )
 
     def removes_vote_noise(self, measure: Measure) -> bool:
-        """Whether the noise of votes, which is in the value, is removed from its limits."""
+        """Whether the noise that votes add to a measure's value is removed from its limits."""
         return self.resampling == "both" and measure.votes_add
 
     @property
     def many_draws(self) -> int:
-        """The number of draws of a measure that is a sum over bins."""
+        """The number of draws of a measure that is a sum over bins, which are cheap."""
         return many_draws(self.n_resamples)
 
     @property
     def few_draws(self) -> int:
-        """The number of draws of a measure that costs more."""
+        """The number of draws of a measure that costs more than a sum over bins."""
         return few_draws(self.n_resamples)
 
     # --- rows and their problems ---------------------------------------------------------------
 
     def summary(self, samples: Samples, *measures: Measure) -> Summary:
-        """The statistics of samples, for all measures or for those named."""
+        """The statistics of samples that the named measures read; those of all measures if none is
+        named.
+        """
         return Summary(samples, self.fixed, self.quantile, distance=only_distance(measures))
 
     @cached_property
     def fewest_outcomes(self) -> int | None:
-        """The number of rows with the rarer outcome of the scalar problem; None for soft labels."""
+        """The number of rows with the rarer outcome: of class 1 or its absence or, with several
+        classes, of right or wrong top labels. None for soft labels.
+        """
         if self.soft:
             return None
         hits = int(np.count_nonzero(self.plain_problem.z > 0.5))

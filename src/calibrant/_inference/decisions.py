@@ -16,7 +16,9 @@ from calibrant._inference.numbers import FEW_EVENTS
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """The outcomes that all models share, their weights and clusters."""
+    """What all models share: the outcome `z`, the weight `w` (None if equal) and the cluster of
+    every row.
+    """
 
     z: Array
     w: Array | None
@@ -24,7 +26,7 @@ class Outcomes:
 
     @cached_property
     def happened(self) -> Mask | None:
-        """Whether the event happened; None where labels are soft."""
+        """Whether the event happened in each row; None where labels are soft."""
         return self.z == 1.0 if np.isin(self.z, (0.0, 1.0)).all() else None
 
     @cached_property
@@ -33,13 +35,14 @@ class Outcomes:
         return float(self.z.size if self.w is None else self.w.sum())
 
     def mean(self, values: Array) -> float:
-        """A weighted mean over rows."""
+        """The weighted mean over rows of values (n,)."""
         return float(values.sum() if self.w is None else self.w @ values) / self.total
 
 
 @dataclass(frozen=True, eq=False)
 class Acted:
-    """A strategy at a threshold: the rows that it acts on, and its net benefit.
+    """A strategy at a threshold: the rows that it acts on, its net benefit, and the influence of
+    each row or cluster on the net benefit.
 
     `always` is True for the strategy of acting on every row, False for that of acting on none, and
     None for a model.
@@ -58,6 +61,7 @@ class Acted:
         threshold: float,
         always: bool | None = None,
     ) -> Acted:
+        """The strategy of acting on the rows `positive`, with its net benefit at a threshold."""
         # Acting on a row gains 1 for an event and loses the odds of the threshold otherwise.
         z, odds = outcomes.z, threshold / (1.0 - threshold)
         rows = np.where(positive, z - odds * (1.0 - z), 0.0)
@@ -68,7 +72,9 @@ class Acted:
 def gain_limits(
     first: Acted, second: Acted, outcomes: Outcomes, threshold: float, level: float
 ) -> tuple[float, float, float]:
-    """The net benefit of the first strategy less that of the second, and its limits."""
+    """The net benefit of the first strategy less that of the second, then its lower and upper
+    limit.
+    """
     gain = first.value - second.value
     low, high, _ = mean_limits(first.influences.less(second.influences), level)
     least, most = _few_discordant_limits(first, second, outcomes, threshold, level)
@@ -78,7 +84,8 @@ def gain_limits(
 def _few_discordant_limits(
     first: Acted, second: Acted, outcomes: Outcomes, threshold: float, level: float
 ) -> tuple[float, float]:
-    """Limits of a gain, less the gain, that its interval must cover; 0 where nothing is rare.
+    """The lower and the upper limit of a gain, less the gain, that its interval must reach to; 0
+    and 0 where nothing is rare, and where labels are soft.
 
     The gain depends on the discordant rows, which one strategy acts on and the other does not. With
     few events or non-events among them the sample variance is unreliable, so each of the four

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Differences:
-    """Two predictors, `paired` if they are on the same rows."""
+    """Two predictors whose measures are compared; `paired` if they are on the same rows."""
 
     first: Uncertainty
     second: Uncertainty
@@ -40,7 +40,9 @@ class Differences:
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     def _once(self, key: Any, make: Callable[[], T]) -> T:
-        """The value under a key, kept for other measures of the same slots."""
+        """The value kept under a key, for other measures of the same slots (bins); `make` computes
+        it.
+        """
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
@@ -48,7 +50,9 @@ class Differences:
     def limits(
         self, measure: Measure, values: tuple[float, float], level: float
     ) -> DifferenceLimits:
-        """Limits of the true difference, and its estimate; `values` are the observed values."""
+        """The lower limit, the upper limit and an estimate of the true difference (first less
+        second) of a measure; `values` are the two observed values.
+        """
         value = values[0] - values[1]
         readings = [slot_reading(measure, each) for each in (self.first, self.second)]
         ours, theirs = readings
@@ -72,7 +76,12 @@ class Differences:
     # --- sums of both predictors -----------------------------------------------------------------
 
     def _moments(self, ours: SlotReading, theirs: SlotReading) -> SecondMoments:
+        """The joint second moments of the residuals in both predictors' slots (bins)."""
+
         def make() -> SecondMoments:
+            """The second moments of both predictors' slots (bins) together: joint on the same rows,
+            else independent.
+            """
             if self.paired:
                 return second_moments((ours.slots, theirs.slots), self.first.blocks)
             return independent_moments(
@@ -83,6 +92,9 @@ class Differences:
         return self._once(("moments", ours.key, theirs.key), make)
 
     def _fine_slots(self, ours: SlotReading, theirs: SlotReading) -> FineSlots | None:
+        """The finer slots (bins) of both predictors; None for a measure that is read from its slots
+        directly.
+        """
         if ours.fine is None or theirs.fine is None:
             return None
         assert ours.parents is not None and theirs.parents is not None
@@ -98,10 +110,17 @@ class Differences:
         readings: tuple[SlotReading, SlotReading],
         level: float,
     ) -> DifferenceLimits:
+        """Limits and estimate of a difference of absolute errors, from joint draws of both
+        predictors' gaps (mean target less prediction). The limits are infinite where a class has
+        more than `PAIRED_SLOTS` slots (bins).
+        """
         if any(_most_slots(each.slots) > PAIRED_SLOTS for each in readings):
             return -np.inf, np.inf, values[0] - values[1]
 
         def make() -> GapPair:
+            """The gaps (mean target less prediction) of both predictors, with draws of
+            their noise.
+            """
             n_draws, fine = self.first.many_draws, self._fine_slots(*readings)
             return GapPair(SlotNoise(self._moments(*readings), n_draws, self.first.seed, fine))
 
@@ -122,8 +141,9 @@ class Differences:
     def _cover_rare_events(
         self, measure: Measure, values: tuple[float, float], limits: DifferenceLimits, level: float
     ) -> DifferenceLimits:
-        """The limits, widened to hold the difference with as few and as many rare events, or
-        misses, as the observed ones allow. On the same rows both predictors have the same events.
+        """The limits and estimate, the limits widened to hold the difference with as few and as
+        many rare events, or misses, as the observed ones allow. On the same rows both predictors
+        have the same events.
         """
         ours = self.first.with_rare_events(measure, values[0], level)
         theirs = self.second.with_rare_events(measure, values[1], level)
@@ -144,7 +164,9 @@ class Differences:
     def _clip_to_single_limits(
         self, measure: Measure, values: tuple[float, float], limits: DifferenceLimits, level: float
     ) -> DifferenceLimits:
-        """The limits, no wider than the two intervals of the single values allow."""
+        """The limits and estimate, moved into the range that the limits of the two single values
+        leave for their difference.
+        """
         low, high, estimate = limits
         least, most, _ = self.first.single_limits(measure, values[0], level)
         lowest, highest, _ = self.second.single_limits(measure, values[1], level)
@@ -154,7 +176,9 @@ class Differences:
 
 
 def _floor_rejects(rows: Uncertainty, measure: Measure, value: float, alpha: float) -> bool:
-    """Whether the noise floor of a measure rejects that predictions are calibrated."""
+    """Whether the noise floor of a measure rejects, at the level `alpha`, that the predictions are
+    calibrated; False for a measure without one.
+    """
     null = rows.null_values(measure)
     if null is None:
         return False
@@ -162,7 +186,7 @@ def _floor_rejects(rows: Uncertainty, measure: Measure, value: float, alpha: flo
 
 
 def _most_slots(slots: Slots) -> int:
-    """The largest number of nonempty slots of any class."""
+    """The number of nonempty slots (bins) of the class that has most."""
     return int(np.bincount(slots.classes[slots.weight > 0]).max(initial=0))
 
 

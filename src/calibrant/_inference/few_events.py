@@ -26,8 +26,8 @@ from calibrant._inference.rounding import CERTAIN
 class Losses(NamedTuple):
     """A loss of rows with hard labels.
 
-    `few`: misses, hits or one of two outcomes are few, or there are all but certain predictions.
-    `wrong` is 1 for a row whose top label is wrong, else 0.
+    `loss` is its name. `few`: misses, hits or one of two outcomes are few, or there are all but
+    certain predictions. `wrong` is 1 for a row whose top label is wrong, else 0.
     """
 
     samples: Samples
@@ -39,7 +39,9 @@ class Losses(NamedTuple):
     def from_samples(
         cls, samples: Samples, loss: str, values: Mapping[str, Array]
     ) -> Losses | None:
-        """The losses of samples with these values by row; None for soft labels."""
+        """The losses of samples; `values` are the losses of every row by name. None for soft
+        labels.
+        """
         wrong = values["classification"]
         misses = int(np.count_nonzero(wrong == 1.0))
         hits = int(np.count_nonzero(wrong == 0.0))
@@ -53,14 +55,18 @@ class Losses(NamedTuple):
         return cls(samples, loss, few, wrong)
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Limits, less the mean, that its interval must cover; 0 where nothing is rare."""
+        """The lower and the upper limit of the mean loss, less the mean, that its interval must
+        reach to; 0 and 0 where nothing is rare.
+        """
         return few_event_limits((self.samples,), self.loss, level) if self.few else (0.0, 0.0)
 
     def difference_limits(
         self, other: Losses, level: float, within: Mask | None = None
     ) -> tuple[float, float]:
-        """Limits, less the difference, that an interval of the difference of two means of the same
-        rows must cover; by events in the rows `within` only, if other rows do not differ.
+        """The lower and the upper limit of the difference of two mean losses on the same rows, less
+        the difference, that its interval must reach to; 0 and 0 where nothing is rare.
+
+        With `within`, only events in these rows count, since other rows do not differ.
         """
         low = high = 0.0
         if self.few or other.few:
@@ -69,11 +75,11 @@ class Losses(NamedTuple):
         return min(low, -margin), max(high, margin)
 
     def _discordance_margin(self, other: Losses, level: float) -> float:
-        """How far the difference of two error rates may lie from the observed one, by the Poisson
-        limit of the number of rows that one predictor misses and the other does not.
+        """How far the true difference of two error rates may lie from the observed one, by the
+        Poisson limit of the number of rows that one predictor misses and the other does not.
 
-        0 where these rows are not few, and also where there are none: two maps that keep the order
-        of classes never differ.
+        0 for other losses, where these rows are not few, and also where there are none: two maps
+        that keep the order of classes never differ.
         """
         if COMPLEMENTS.get(self.loss, self.loss) != "classification":
             return 0.0
@@ -84,11 +90,12 @@ class Losses(NamedTuple):
 
 
 def count_certain_rows(values: Mapping[str, Array]) -> int:
-    """How many rows of hard labels have an all but certain prediction; 0 where such rows have both
-    misses and hits in sufficient number, whose variance then shows what they cost.
+    """How many rows of hard labels have an all but certain prediction; `values` are the losses of
+    every row by name.
 
-    The confidence is recovered from the losses: the "confidence" loss is its squared distance from
-    whether the row is right, plus 1 where it is wrong.
+    0 where such rows have both misses and hits in sufficient number, whose variance then shows what
+    they cost. The confidence is recovered from the losses: the "confidence" loss is its squared
+    distance from 1 for a right row and from 0 for a wrong one, plus 1 if the row is wrong.
     """
     wrong = values["classification"]
     distance = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
@@ -99,8 +106,8 @@ def count_certain_rows(values: Mapping[str, Array]) -> int:
 
 
 class _Events(NamedTuple):
-    """Events of one kind, by row: what the event adds to the loss, its predicted probability,
-    whether it happened, and whether it can happen in this row.
+    """Events of one kind, by row, (n,) each: what the event adds to the loss, its predicted
+    probability, whether it happened, and whether it can happen in this row.
     """
 
     cost: Array
@@ -115,9 +122,12 @@ def few_event_limits(
     level: float,
     within: Mask | None = None,
 ) -> tuple[float, float]:
-    """Limits of the mean loss of one predictor, less the mean, or of the difference of two, less
-    the difference; from the Poisson limits of events, misses and misses of certain predictions. 0
-    where none of them is rare.
+    """The lower and the upper limit of the mean loss of one predictor, less the mean, or of the
+    difference of two, less the difference.
+
+    They follow from the Poisson limits of the numbers of events, of misses, and of misses of all
+    but certain predictions; 0 and 0 where none of them is rare. With `within` only these rows
+    count.
     """
     w = row_weights(predictors[0])
     shares = w / w.sum()
@@ -131,8 +141,10 @@ def few_event_limits(
 def _poisson_margins(
     kind: _Events, shares: Array, level: float, within: Mask | None
 ) -> tuple[float, float]:
-    """Limits of a mean, less the mean, from the Poisson limits of the number of events, or of
-    non-events if these are rarer.
+    """The lower and the upper limit of a mean loss, less the mean, from the Poisson limits of the
+    number of events, or of non-events if these are rarer; 0 and 0 if neither is rare.
+
+    `shares` is each row's share of the total weight.
     """
     own = kind.possible if within is None else kind.possible & within
     rare, probability, sign = kind.happened[own], kind.probability[own], 1.0
@@ -149,8 +161,10 @@ def _poisson_margins(
 
 
 def _kinds_of_events(predictors: Sequence[Samples], loss: str) -> Iterator[_Events]:
-    """Misses of the label that is likeliest by the predictors' mean; with two outcomes the events
-    too; and for each predictor the misses of its all but certain predictions.
+    """The kinds of events that may be rare, one after the other.
+
+    They are the misses of the label that is likeliest by the predictors' mean; with two outcomes
+    the events too; and for each predictor the misses of its all but certain predictions.
     """
     multiclass, n = predictors[0].multiclass, predictors[0].n
     misses, events = [], []
@@ -176,7 +190,9 @@ def _kinds_of_events(predictors: Sequence[Samples], loss: str) -> Iterator[_Even
 
 
 def _misses(values: Array, p: Array, label: Index) -> _Events:
-    """The misses of predictions p, (n, k); `values` are the losses under each outcome, (n, k)."""
+    """The misses of predictions p, (n, k), with the classes `label`, (n,); `values` are the losses
+    of each row under each possible label, (n, k).
+    """
     rows, k = np.arange(len(p)), p.shape[1]
     top = p.argmax(axis=1)
     others = p.copy()
@@ -190,7 +206,9 @@ def _misses(values: Array, p: Array, label: Index) -> _Events:
 
 
 def _loss_by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
-    """The loss of each row, or its distance from the label, under each outcome: (n, k)."""
+    """The loss of each row, or its distance from the label, under each possible label: (n, k). p
+    are the predictions, (n, k).
+    """
     if loss in COMPLEMENTS:
         return 1.0 - _loss_by_outcome(p, COMPLEMENTS[loss], multiclass)
     if loss not in FIELDS[:N_PROPER]:
@@ -217,8 +235,8 @@ def _loss_by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
 
 
 def unseen_targets(samples: Samples, votes: Counts, level: float) -> Array:
-    """Targets (n, k) with as many misses as the upper Poisson limit of their number, or as many
-    hits where hits are rarer. `votes` are the votes of each row; 1 for hard labels.
+    """Targets (n, k) that have as many misses as the upper Poisson limit of their number, or as
+    many hits where hits are rarer. `votes` is the number of votes of each row; 1 for hard labels.
     """
     p, z = distribution_rows(samples)
     return _RareVotes.from_votes(p, z, votes, p.argmax(axis=1)).targets_at(level, 1.0)
@@ -227,12 +245,12 @@ def unseen_targets(samples: Samples, votes: Counts, level: float) -> Array:
 def possible_targets(
     samples: Samples, votes: Counts, level: float
 ) -> list[tuple[str, float, Array]]:
-    """Targets (n, k) with fewer and with more rare events than observed, within the Poisson limits
+    """Other targets, with fewer and with more rare events than observed, within the Poisson limits
     of their number.
 
     Misses (or hits) and, with two outcomes, events (or non-events) are rare if there are fewer than
-    `FEW_EVENTS`. Each entry has the kind of event, and how far the targets are towards the lower
-    limit (-1) or the upper one (1).
+    `FEW_EVENTS`. Each entry has the kind of event ("misses" or "events"), how far its targets are
+    towards the lower limit (-1) or the upper one (1), and the targets (n, k).
     """
     p, z = distribution_rows(samples)
     common_class = {"misses": p.argmax(axis=1)}
@@ -253,8 +271,8 @@ class _RareVotes(NamedTuple):
     """The rarer of the votes for one class of each row and the votes against it.
 
     `z` are the targets (n, k), `rare_part` the rare votes' part of them. `as_common` and `as_rare`
-    are the targets that one vote of a row would have if it were a common or a rare one. `n_rare` is
-    the number of rare votes, of `total` votes.
+    are the targets (n, k) that a row would have if its only vote were a common or a rare one.
+    `n_rare` is the number of rare votes, of `total` votes.
     """
 
     z: Array
@@ -266,8 +284,8 @@ class _RareVotes(NamedTuple):
 
     @classmethod
     def from_votes(cls, p: Array, z: Array, votes: Counts, chosen: Index) -> _RareVotes:
-        """The rarer of the votes for and against the class `chosen` of each row; votes against it
-        are spread as the predictions p are.
+        """The rarer of the votes for and against the class `chosen` of each row. Votes against it
+        are taken to be spread over the other classes as the predictions p, (n, k), are.
         """
         in_favour = np.eye(p.shape[1])[chosen]
         against = np.where(in_favour > 0.0, 0.0, np.maximum(p, CERTAIN))
@@ -279,8 +297,10 @@ class _RareVotes(NamedTuple):
         return cls(z, z * (1.0 - in_favour), in_favour, against, n_against, total)
 
     def targets_at(self, level: float, towards: float) -> Array:
-        """The targets with as many rare votes as lie `towards` the lower Poisson limit of their
-        number (-1) or the upper one (1).
+        """The targets (n, k) with a number of rare votes between the observed one and a Poisson
+        limit of it.
+
+        `towards` is the part of the way: 1 is the upper limit, -1 the lower one.
         """
         fewest, most = poisson_limits(self.n_rare, level)
         if towards > 0.0:
@@ -294,7 +314,9 @@ class _RareVotes(NamedTuple):
 
 
 def poisson_limits(events: float, level: float) -> tuple[float, float]:
-    """Garwood's limits of the expected number of events, given the observed number."""
+    """Garwood's lower and upper limit of the expected number of events, given the
+    observed number.
+    """
     from scipy.special import gammaincinv
 
     tail = (1.0 - level) / 2.0
@@ -303,8 +325,8 @@ def poisson_limits(events: float, level: float) -> tuple[float, float]:
 
 
 def unseen_share(units: float, level: float) -> float:
-    """The largest share of a population that may be missing from a sample of so many units (Clopper
-    and Pearson).
+    """The largest share that a part of the population may have without being seen in a sample of so
+    many units (rows or clusters), at this level (Clopper and Pearson).
     """
     return float(1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(units, 1.0)))
 
@@ -312,8 +334,8 @@ def unseen_share(units: float, level: float) -> float:
 def with_unseen(
     value: float, limits: tuple[float, float], ends: tuple[float, float], units: float, level: float
 ) -> tuple[float, float]:
-    """Limits of a mean that lies between two `ends`, widened by the share of the population that
-    the sample may miss: few rows with equal values do not show how values vary.
+    """The `limits` of a mean that lies between two `ends`, widened by the share of the population
+    that the sample may not show: few rows with equal values do not tell how values vary.
     """
     share = unseen_share(units, level)
     low, high = (value + share * (end - value) for end in ends)

@@ -1,10 +1,13 @@
 """Differences of absolute errors: one joint law of both predictors' gaps, and basic limits.
 
-The gaps g of two predictors, bin by bin, vary about the true gaps gamma as N(gamma, S). S is their
+A slot is a bin, or a bin of one class. Its gap is its mean target less its mean prediction. The
+gaps g of two predictors, slot by slot, vary about the true gaps gamma as N(gamma, S). S is their
 joint covariance (`SecondMoments`), so that the noise of a label that both are compared with
 cancels. True gaps are drawn from their posterior under two priors, and samples g* about each:
 
     root = V1(g*) - V2(g*) - (T1(gamma) - T2(gamma));   limits = difference - quantiles of the root
+
+V1 and V2 are the two predictors' errors in a sample, T1 and T2 their true errors.
 
 Both priors have a smooth part, a Gaussian process over the mean prediction, and independent gaps of
 one variance in every bin. Under the second prior a bin may also have no gap (spike and slab). No
@@ -37,7 +40,11 @@ Formula = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One predictor's measure as a function of gaps and weights, of samples and of a population."""
+    """One predictor's measure as a function of the slots' gaps and weights, (draws, slots) each.
+
+    `of_sample` gives the value of samples, `of_population` the true value; `value` is the observed
+    one.
+    """
 
     of_sample: Formula
     of_population: Formula
@@ -48,17 +55,21 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class GapPair:
-    """The gaps of two predictors; all measures of the same slots share their draws."""
+    """The gaps of two predictors (mean target less mean prediction of each slot, or bin), and
+    limits of the difference of their errors. All measures of the same slots share the draws in
+    `noise`.
+    """
 
     noise: SlotNoise
 
     @property
     def moments(self) -> SecondMoments:
+        """The joint second moments of both predictors' slots (bins)."""
         return self.noise.moments
 
     def _trends(self, j: int) -> tuple[Array, Array]:
-        """Of predictor j, the sum of residuals of every class and its trend over the predictions,
-        and the variances of both, (2 classes,) each.
+        """Of predictor j, two statistics of every class: the sum of its residuals, and their trend
+        over the predictions. Returns the statistics and their variances, (2 classes,) each.
         """
         slots, own = self.moments.slots[j], self.moments.owners == j
         names, member = np.unique(slots.classes, return_inverse=True)
@@ -76,7 +87,7 @@ class GapPair:
 
     def has_trend(self, j: int, alpha: float) -> bool:
         """Whether a test of level `alpha` (Bonferroni's over all classes) rejects that the mean
-        residuals and trends of predictor j are 0.
+        residual of predictor j, and its trend over the predictions, are 0 in every class.
         """
         from scipy.special import ndtri
 
@@ -87,8 +98,11 @@ class GapPair:
     @cached_property
     def opposed(self) -> bool:
         """Whether the two predictors err in opposite directions on the same rows, by the signs of
-        their mean residuals and trends. The noise of a label then makes the error of one predictor
-        smaller and that of the other larger.
+        their mean residuals (target less prediction) and of the residuals' trends over the
+        predictions; False on different rows.
+
+        The noise of a label then makes the error of one predictor smaller and that of the other
+        larger.
         """
         if not self.moments.paired:
             return False
@@ -106,8 +120,8 @@ class GapPair:
 
     @cached_property
     def _slots(self) -> tuple[Index, Mask]:
-        """The nonempty slots of each class, (classes, most slots), and a mask of which entries are
-        slots: classes with fewer slots are padded.
+        """The numbers of the nonempty slots (bins) of each class, (classes, slots), and a mask of
+        the same shape that is False where a class has fewer slots than the largest one.
         """
         classes = self.moments.stacked("classes")
         used = self.moments.stacked("weight") > 0
@@ -120,7 +134,9 @@ class GapPair:
 
     @cached_property
     def _covariances(self) -> Array:
-        """S of each class, (classes, slots, slots), with a small ridge that makes it regular."""
+        """The covariance S of the observed gaps (mean target less prediction) of each class,
+        (classes, slots, slots), with a small ridge that makes it invertible.
+        """
         index, there = self._slots
         factor = self.moments.noise_factor[:, : self.moments.size][:, index] * there
         out: Array = np.einsum("fri,frj->rij", factor, factor, optimize=True)
@@ -131,8 +147,9 @@ class GapPair:
 
     @cached_property
     def _smooth_correlation(self) -> Array:
-        """The correlation of smooth gaps, a Gaussian kernel of the distance of mean predictions:
-        (classes, slots, slots).
+        """The prior correlation of gaps (mean target less prediction) that change smoothly with the
+        mean prediction of their slots (bins): a Gaussian kernel of the distance, (classes, slots,
+        slots).
         """
         index, there = self._slots
         mean = self.moments.stacked("mean_u")[index]
@@ -141,8 +158,9 @@ class GapPair:
 
     @cached_property
     def _overlap_correlation(self) -> Array:
-        """The correlation of gaps that are not smooth, (classes, slots, slots): 1 on the diagonal,
-        and between predictors the overlap of their slots' rows.
+        """The prior correlation of gaps (mean target less prediction) that do not change smoothly,
+        (classes, slots, slots): 1 on the diagonal, between slots (bins) of two predictors the
+        overlap of their rows, and else 0.
         """
         index, there = self._slots
         out = np.zeros((*index.shape, index.shape[1]))
@@ -160,10 +178,13 @@ class GapPair:
         return out
 
     def _components(self, live: Mask) -> tuple[list[Array], list[Array]]:
-        """The components of the prior covariance whose sizes are fitted: smooth ones of both
-        predictors together and of each, (classes, slots, slots), and those that are not smooth, of
-        both together, and diagonal ones of each, (classes, slots). Gaps of slots that are not
-        `live` are 0.
+        """The parts of the gaps' prior covariance whose sizes are fitted: a list of smooth ones,
+        and a list of those that are not smooth.
+
+        With two predictors each list has one part of both together, and one of each alone. Parts
+        are (classes, slots, slots); those that are not smooth, of one predictor, are diagonals,
+        (classes, slots). `live` says which slots (bins) may have a gap (mean target less
+        prediction), (p,); parts are 0 in the others.
         """
         index, there = self._slots
         own = [
@@ -178,13 +199,15 @@ class GapPair:
         return smooth, own
 
     def _gaps_by_class(self) -> Array:
-        """The observed gaps, (classes, slots)."""
+        """The observed gaps (mean target less prediction), (classes, slots); 0 where a class has no
+        such slot (bin).
+        """
         index, there = self._slots
         return self.moments.stacked("gap")[index] * there
 
     def _trend_prior(self) -> Array:
-        """The prior covariance of gaps from shifts and slopes on the logit scale, one of each for
-        every class and predictor: (classes, slots, slots).
+        """The prior covariance of gaps (mean target less prediction), (classes, slots, slots), if
+        each class of each predictor has a random shift and a random slope on the logit scale.
         """
         index, there = self._slots
         mean = np.clip(self.moments.stacked("mean_u")[index], 1e-4, 1.0 - 1e-4)
@@ -195,8 +218,11 @@ class GapPair:
         return TREND**2 * out * (owner[:, :, None] == owner[:, None])
 
     def _variances(self, components: list[Array], gap: Array, fixed: Array | float = 0.0) -> Array:
-        """The variances of the components, beside a `fixed` one, by maximum likelihood (the MM
-        algorithm of Zhou, Hu, Zhou and Lange, 2019, doi:10.1080/10618600.2018.1529601).
+        """The size (variance) of each component of the prior covariance, (components,), beside a
+        `fixed` covariance, by maximum likelihood for the observed gaps `gap` (mean target less
+        prediction), (classes, slots).
+
+        The algorithm is MM (Zhou, Hu, Zhou and Lange, 2019, doi:10.1080/10618600.2018.1529601).
         """
         noise, n = self._covariances, max(int(self._slots[1].sum()), 1)
         trace = float(np.einsum("rii->", noise[:, : gap.shape[1]] * self._slots[1][:, :, None]))
@@ -224,8 +250,9 @@ class GapPair:
         return sizes
 
     def _posteriors(self, live: Mask) -> list[Array]:
-        """Draws of the true gaps (draws, p) under each prior; those of slots that are not `live`
-        are 0.
+        """Draws of the true gaps (mean target less prediction), (draws, p), one array for each of
+        the two priors. The gaps of slots (bins) that are not `live` are 0; if none is, there is one
+        array of zeros.
         """
         smooth_parts, own_parts = self._components(live)
         if not smooth_parts:
@@ -243,8 +270,12 @@ class GapPair:
         return [drawn, drawn * self._has_gap(prior, gap)]
 
     def _has_gap(self, prior: Array, gap: Array) -> Mask:
-        """Whether a slot has a gap under the spike-and-slab prior, (draws, p). The prior odds are
-        even; overlapping slots of two predictors tend to have one together.
+        """Draws of whether each slot (bin) has a gap (mean target less prediction) under the
+        spike-and-slab prior, (draws, p).
+
+        `prior` is the covariance of gaps where there is one, (classes, slots, slots), and `gap` the
+        observed ones, (classes, slots). The prior odds are even; overlapping slots of two
+        predictors tend to have a gap together.
         """
         from scipy.special import expit, ndtr
 
@@ -261,7 +292,9 @@ class GapPair:
         return out
 
     def _draw_gaps(self, prior: Array, gap: Array) -> Array:
-        """Draws of the true gaps (draws, p) from their normal posterior."""
+        """Draws of the true gaps (mean target less prediction), (draws, p), from their normal
+        posterior, given the covariance `prior` and the observed gaps, (classes, slots).
+        """
         index, there = self._slots
         shrink = np.linalg.solve(self._covariances + prior, prior).transpose(0, 2, 1)
         posterior = prior - shrink @ prior
@@ -276,10 +309,13 @@ class GapPair:
 
     @cached_property
     def _drawn_gaps(self) -> dict[tuple[int, ...], list[Array]]:
+        """What `_true_gaps` has drawn, by the numbers of the predictors taken to be calibrated."""
         return {}
 
     def _true_gaps(self, calibrated: tuple[int, ...]) -> list[Array]:
-        """Draws of the true gaps under each prior, those of the `calibrated` predictors being 0."""
+        """Draws of the true gaps (mean target less prediction), (draws, p), one array for each
+        prior. `calibrated` are the numbers of the predictors whose gaps are taken to be 0.
+        """
         if calibrated not in self._drawn_gaps:
             live = ~np.isin(self.moments.owners, calibrated)
             mean = self.moments.stacked("mean_u")
@@ -289,9 +325,11 @@ class GapPair:
         return self._drawn_gaps[calibrated]
 
     def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
-        """Draws of the true difference under the first prior, and of the roots (a sample's
-        difference less the true one) under each prior. First without a constraint, then for each
-        predictor that may be calibrated with its gaps at 0.
+        """For each case, draws of the true difference under the first prior, (draws,), and a list
+        of the roots (a sample's difference less the true one) under each prior.
+
+        The first case has no constraint; then each predictor that may be calibrated has its gaps
+        (mean target less prediction) at 0.
         """
         cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
         for case in cases:
@@ -306,7 +344,9 @@ class GapPair:
             yield differences[0], roots
 
     def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
-        """Predictor j's true value with the gaps `true`, and a sample's value, in every draw."""
+        """Predictor j's true value, and the value of a sample, in every draw, (draws,) each; `true`
+        are draws of its true gaps (mean target less prediction), (draws, slots).
+        """
         slots = self.moments.slots[j]
         noise, drawn_weight = (part[j] for part in self.noise.drawn)
         if self.noise.fine is not None:
@@ -318,13 +358,14 @@ class GapPair:
         return reading.of_population(true, weight), reading.of_sample(drawn_gap, drawn_weight)
 
     def limits(self, readings: Sequence[Reading], level: float) -> tuple[float, float, float]:
-        """Limits of the difference of two true values, and its estimate.
+        """The lower limit, the upper limit and an estimate of the difference of two true values.
 
-        They are the hull, over all cases, of basic limits and of the posterior's quantiles about
-        its median: near the largest possible difference roots have one sign, and basic limits alone
-        would be too short. The second prior contributes its bias only, since the spread of the
-        roots hardly depends on the prior. Where predictors err in opposite directions the estimated
-        bias follows the noise, so that limits without a correction of it are covered as well.
+        The limits are the hull, over all cases (`_cases`), of basic limits and of the posterior's
+        quantiles about its median: near the largest possible difference roots have one sign, and
+        basic limits alone would be too short. The second prior contributes its bias only, since the
+        spread of the roots hardly depends on the prior. Where predictors err in opposite directions
+        the estimated bias follows the noise, so that limits without a correction of it are covered
+        as well.
         """
         value = readings[0].value - readings[1].value
         tail, ends, estimates = (1.0 - level) / 2.0, [], []
@@ -341,7 +382,9 @@ class GapPair:
 
 
 def _covariance(sizes: Array, components: Sequence[Array]) -> Array:
-    """The sum of the components times their sizes; those of two axes are diagonals."""
+    """The sum of the components times their sizes, (classes, slots, slots). A component of two axes
+    is a diagonal.
+    """
     slots = components[0].shape[1]
     out = np.zeros((len(components[0]), slots, slots))
     diagonal = np.arange(slots)

@@ -1,10 +1,11 @@
 """Limits of a single absolute error: test inversion along two paths of gaps.
 
-An absolute error of a sample lies above the true one, by p s h(x) for a slot of share p whose gap
-is x standard errors s, with h(x) = 2 phi(x) - 2 x Phi(-x), which decreases and is convex. Of all
-gaps with the same expected sample value, those of equal x have the largest true error, and those
-that are 0 in all but few slots the smallest; no sample tells them apart. So the upper limit is
-found along a path of equal x, the lower one along a path of few slots. Slots beyond sqrt(2 log m)
+A slot is a bin, or a bin of one class; its gap is its mean target less its mean prediction. An
+absolute error of a sample lies above the true one, by p s h(x) for a slot of share p whose gap is x
+standard errors s, with h(x) = 2 phi(x) - 2 x Phi(-x), which decreases and is convex. Of all gaps
+with the same expected sample value, those of equal x have the largest true error, and those that
+are 0 in all but few slots the smallest; no sample tells them apart. So the upper limit is found
+along a path of equal x, the lower one along a path of few slots. Slots beyond sqrt(2 log m)
 standard errors keep their gaps: of m slots without a gap, none is expected there.
 
 A measure that is not of bins averages neighbouring gaps, and its true value depends on how smooth
@@ -41,40 +42,50 @@ from calibrant._inference.tails import DrawnLaw
 
 @dataclass(frozen=True, eq=False)
 class GapPaths:
-    """Paths of populations whose slots have other gaps than one predictor's observed ones."""
+    """Limits of one predictor's error, found along paths of populations that have other gaps (mean
+    target less mean prediction of a slot, or bin) than the observed ones.
+    """
 
     noise: SlotNoise
 
     @property
     def slots(self) -> Slots:
+        """The predictor's slots (bins)."""
         return self.noise.moments.slots[0]
 
     @cached_property
     def errors(self) -> Array:
-        """The standard error of each slot's gap."""
+        """The standard error of each slot's gap (mean target less prediction), (slots,)."""
         factor = self.noise.moments.noise_factor[:, : self.slots.size]
         return np.sqrt((factor**2).sum(axis=0))
 
     @cached_property
     def _z_scores(self) -> Array:
-        """The size of each gap in standard errors."""
+        """The size of each observed gap (mean target less prediction) in standard errors, (slots,);
+        0 where the standard error is 0.
+        """
         size = np.abs(self.slots.gap)
         return np.divide(size, self.errors, out=np.zeros_like(size), where=self.errors > 0)
 
     @cached_property
     def _threshold(self) -> float:
-        """The number of standard errors beyond which a gap is taken to be real."""
+        """The number of standard errors beyond which a gap (mean target less prediction) is taken
+        to be real and not noise.
+        """
         return math.sqrt(2.0 * math.log(max(int(np.count_nonzero(self.slots.weight)), 2)))
 
     @cached_property
     def _real(self) -> Mask:
-        """The slots whose gap is beyond the threshold."""
+        """Whether the gap (mean target less prediction) of each slot (bin) is beyond the threshold,
+        (slots,).
+        """
         return self._z_scores > self._threshold
 
     @cached_property
     def _ranks(self) -> Array:
-        """The rank of each other nonempty slot by its gap in standard errors, from 0 for the
-        largest; infinite for the slots beyond the threshold.
+        """The rank by size in standard errors, from 0 for the largest, of the gaps (mean target
+        less prediction) that are not beyond the threshold, (slots,); infinite for slots (bins)
+        beyond it and for empty ones.
         """
         own = np.flatnonzero(~self._real & (self.slots.weight > 0))
         out = np.full(self.slots.size, np.inf)
@@ -83,11 +94,14 @@ class GapPaths:
 
     @cached_property
     def _signs(self) -> Array:
-        """The signs of the observed gaps; 1 for a gap of 0."""
+        """The sign of each observed gap (mean target less prediction), (slots,); 1
+        for a gap of 0.
+        """
         return np.where(self.slots.gap >= 0, 1.0, -1.0)
 
     def _signed_gaps(self, size: Array) -> Array:
-        """Gaps of these sizes, with the observed signs, so that mean targets stay in [0, 1].
+        """Gaps of these sizes, (slots,), with the observed signs, cut so that mean targets stay in
+        [0, 1].
 
         Where a gap is too large for that, and is not beyond the threshold, it changes its sign if
         there is more room on the other side.
@@ -101,16 +115,19 @@ class GapPaths:
     # --- paths -----------------------------------------------------------------------------------
 
     def _equal_gaps(self, t: float) -> Array:
-        """All gaps at t standard errors; those beyond the threshold are at least the observed."""
+        """Gaps of t standard errors in all slots (bins); those beyond the threshold have at least
+        their observed size.
+        """
         size = t * self.errors
         at_least = np.where(self._real, np.maximum(np.abs(self.slots.gap), size), size)
         return self._signed_gaps(at_least)
 
     def _few_gaps(self, t: float) -> Array:
-        """Gaps in few slots, 0 in the others.
+        """Gaps in few slots (bins), 0 in the others.
 
-        For t < 0, the gaps beyond the threshold, reduced by -t standard errors. For t >= 0, these
-        as observed, and the t largest of the others, raised to the threshold.
+        For t < 0 the slots beyond the threshold have their gaps (mean target less prediction),
+        reduced by -t standard errors. For t >= 0 they have them as observed, and the t largest of
+        the other gaps are raised to the threshold.
         """
         size = np.abs(self.slots.gap)
         if t < 0:
@@ -121,19 +138,25 @@ class GapPaths:
         return self._signed_gaps(np.where(self._real, size, others))
 
     def _shifted_gaps(self, t: float) -> Array:
-        """All gaps t standard errors larger or, for t < 0, smaller, down to 0."""
+        """The observed gaps (mean target less prediction), each enlarged by t standard errors or,
+        for t < 0, reduced, but not below 0.
+        """
         return self._signed_gaps(np.maximum(np.abs(self.slots.gap) + t * self.errors, 0.0))
 
     @cached_property
     def _smoothed(self) -> Array:
-        """The gaps smoothed by a Gaussian kernel over the predictions, weighted by precision."""
+        """The observed gaps (mean target less prediction), smoothed by a Gaussian kernel over the
+        mean predictions and weighted by their precision, (slots,).
+        """
         mean, precision = self.slots.mean_u, np.maximum(self.errors, NO_ERROR) ** -2
         kernel = np.exp(-0.5 * ((mean[:, None] - mean) / SMOOTHED_OVER) ** 2) * precision
         return kernel @ self.slots.gap / kernel.sum(axis=1)
 
     @cached_property
     def _steps(self) -> list[float]:
-        """The points of a path in standard errors, up to beyond the largest gap."""
+        """The points of a path in standard errors: from 0 to beyond the largest observed gap (mean
+        target less prediction).
+        """
         furthest = float(self._z_scores.max(initial=1.0)) + 2.0 * STEPS[-1]
         steps = list(STEPS)
         while steps[-1] < furthest:
@@ -141,9 +164,16 @@ class GapPaths:
         return steps
 
     def _paths(self, of_sample: Formula, of_population: Formula) -> tuple[list[Path], list[Path]]:
-        """The paths along which the lower limit is found, and the upper one."""
+        """The paths along which the lower limit is found, and those along which the upper one is.
+
+        `of_sample` and `of_population` map gaps (mean target less prediction) and weights, (draws,
+        slots), to the measure's value in samples and in a population.
+        """
 
         def path(points: list[float], gaps: Callable[[float], Array]) -> Path:
+            """The path through `points`; `gaps` maps a point to the gaps (mean target less
+            prediction) of all slots (bins).
+            """
             return Path(points, lambda t: self._values(gaps(t), of_sample, of_population))
 
         negative = [-step for step in reversed(self._steps)]
@@ -158,12 +188,16 @@ class GapPaths:
         return [few], [path(self._steps, self._equal_gaps)]
 
     def _path_of_one_size(self, most: Array, of_sample: Formula, of_population: Formula) -> Path:
-        """The path on which all gaps have the same size, up to the upper limit `most` of each. For
-        a largest gap such populations have the largest sample values.
+        """The path on which all gaps (mean target less prediction) have the same size, but none is
+        above its upper limit `most`, (slots,). For a largest gap such populations have the largest
+        sample values.
         """
         furthest = float(np.abs(self.slots.gap).max(initial=0.0))
 
         def at(t: float) -> tuple[float, Array]:
+            """The true value if all gaps (mean target less prediction) have the size t, and values
+            of samples.
+            """
             gap = self._signed_gaps(np.minimum(most, t))
             return self._values(gap, of_sample, of_population)
 
@@ -174,7 +208,9 @@ class GapPaths:
     def _values(
         self, gap: Array, of_sample: Formula, of_population: Formula
     ) -> tuple[float, Array]:
-        """The true value of a population with these gaps, and values of samples of it."""
+        """The true value of a population with the gaps `gap` (mean target less prediction),
+        (slots,), and the values of samples drawn from it, (draws,).
+        """
         (noise,), (weights,) = self.noise.drawn
         slots, own = self.slots, self._wide_noise
         # The variance of outcomes follows their rate; where events are few, they are counted.
@@ -195,12 +231,14 @@ class GapPaths:
 
     @cached_property
     def _outcome_variance(self) -> Array:
-        """The variance of outcomes that the noise of slots was drawn with."""
+        """The variance of one 0/1 outcome in each slot (bin), (slots,), that the noise was drawn
+        with.
+        """
         return self.slots.outcome_variance(self.noise.moments.units)
 
     def _noise_factor(self, gap: Array) -> Array:
-        """The standard deviation of outcomes if slots have these gaps, over the observed one; 1 for
-        soft labels and for votes.
+        """The standard deviation of outcomes if the slots (bins) have the gaps `gap` (mean target
+        less prediction), over the observed one, (slots,); 1 for soft labels and for votes.
         """
         slots, units = self.slots, self.noise.moments.units
         if not slots.hard or slots.noise is not None:
@@ -213,7 +251,9 @@ class GapPaths:
 
     @cached_property
     def _wide_noise(self) -> Array:
-        """The noise of slots, (draws, slots): the mean over the finer slots of each."""
+        """The noise of the slots' gaps (mean target less prediction), (draws, slots); where the
+        noise of finer slots (bins) is drawn, the mean over the fine slots in each.
+        """
         (noise,), (weights,) = self.noise.drawn
         if self.noise.fine is None:
             return noise
@@ -225,25 +265,30 @@ class GapPaths:
 
     @cached_property
     def _trials(self) -> Array:
-        """The number of outcomes whose mean varies as each slot's gap does."""
+        """The number of 0/1 outcomes whose mean varies as much as each slot's gap (mean target less
+        prediction) does, (slots,).
+        """
         variance, square = self._outcome_variance, self.errors**2
         number = np.divide(variance, square, out=np.full(square.size, 1e12), where=self.errors > 0)
         return np.maximum(np.rint(number), 1.0)
 
     @cached_property
     def _probabilities(self) -> Array:
-        """The noise of slots as probabilities of the normal distribution, (draws, slots)."""
+        """The noise of each slot (bin) as a probability, (draws, slots): the normal distribution
+        function of the noise over its standard error.
+        """
         from scipy.special import ndtr
 
         scale = np.where(self.errors > 0, self.errors, 1.0)
         return ndtr(self._wide_noise / scale)
 
     def _rare_event_noise(self, gap: Array) -> tuple[Index, Array]:
-        """The slots in which few events, or non-events, are expected if slots have these gaps, and
-        noise of binomial counts there, (draws, slots).
+        """The numbers of the slots (bins) in which few events, or non-events, are expected if slots
+        have the gaps `gap` (mean target less prediction), and noise of binomial counts in them,
+        (draws, those slots).
 
         Counts are quantiles at the probabilities of the normal noise, so that draws of two
-        populations differ by their rates only.
+        populations differ by their rates only. No slot is given where votes are drawn.
         """
         rate = np.clip(self.slots.mean_u + gap, 0.0, 1.0)
         rarer = np.minimum(rate, 1.0 - rate)
@@ -276,8 +321,11 @@ class GapPaths:
         level: float,
         null: Array | None = None,
     ) -> Limits:
-        """Limits of the true value, whose observed value is `value`; `null` are the noise floor's
-        values of calibrated predictions, if there are any.
+        """Limits of the true value of an error whose observed value is `value`.
+
+        `of_sample` and `of_population` map gaps (mean target less prediction) and weights, (draws,
+        slots), to the value in samples and in a population; `null` are the values that calibrated
+        predictions have in samples, if known.
 
         The value behind the upper limit is at least the 16 % quantile of samples at the beginning
         of a path, so that a value that is low by chance does not give too low a limit
@@ -307,10 +355,11 @@ class GapPaths:
         level: float,
         null: Array | None = None,
     ) -> Limits:
-        """Limits of the largest true gap, whose observed value is `value`.
+        """Limits of the largest true gap (mean target less prediction), whose observed value is
+        `value`; other arguments as of `limits`.
 
         The upper limit is the largest upper limit of any single slot's gap, since the other slots
-        may have none. The lower limit is found where all slots have gaps of the same size.
+        (bins) may have none. The lower limit is found where all slots have gaps of the same size.
         """
         from scipy.special import ndtri
 
@@ -325,6 +374,9 @@ class GapPaths:
     def _limits(
         self, low: float, high: float, estimate: float, of_sample: Formula, of_population: Formula
     ) -> Limits:
+        """The limits with the standard error of the value at the observed gaps (mean target less
+        prediction), and with the estimate moved into the limits.
+        """
         _, drawn = self._values(self.slots.gap, of_sample, of_population)
         error = float(drawn.std(ddof=1))
         return Limits(low, high, "", error, min(max(estimate, low), high))
@@ -332,9 +384,10 @@ class GapPaths:
     def _excess_over_noise(self, null: Array | None, value: float, tail: float) -> float:
         """A lower limit by the triangle inequality: the value less the upper quantile of noise.
 
-        The value is a norm of gaps plus noise. With few rows the noise floor gives the norm of
-        noise better than the slots do. It is scaled up if outcomes vary more than predicted, and
-        not used if they vary more than twice as much.
+        The value is a norm of gaps (mean target less prediction) plus noise. With few rows the
+        noise floor `null` gives the norm of noise better than the slots (bins) do. It is scaled up
+        if outcomes vary more than predicted, and not used if they vary more than twice as much.
+        Where it is not used, or None, the limit is -inf.
         """
         if null is None:
             return -math.inf

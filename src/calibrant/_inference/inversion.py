@@ -19,7 +19,7 @@ from calibrant._inference.tails import DrawnLaw
 class Path:
     """A path of populations, along whose points true values and sample values increase.
 
-    `at` gives the true value at a point, and values of samples drawn there.
+    `at` maps a point to the true value there and to values of samples drawn there, (draws,).
     """
 
     points: Sequence[float]
@@ -39,10 +39,11 @@ class Path:
         return self.point(j)[1].quantile(q)
 
     def crossing(self, q: float, value: float) -> float:
-        """The true value where the q-quantile of sample values is `value`.
+        """The true value at which the q-quantile of sample values equals `value`.
 
-        Between points it is interpolated. Beyond the last point the quantile is taken to keep its
-        distance from the true value: rates end at 0 and 1, so that a path may end too early.
+        Between points it is interpolated. Before the first point it is the true value there. Beyond
+        the last point the quantile is taken to keep its distance from the true value: rates end at
+        0 and 1, so that a path may end too early.
         """
         # Values that differ by rounding count as equal, in the direction of wider limits.
         value *= 1.0 - SLACK if q > 0.5 else 1.0 + SLACK

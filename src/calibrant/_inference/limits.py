@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Limits:
-    """A confidence interval, the method that gave it, the standard error of the value, and an
-    estimate without the value's bias; None where a method has no such number.
+    """A confidence interval from `low` to `high`, and the method that gave it.
+
+    `error` is the standard error of the value, and `estimate` the value without its bias; each is
+    None where the method does not give it.
     """
 
     low: float
@@ -18,10 +20,10 @@ class Limits:
     estimate: float | None = None
 
     def covering(self, value: float) -> Limits:
-        """The limits, widened to hold a value."""
+        """The limits, widened where necessary to hold a value."""
         return replace(self, low=min(self.low, value), high=max(self.high, value))
 
     def within(self, lowest: float, highest: float) -> Limits:
-        """The limits, clipped to a range."""
+        """The limits, clipped to the range from `lowest` to `highest`."""
         low = min(max(self.low, lowest), highest)
         return replace(self, low=low, high=min(max(self.high, low), highest))

@@ -24,8 +24,8 @@ from calibrant._inference.numbers import ROWS_ALIKE
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
-    """The losses of every row by field of `LossSums`; with `distribution` the distances between the
-    predicted distributions and the labels.
+    """The losses of every row, (n,), by field of `LossSums`; with `distribution`, the distances
+    between the predicted distributions and the labels instead.
     """
     parts: dict[str, list[Array]] = {}
     for p, q in distribution_blocks(samples):
@@ -36,7 +36,9 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
 
 
 def distribution_blocks(samples: Samples) -> Iterator[tuple[Array, Array]]:
-    """Predictions and targets as rows of probabilities, block by block."""
+    """Predictions and targets as probabilities of all classes, (rows, k) each, block of rows by
+    block; with two classes k is 2.
+    """
     k = samples.n_classes
     step = max(1, ROW_ENTRIES // k)
     for start in range(0, samples.n, step):
@@ -57,20 +59,24 @@ def distribution_blocks(samples: Samples) -> Iterator[tuple[Array, Array]]:
 
 
 def row_weights(samples: Samples) -> Array:
-    """The weight of every row, 1 where there are none."""
+    """The weight of every row, (n,); 1 where none are given."""
     weights = samples.weights
     return np.ones(samples.n) if weights is None else weights.astype(np.float64)
 
 
 def distribution_rows(samples: Samples) -> tuple[Array, Array]:
-    """Predictions and targets as rows of probabilities, (n, k); of binary problems (n, 2)."""
+    """Predictions and targets as probabilities of all classes, (n, k) each; with two classes k is
+    2.
+    """
     parts = list(distribution_blocks(samples))
     return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
 
 
 def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) -> dict[str, Array]:
-    """The losses of predictions p against targets q, (n, k) each, by name; with `distribution` the
-    distances of p from q.
+    """The losses (n,) of predictions p against targets q, (n, k) each, by name; with
+    `distribution`, the distances of p from q instead.
+
+    Unless `multiclass`, the Brier score is that of one class.
     """
     if distribution:
         return distances(p, q, floor=LOG_FLOOR)
@@ -93,9 +99,10 @@ def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) 
 
 @dataclass(frozen=True, eq=False)
 class Influences:
-    """The influence of each row or cluster on an estimate: the estimate's error is about their sum.
+    """The influence of each row or cluster on an estimate. The error of the estimate is about the
+    sum of the influences.
 
-    `units` is the effective number of rows or clusters.
+    `values` has one influence a unit (row or cluster), and `units` is their effective number.
     """
 
     values: Array
@@ -105,18 +112,18 @@ class Influences:
 
     @property
     def variance(self) -> float:
-        """The variance of the estimate."""
+        """The variance of the estimate, before a correction for the number of units."""
         return self._variance_and_df[0]
 
     @property
     def df(self) -> float:
-        """The degrees of freedom of the variance."""
+        """The degrees of freedom of the variance, by Satterthwaite."""
         return self._variance_and_df[1]
 
     @cached_property
     def _variance_and_df(self) -> tuple[float, float]:
-        """The variance, and its degrees of freedom by Satterthwaite: hardly more than the number of
-        units that carry it.
+        """The variance of the estimate, and its degrees of freedom by Satterthwaite: hardly more
+        than the number of units that carry it.
 
         With weights, rows are grouped by weight, `ROWS_ALIKE` rows to a group, and the variance is
         at least the one that has each row's squared deviation replaced by its group's mean: a
@@ -143,21 +150,25 @@ class Influences:
 
     @property
     def third(self) -> float:
-        """The third central moment of the estimate."""
+        """The third central moment of the estimate: the sum of the cubed influences."""
         return float((self.values * self.values) @ self.values)
 
     def in_blocks(self, index: Index, size: int) -> Influences:
-        """The influences of blocks of rows."""
+        """The influences summed by block; `index` is the block of each row, of `size` blocks."""
         shares = None if self.shares is None else summed(index, self.shares, size)
         return Influences(summed(index, self.values, size), self.units, shares)
 
     def less(self, other: Influences) -> Influences:
-        """The influences on the difference of two estimates from the same rows."""
+        """The influences on the difference of two estimates from the same rows: the first less
+        `other`.
+        """
         return replace(self, values=self.values - other.values)
 
 
 def influences(values: Array, weights: Array | None, groups: Index | None) -> Influences:
-    """The influences of rows, or of clusters, on the weighted mean of `values`."""
+    """The influences of rows, or of the clusters `groups`, on the weighted mean of
+    `values`, (n,).
+    """
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
     of_rows = w * (values - float((w * values).sum()) / total) / total
@@ -168,15 +179,19 @@ def influences(values: Array, weights: Array | None, groups: Index | None) -> In
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
-    """The lower and the upper limit, both less the mean, and the standard error."""
+    """The lower and the upper limit of an estimate, both less the estimate, and its
+    standard error.
+    """
     return moment_limits(parts.variance, parts.third, parts.units, level, parts.df)
 
 
 def moment_limits(
     variance: float, third: float, units: float, level: float, df: float | None = None
 ) -> tuple[float, float, float]:
-    """The lower and the upper limit of a mean, both less the mean, and its standard error; from its
-    variance and third central moment, for an effective number of rows.
+    """The lower and the upper limit of a mean, both less the mean, and its standard error.
+
+    They follow from its variance, its third central moment and the effective number of rows
+    `units`; `df` are the degrees of freedom of the variance, units - 1 if None.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -194,16 +209,16 @@ def moment_limits(
 
 
 def _abc(normal: float, acceleration: float) -> float:
-    """The ABC limit in standard errors, at a quantile of the normal. Bias correction and
-    acceleration of a mean are both its skewness / 6.
+    """The ABC limit of a mean in standard errors, at the quantile `normal` of the normal
+    distribution. Bias correction and acceleration of a mean are both its skewness / 6.
     """
     w = acceleration + normal
     return w / max(1.0 - acceleration * w, 0.2) ** 2
 
 
 def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
-    """Mean, variance and third central moment of each row's losses, by name, if its label is drawn
-    from its prediction p, (n, k).
+    """Mean, variance and third central moment of each row's loss, (n,) each, by the loss's name, if
+    its label is drawn from its prediction p, (n, k).
     """
     squares = np.einsum("ij,ij->i", p, p)
     size = np.sqrt(squares)
@@ -211,7 +226,9 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
     c = p.max(axis=1)
 
     def moments_about(values: Array, mean: Array) -> tuple[Array, Array]:
-        """Second and third central moments of a loss that is `values[:, r]` for the label r."""
+        """Variance and third central moment of each row's loss, (n,) each; the loss is `values[:,
+        r]` if the label is class r, and its mean is `mean`.
+        """
         deviation = values - mean[:, None]
         power = deviation * deviation
         variance = np.einsum("ij,ij->i", p, power)
@@ -219,7 +236,9 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
         return variance, np.einsum("ij,ij->i", p, power)
 
     def of_top_label(right: Array, wrong: Array) -> tuple[Array, Array, Array]:
-        """The moments of a loss with one value if the top label is right, and one if wrong."""
+        """Mean, variance and third central moment, (n,) each, of a loss that is `right` if the top
+        label is right, and else `wrong`.
+        """
         change = right - wrong
         variance = c * (1.0 - c)
         return wrong + c * change, variance * change**2, variance * (1.0 - 2.0 * c) * change**3
@@ -238,8 +257,8 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
 
 
 def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
-    """Mean, standard deviation and skewness of every proper loss, by name, if labels are drawn from
-    the predictions.
+    """Mean, standard deviation and skewness of the mean of every proper loss, by its name, if
+    labels are drawn from the predictions.
     """
     sums: dict[str, Array] = {}
     total, step = 0.0, max(1, ROW_ENTRIES // samples.n_classes)

@@ -48,13 +48,17 @@ Method = Callable[[NoiseFloors, Measure, float], Limits | None]
 
 
 def find_limits(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """The limits by the first method that applies to a measure."""
+    """The limits of a measure by the first method that applies to it; `value` is the observed
+    value.
+    """
     each = (METHODS[name](rows, measure, value) for name in method_names(rows, measure))
     return next(limits for limits in each if limits is not None)
 
 
 def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
-    """The methods that are tried for a measure, in order."""
+    """The names of the methods that are tried for a measure, in order; the last one
+    always applies.
+    """
     method, only_votes = measure.interval_method, rows.resampling == "votes"
     if rows.resampling != "rows" and measure.vote_model:
         return ("bounds",)
@@ -67,6 +71,7 @@ def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
 
 
 def _unit_name(rows: Context) -> str:
+    """What varies independently, in words: "clusters" or "rows"."""
     return "clusters" if rows.groups is not None else "rows"
 
 
@@ -74,6 +79,7 @@ def _unit_name(rows: Context) -> str:
 
 
 def _moments(rows: Context, reading: SlotReading) -> SecondMoments:
+    """The second moments of the residuals in a reading's slots (bins), computed once."""
     out: SecondMoments = rows.once(
         ("moments", reading.key), lambda: second_moments((reading.slots,), rows.blocks)
     )
@@ -81,7 +87,9 @@ def _moments(rows: Context, reading: SlotReading) -> SecondMoments:
 
 
 def quadratic(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
-    """Limits of a squared error in closed form; None where its bins drop rows."""
+    """Limits of a squared error in closed form; None for a measure that is no quadratic form of the
+    residuals of slots, and where its bins drop rows.
+    """
     reading = slot_reading(measure, rows)
     if reading is None or reading.form is None:
         return None
@@ -93,7 +101,9 @@ def quadratic(rows: NoiseFloors, measure: Measure, value: float) -> Limits | Non
 
 
 def root(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
-    """Limits of the root of a mean of squared gaps: the roots of the mean's limits."""
+    """Limits of the root of a mean of squared gaps (mean target less prediction): the roots of the
+    mean's limits. None where the measure is not read from slots (bins).
+    """
     reading = slot_reading(measure, rows)
     if reading is None:
         return None
@@ -107,9 +117,12 @@ def root(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
 
 
 def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
-    """The paths along which the gaps of a reading are tested."""
+    """The paths of populations along which limits of a measure are found, for its reading from
+    slots (bins).
+    """
 
     def make() -> GapPaths:
+        """The paths, with draws of the noise of the reading's slots (bins)."""
         fine = None
         if reading.fine is not None:
             assert reading.parents is not None
@@ -121,7 +134,9 @@ def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
 
 
 def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
-    """Limits of an absolute error by test inversion; None for a measure that is not of slots."""
+    """Limits of an absolute error by test inversion; None for a measure that is not read from slots
+    (bins).
+    """
     reading = slot_reading(measure, rows)
     if reading is None:
         return None
@@ -151,7 +166,9 @@ def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None
 
 
 def mean_influences(rows: Context, measure: Measure) -> Influences:
-    """The influences of rows or clusters on a measure that is a mean over rows."""
+    """The influences of rows or clusters on a measure that is a mean over rows; without the noise
+    of votes where that is removed.
+    """
     distribution = measure.statistic == "distribution"
     weights = rows.samples.weights
     w = None if weights is None else weights.astype(np.float64)
@@ -163,7 +180,7 @@ def mean_influences(rows: Context, measure: Measure) -> Influences:
 
 
 def mean(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """Limits of a mean over rows."""
+    """Limits of a mean over rows, such as a loss."""
     low, high, error = mean_limits(mean_influences(rows, measure), rows.level)
     if rows.removes_vote_noise(measure):
         value = rows.voted.estimate(measure, value)
@@ -175,6 +192,9 @@ def ranking_influences(rows: Context, measure: Measure) -> Influences:
     """The influences of rows or clusters on a measure of ranking, which is not a mean."""
 
     def make() -> Influences:
+        """The influences, with the smaller of two effective numbers of rows: the rows' own and the
+        measure's.
+        """
         assert measure.moved is not None
         problem = rows.plain_problem
         values, units = measure.moved(problem.levels[1], problem.z, problem.weights)
@@ -185,9 +205,11 @@ def ranking_influences(rows: Context, measure: Measure) -> Influences:
 
 
 def influence(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """Limits of a share from the influences of rows, on the logit scale.
+    """Limits of a measure of ranking between 0 and 1, from the influences of rows, on the logit
+    scale.
 
-    The logit takes care of the skewness near 0 and 1, so the third moment is not used.
+    The logit takes care of the skewness near 0 and 1, so the third moment is not used. A value of 0
+    or 1 has limits without width, which are widened elsewhere.
     """
     method = f"limits from what {_unit_name(rows)} move it by (DeLong)"
     if not 0.0 < value < 1.0:
@@ -202,8 +224,9 @@ def influence(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     """Limits of the variance of the targets, the uncertainty term of the Brier score.
 
-    For outcomes of the rate q it is ``q (1 - q)``, which is largest at 1/2: the limits of the rate
-    are carried over (Wilson's; with clusters or weights those of as many independent equal rows).
+    For outcomes of the rate q it is ``q (1 - q)``, which is largest at 1/2: it follows from the
+    limits of the rate (Wilson's; with clusters or weights those of as many independent equal rows).
+    Soft labels have limits of a mean of squared deviations.
     """
     problem, groups = rows.plain_problem, rows.groups
     if rows.removes_vote_noise(measure):
@@ -227,7 +250,7 @@ def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 
 def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """Limits of the discrimination of an isotonic fit, by test inversion.
+    """Limits of the discrimination term of an isotonic fit, by test inversion.
 
     The populations have the rates of the fit, moved together towards their mean or apart: the
     isotonic fit to a sample shows more discrimination than its population has.
@@ -254,9 +277,15 @@ def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
             noise = (counts - 1.0) @ blocks.sums(cells.index, cells.size, residual)
 
     def measured(w: Array, wz: Array) -> Array:
+        """The discrimination of each draw, from sums by cell (draws, cells) of weights, and of
+        weight times target.
+        """
         return isotonic_parts(Drawn(cells, w, w * cells.u, wz, wz))[1]
 
     def at(t: float) -> tuple[float, Array]:
+        """The true discrimination with the rates t times as far from their mean as in the fit, and
+        the values of samples.
+        """
         rates = np.clip(base + t * (fit - base), 0.0, 1.0)
         if independent:
             drawn = outcomes.draw(rates)
@@ -278,7 +307,9 @@ def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 
 def bounds(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """Bounds of a distance that votes identify only in part."""
+    """Limits of a distance that votes identify only in part: its bounds over all label
+    distributions that could have given the votes.
+    """
     return rows.voted.bounded(measure)
 
 
@@ -288,9 +319,10 @@ def votes(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 
 def replicates_of(rows: Context, measure: Measure) -> Array:
-    """The measure's value in resamples of the rows."""
+    """The measure's value in resamples of the rows, (resamples,), computed once."""
 
     def make() -> Array:
+        """The values in resamples of blocks of rows."""
         draws = draw_blocks(rows.samples.n, rows.few_draws, rows.seed, rows.groups)
         return replicates(rows.samples, measure, rows.fixed, rows.quantile, draws)
 
@@ -300,8 +332,8 @@ def replicates_of(rows: Context, measure: Measure) -> Array:
 def resampled(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     """Basic bootstrap limits, for a measure without a better method.
 
-    They do not know the bias of an error over more bins than are drawn: its limits reach from the
-    value less the noise floor's quantile up to the value at least.
+    They do not know the bias of an error that has too many bins for another method. Its limits
+    reach from the value less the noise floor's quantile up to the value at least.
     """
     drawn = replicates_of(rows, measure)
     low, high = basic_limits(value, drawn, rows.level)

@@ -31,8 +31,8 @@ OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the label
 
 
 def why_no_floor(measure: Measure, *, soft: bool) -> str:
-    """Why a measure has no noise floor: because it measures ranking, labels are soft, or rows are
-    in clusters.
+    """The sentence that says why a measure has no noise floor: it measures ranking, labels are soft
+    (`soft`), or else rows are in clusters.
     """
     if measure.is_ranking:
         return (
@@ -58,7 +58,9 @@ def without_rounding_errors(values: Array) -> Array:
 
 
 def largest_null(nulls: Sequence[Array]) -> Array:
-    """Of draws under several noise models, those with the largest 95 % quantile."""
+    """Of the values drawn under several noise models, (draws,) each, those with the largest 95 %
+    quantile.
+    """
     if len(nulls) == 1:
         return nulls[0]
     return max(nulls, key=lambda drawn: float(np.quantile(drawn, 0.95)))
@@ -66,15 +68,19 @@ def largest_null(nulls: Sequence[Array]) -> Array:
 
 @dataclass
 class NoiseFloors(Context):
-    """Noise floors of one set of samples; measures share the draws."""
+    """Noise floors of one set of samples: the values that measures have where predictions are
+    right. Measures share the draws.
+    """
 
     def prepare(self) -> None:
-        """Draw what all measures read, before several threads do so at the same time."""
+        """Draw what all measures read, before several threads would draw it at the same time."""
         self.calibrated_draws(self.plain_problem)
 
     def noise_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
-        """The noise floor of a measure, and the p-value of its value; None where neither the
-        predictions nor the labels tell how labels vary.
+        """The noise floor of a measure, and the p-value of its observed `value`.
+
+        None for measures of ranking, and where neither the predictions nor the labels tell how
+        labels vary.
         """
         if measure.is_ranking:
             return None
@@ -110,8 +116,9 @@ class NoiseFloors(Context):
         )
 
     def _all_bins_tail(self, measure: Measure) -> float:
-        """The probability that every bin is as far off as observed, a lower bound of the p-value;
-        0 where it is not known.
+        """The probability, if predictions are right, that every bin is as far off as observed: a
+        lower bound of the p-value. 0 where it is not known: for measures that are not errors of
+        bins, soft labels, clusters and weights.
         """
         binned = self.binned(measure) if measure.is_error else None
         if binned is None or self.soft or self.groups is not None or binned[1].w is not None:
@@ -121,8 +128,10 @@ class NoiseFloors(Context):
         return all_bins_tail(events, expected, problem.by_bin().astype(np.int64))
 
     def on_null_scale(self, measure: Measure, value: float) -> float:
-        """The observed value, computed as the null values are: on cells, for a measure that is not
-        of bins.
+        """The observed value of a measure, computed in the same way as its null values.
+
+        A measure that is not of bins has null values from cells (rows with nearly the same
+        prediction), and so is its value; for other measures it is `value` itself.
         """
         formula = self._cell_formula(measure)
         if self.binned(measure) is None and formula is not None:
@@ -134,17 +143,24 @@ class NoiseFloors(Context):
 
     @property
     def _labels_vary_freely(self) -> bool:
-        """Whether the predictions do not tell how labels vary: soft labels, and clusters."""
+        """Whether labels are soft or in clusters: the predictions do not tell how much such labels
+        vary.
+        """
         return self.soft or self.groups is not None
 
     def _cell_formula(self, measure: Measure) -> Callable[[Drawn], Array] | None:
-        """The measure as a formula of cells, where null values are drawn in cells. Draws with other
-        signs of the residuals serve calibration errors only.
+        """The measure as a formula of sums by cell (rows with nearly the same prediction); None
+        where it has none, or where null values cannot be drawn in cells.
+
+        Soft labels and clusters have draws with random signs of the residuals, which serve
+        calibration errors only.
         """
         return None if self._labels_vary_freely and not measure.is_error else measure.cell_formula
 
     def null_values(self, measure: Measure) -> tuple[Array, str] | None:
-        """The measure's values in samples whose predictions are right, and how these are drawn."""
+        """The measure's values in samples whose predictions are right, (draws,), and in words how
+        these are drawn; None where it is not known how labels vary.
+        """
         method = SCATTER if self._labels_vary_freely else OUTCOMES
         binned, formula = self.binned(measure), measure.table_formula
         cell_formula = self._cell_formula(measure)
@@ -152,6 +168,7 @@ class NoiseFloors(Context):
             key, problem = binned
 
             def of_tables() -> Array:
+                """The values from the bin tables of all draws."""
                 draws = self.calibrated_draws(problem)
                 return largest_null([formula(each.tables()) for each in draws])
 
@@ -159,6 +176,7 @@ class NoiseFloors(Context):
         if cell_formula is not None:
 
             def of_cells() -> Array:
+                """The values from the cells of all draws."""
                 draws = self.calibrated_draws(self.plain_problem)
                 return largest_null([cell_formula(each.first(self.many_draws)) for each in draws])
 
@@ -177,15 +195,23 @@ class NoiseFloors(Context):
         return self._null_of_rows(measure)
 
     def _class_null(self, slots: Slots) -> ClassNull:
+        """How residuals are drawn in the slots (bins) of all classes if the
+        predictions are right.
+        """
         drawn = None
         if can_draw_labels(slots, self.samples.n_classes, self.many_draws):
             drawn = self.once("labels", lambda: LabelDraws(slots.u, self.many_draws, self.seed))
         return ClassNull(slots, self.blocks, self.many_draws, self.seed, drawn)
 
     def calibrated_draws(self, problem: Problem) -> list[Drawn]:
-        """Draws of a scalar problem whose predictions are right, under one noise model or two."""
+        """Draws of a scalar problem (one predicted probability a row) whose predictions are right:
+        an entry for each noise model, of which there are one or two.
+        """
 
         def make() -> list[Drawn]:
+            """The draws of one noise model and, where events are rare and labels soft or clustered,
+            of a second.
+            """
             n_draws = max(self.n_resamples, self.many_draws)
             rng = np.random.default_rng((self.seed, 5))
             first = null_drawn(problem, problem.fine_cells, self.blocks, n_draws, rng)
@@ -195,8 +221,11 @@ class NoiseFloors(Context):
         return self.once(("calibrated", id(problem.fine_cells)), make)
 
     def _null_of_rows(self, measure: Measure) -> tuple[Array, str]:
-        """Null values of a measure that compares rows, from whole samples of drawn labels. Measures
-        of the same statistic share them.
+        """The measure's values, (draws,), in whole samples of labels drawn from the predictions,
+        and in words how these are drawn.
+
+        It serves measures that have no formula of bins or cells. Measures of the same statistic
+        share the samples.
         """
         group = tuple(
             m
@@ -206,6 +235,7 @@ class NoiseFloors(Context):
         group = group if measure in group else (*group, measure)
 
         def make() -> Array:
+            """The values of all measures of the group in drawn samples, (draws, measures)."""
             rng = np.random.default_rng((self.seed, 6))
             values = []
             for sample in drawn_samples(self.samples, self.few_draws, rng, self.votes):
@@ -218,7 +248,9 @@ class NoiseFloors(Context):
         return drawn[:, group.index(measure)], f"{what} drawn from the predictions"
 
     def _loss_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
-        """The noise floor of a loss, from its mean, variance and skewness under the predictions."""
+        """The noise floor of a loss, from the mean, variance and skewness that it has if labels are
+        drawn from the predictions; None for soft labels and clusters.
+        """
         if self._labels_vary_freely:
             return None
         moments = self.once("null losses", lambda: null_losses(self.samples))
@@ -246,5 +278,5 @@ class NoiseFloors(Context):
 
     @staticmethod
     def _cornish_fisher(skew: float) -> float:
-        """The 95 % point of a standardised distribution with a small skewness."""
+        """The 95 % point of a distribution of mean 0, variance 1 and this small skewness."""
         return 1.6448536269514722 + skew * (1.6448536269514722**2 - 1.0) / 6.0

@@ -1,8 +1,8 @@
 """A model of how labels vary about correct predictions, for clusters and for soft labels.
 
-Independent 0/1 outcomes with P(y = 1) = u have the variance u (1 - u). Soft labels vary less, and
-the labels of one cluster vary together. Two numbers describe that: a dispersion, and a correlation
-within clusters.
+Independent 0/1 outcomes z with P(z = 1) = u, the prediction, have the variance u (1 - u). Soft
+labels vary less, and the labels of one cluster vary together. Two numbers describe that: a
+dispersion, and a correlation within clusters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from calibrant._inference.numbers import FEW_EVENTS
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Targets with the variance `dispersion` u (1 - u) and the `correlation` within a cluster.
+    """Targets with the variance `dispersion` u (1 - u) for the prediction u, and the `correlation`
+    of two targets of one cluster.
 
     Independent 0/1 outcomes have the dispersion 1 and the correlation 0.
     """
@@ -29,7 +30,9 @@ class NoiseModel:
 
     @classmethod
     def from_problem(cls, problem: Problem, groups: Index | None) -> NoiseModel:
-        """Estimate both numbers from the residuals z - u."""
+        """The model with both numbers estimated from the residuals (target less prediction);
+        `groups` is the cluster of each row.
+        """
         variance, w = problem.u * (1.0 - problem.u), problem.weights
         residual = problem.z - problem.u
         dispersion = 1.0
@@ -49,7 +52,8 @@ class NoiseModel:
         return cls(dispersion, min(max(products / largest, 0.0), 1.0) if largest > 0 else 0.0)
 
     def covariance(self, over_rows: Array, over_clusters: Array) -> Array:
-        """The covariance (k, k) of k sums of ``b (z - u)``.
+        """The covariance (k, k) of k sums over rows of ``b (z - u)``: k given factors b of each row
+        times its target z less its prediction u.
 
         `over_rows` is the sum of b b' u (1 - u) over rows, (k, k); `over_clusters` holds the sums
         of b sqrt(u (1 - u)) by cluster, (k, clusters).
@@ -59,20 +63,25 @@ class NoiseModel:
 
 
 def _pair_products(values: Array, groups: Index) -> float:
-    """The sum of products over all pairs of rows of one cluster, each pair counted twice."""
+    """The sum of the products of the values of two rows, over all pairs of different rows in one
+    cluster, each pair counted twice.
+    """
     return float((np.bincount(groups, values) ** 2).sum() - (values**2).sum())
 
 
 def clustered_covariances(
     problem: Problem, groups: Index, cells: Index, m: int
 ) -> tuple[Array, tuple[Array, Array]]:
-    """Sums of residuals by cell and cluster, (m, clusters), and two estimates of the covariance of
-    the m cells' sums: from the clusters' own residuals, and from the noise model.
+    """Sums of residuals by cell and cluster, (m, clusters), and two estimates of the covariance (m,
+    m) of the cells' sums: from the clusters' own residuals, and from the noise model.
+
+    `groups` is the cluster and `cells` the cell of each row, of `m` cells.
     """
     w, u = problem.weights, problem.u
     key, n_groups = groups * m + cells, int(groups.max()) + 1
 
     def by_cluster(values: Array) -> Array:
+        """Sums of values (n,) by cell and cluster, (m, clusters)."""
         return summed(key, values, n_groups * m).reshape(n_groups, m).T
 
     variance = u * (1.0 - u)

@@ -39,8 +39,8 @@ from calibrant._inference.slots import Slots
 class RareEventBins:
     """The bins in which few events, or few non-events, are expected.
 
-    `weight` is the weight of each of them, and `trials` the number of independent outcomes that its
-    rows are worth: fewer than rows in clusters, more with soft labels.
+    `bins` are their numbers, `weight` is the weight of each, and `trials` the number of independent
+    outcomes that its rows are worth: fewer than rows in clusters, more with soft labels.
     """
 
     bins: Index
@@ -48,8 +48,8 @@ class RareEventBins:
     trials: Counts
 
     def find_cells(self, bins: Index) -> tuple[Index, Index]:
-        """The cells that lie in these bins, and the position of each one's bin in `self.bins`;
-        `bins` is the bin of every cell.
+        """The numbers of the cells that lie in these bins, and for each of them the position of its
+        bin in `self.bins`; `bins` is the bin of every cell.
         """
         position = np.full(int(bins.max(initial=-1)) + 1, -1)
         position[self.bins] = np.arange(self.bins.size)
@@ -57,8 +57,8 @@ class RareEventBins:
         return cells, position[bins[cells]]
 
     def draw_residuals(self, rates: Array, n_draws: int, rng: np.random.Generator) -> Array:
-        """Sums of residuals of binomial outcomes in these bins, (draws, these bins); `rates` are
-        the event rates of all bins.
+        """Sums of residuals (weighted outcome less rate) of binomial outcomes, (draws, these bins);
+        `rates` are the event rates of all bins.
         """
         rate = np.clip(rates[self.bins], 0.0, 1.0)
         drawn = rng.binomial(self.trials, rate, (n_draws, self.bins.size))
@@ -70,8 +70,8 @@ def rare_event_bins(
 ) -> RareEventBins:
     """The bins in which fewer than `FEW_EVENTS` events or non-events are expected.
 
-    `weight` and `squares` are the sums of weights and of their squares in every bin; one
-    independent outcome counts as `outcome_size` rows.
+    `weight` and `squares` are the sums of weights and of their squares in every bin, `rates` the
+    bins' event rates; one independent outcome counts as `outcome_size` rows.
     """
     each = np.divide(squares, weight, out=np.ones(weight.size), where=weight > 0) * outcome_size
     rarer = np.minimum(rates, 1.0 - rates)
@@ -86,7 +86,12 @@ def rare_event_bins(
 def null_drawn(
     problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, rng: np.random.Generator
 ) -> Drawn:
-    """Draws of a scalar problem whose predictions are right."""
+    """Draws of a scalar problem (one predicted probability a row) whose predictions are right, as
+    sums by cell.
+
+    Independent hard labels are drawn from the predictions; with soft labels or clusters the
+    observed residuals of each block get random signs.
+    """
     wu = cells.w * cells.u
     if problem.hard and not blocks.clustered:
         if problem.counts_once:
@@ -115,8 +120,8 @@ def null_drawn(
 def null_of_rare_events(
     problem: Problem, drawn: Drawn, blocks: Blocks, rng: np.random.Generator
 ) -> Drawn | None:
-    """The same draws with outcomes drawn from the predictions in bins of rare events; None for
-    independent hard labels, which are all drawn so, and where no bin has rare events.
+    """The same draws, but with outcomes drawn from the predictions in bins where events are rare;
+    None for independent hard labels, which are all drawn so, and where no bin has rare events.
     """
     if problem.hard and not blocks.clustered:
         return None
@@ -132,8 +137,8 @@ def null_of_rare_events(
 def with_rare_events(
     residuals: Array, problem: Problem, cells: Cells, blocks: Blocks, rng: np.random.Generator
 ) -> Array | None:
-    """Sums of residuals, (draws, cells), replaced by those of drawn outcomes in bins of rare
-    events; None if there is no such bin.
+    """The sums of residuals (target less prediction), (draws, cells), with those of drawn outcomes
+    in the cells of bins where events are rare; None if there is no such bin.
     """
     n_draws, weight = residuals.shape[0], cells.by_bin(cells.w)
     mean = np.divide(
@@ -166,9 +171,11 @@ def with_rare_events(
 
 
 def _chance_of_equal_outcomes(problem: Problem, groups: Index | None, outcome_size: float) -> float:
-    """The probability that one random number decides all outcomes of a cluster.
+    """The probability that one random number decides all outcomes of a cluster, estimated from the
+    correlation of outcomes within clusters.
 
-    Few events do not tell it, so half an event is added for which it did.
+    Few events do not tell it, so half an event is added for which one number did decide.
+    `outcome_size` is the number of rows that one independent outcome counts as.
     """
     w, z = problem.weights, problem.z
     rarer = min(float(w @ z), float(w @ (1.0 - z)))
@@ -186,8 +193,12 @@ def _row_outcome_residuals(
     groups: Index | None = None,
     equal_chance: float = 0.0,
 ) -> Array:
-    """Sums of residuals about the `rates` of the cells `own`, outcomes drawn row by row: (draws,
-    those cells). With the probability `equal_chance` one number decides all outcomes of a cluster.
+    """Sums of weighted residuals (outcome less rate) of outcomes that are drawn row by row, (draws,
+    own cells).
+
+    `own` are the numbers of the cells that are drawn, and `rates` the event rates of all cells.
+    With the probability `equal_chance` one random number decides all outcomes of a cluster in
+    `groups`.
     """
     order, firsts = cells.rows_in_order
     sizes = np.append(firsts[1:], problem.n) - firsts
@@ -220,7 +231,9 @@ def _row_outcome_residuals(
 def outcome_residuals(
     problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Sums of weighted residuals of outcomes about the rates of their cells: (draws, cells)."""
+    """Sums of weighted residuals (outcome less rate) of drawn outcomes, (draws, cells); `rates` are
+    the event rates of the cells.
+    """
     if problem.n * n_draws <= SINGLE_ROWS:
         return _row_outcome_residuals(problem, cells, np.arange(cells.size), rates, n_draws, rng)
     # A cell's outcomes are as many equal ones as its weights are worth.
@@ -236,7 +249,9 @@ def outcome_residuals(
 def drawn_samples(
     samples: Samples, n_draws: int, rng: np.random.Generator, votes: Any = None
 ) -> Iterator[Samples]:
-    """Whole samples with targets drawn from the predictions, for measures that compare rows."""
+    """Whole samples with targets drawn from the predictions, for measures that compare rows;
+    `votes` is the number of votes of each row, None for single labels.
+    """
     predictions = samples.block(0, samples.n).predictions.astype(np.float64)
     plain = replace(samples, predictions=predictions, from_logits=False)
     if not samples.multiclass:
@@ -262,7 +277,7 @@ def drawn_samples(
 
 @dataclass(eq=False)
 class LabelDraws:
-    """Labels of all rows drawn from the predictions (n, k); all errors share them."""
+    """Labels of all rows, drawn from the predictions (n, k). All errors over classes share them."""
 
     predictions: Array
     n_draws: int
@@ -270,25 +285,32 @@ class LabelDraws:
 
     @cached_property
     def rates(self) -> Array:
-        """The probabilities of the labels, (n, k)."""
+        """The probabilities that labels are drawn from, (n, k): the predictions, scaled to sum to
+        1.
+        """
         total = self.predictions.sum(axis=1, keepdims=True)
         return self.predictions / np.maximum(total, 1e-300)
 
     @cached_property
     def labels(self) -> Labels:
-        """The labels, (draws, n)."""
+        """The drawn labels, (draws, n), as numbers of classes."""
         return draw_labels(self.rates, self.n_draws, (self.seed, 6))
 
 
 def can_draw_labels(slots: Slots, n_classes: int, n_draws: int) -> bool:
-    """Whether labels are drawn row by row: if the slots are of all classes, and rows are few."""
+    """Whether labels can be drawn row by row: the slots (bins) are of all classes, and there are
+    few enough rows and classes.
+    """
     few = slots.n * n_draws <= DRAWN_LABELS
     return few and slots.k == n_classes <= MOST_LABELS
 
 
 @dataclass(frozen=True, eq=False)
 class ClassNull:
-    """Residuals of the slots of all classes if the predictions are right."""
+    """Draws of the residuals in the slots (bins) of all classes if the predictions are right.
+
+    `drawn` are labels drawn row by row; None where classes are drawn each for itself.
+    """
 
     slots: Slots
     blocks: Blocks
@@ -297,8 +319,8 @@ class ClassNull:
     drawn: LabelDraws | None = None
 
     def residuals(self) -> list[Array]:
-        """Sums of residuals, (draws, slots): drawn in one way and, where events are rare and labels
-        are soft or clustered, in a second one.
+        """Sums of residuals (target less prediction), (draws, slots), in a list: drawn in one way
+        and, where events are rare and labels are soft or clustered, in a second one.
         """
         first = self._draw()
         second = self._with_rare_events(first)
@@ -306,15 +328,21 @@ class ClassNull:
 
     @property
     def _independent_labels(self) -> bool:
-        """Whether labels are independent outcomes whose probabilities are the predictions."""
+        """Whether labels are hard, known for all classes, and not in clusters, so that they can be
+        drawn from the predictions independently.
+        """
         return self.slots.labels is not None and not self.blocks.clustered
 
     @property
     def _sums_fit(self) -> bool:
-        """Whether a table of sums by block and slot fits into memory."""
+        """Whether a table of sums by block of rows and slot (bin) fits into memory."""
         return self.blocks.size * self.slots.size <= BLOCK_ENTRIES
 
     def _draw(self) -> Array:
+        """Sums of residuals, (draws, slots): of labels drawn from the predictions or, for soft
+        labels and clusters, of observed residuals with random signs or normal numbers of their
+        variance.
+        """
         p, rng = self.slots, np.random.default_rng((self.seed, 6))
         if self.drawn is not None and self._independent_labels:
             out = p.label_weights(self.drawn.labels)
@@ -336,8 +364,8 @@ class ClassNull:
         return rng.standard_normal((self.n_draws, p.size)) * np.sqrt(squares)
 
     def _with_rare_events(self, residuals: Array) -> Array | None:
-        """The residuals with drawn outcomes in slots of rare events; None if there is no such slot,
-        if all outcomes are drawn anyway, or if slots are too many.
+        """The residuals, (draws, slots), with drawn outcomes in slots (bins) where events are rare;
+        None if there is no such slot, if all outcomes are drawn anyway, or if slots are too many.
         """
         if self._independent_labels or not self._sums_fit or self._rare.bins.size == 0:
             return None
@@ -347,12 +375,15 @@ class ClassNull:
 
     @cached_property
     def _rare(self) -> RareEventBins:
+        """The slots (bins) in which few events or non-events are expected."""
         slots = self.slots
         return rare_event_bins(slots.weight, slots.squares, slots.mean_u, self._outcome_size)
 
     @cached_property
     def _outcome_size(self) -> float:
-        """How many rows one independent outcome counts as, with soft labels or clusters."""
+        """How many rows one independent 0/1 outcome is worth: 1 for independent labels, less for
+        soft labels, more for clusters.
+        """
         p = self.slots
         residual = p.w * (p.z - p.u - p.gap[p.index])
         squares, inside = float((residual**2).sum()), float((p.w**2 * p.z * (1.0 - p.z)).sum())
@@ -362,7 +393,9 @@ class ClassNull:
         return size
 
     def _squares(self, values: Array) -> Array:
-        """Sums of squares by slot: of the rows' values, or of the clusters' sums of them."""
+        """Sums of squares by slot (bin), (slots,): of the values of rows, (n, k), or of their sums
+        by cluster.
+        """
         if self.blocks.clustered:
             return self.slots.block_squares(self.blocks, values)
         return self.slots.sums(values**2)

@@ -22,6 +22,7 @@ class SamplingErrors:
 
     `influences` of rows or clusters, for means and for measures of ranking; `errors` of the value
     in resamples, which two predictors share; or `voted`, for a distance that votes only bound.
+    Fields that are not needed are None.
     """
 
     influences: Influences | None = None
@@ -41,7 +42,8 @@ class SamplingErrors:
 def difference_limits(
     value: float, first: SamplingErrors, second: SamplingErrors, level: float
 ) -> tuple[float, float, float]:
-    """Limits of the true difference of two predictors on the same rows, and its estimate.
+    """The lower limit, the upper limit and an estimate of the true difference (first less second)
+    of two predictors on the same rows; `value` is the observed difference.
 
     Errors that a row, or a resample, gives to both cancel, bias included.
     """
@@ -71,10 +73,11 @@ def _cover_single_limits(
     limits: tuple[float, float],
     level: float,
 ) -> tuple[float, float, float]:
-    """Limits of a difference, and its estimate. `limits` are given less the value.
+    """The lower limit, the upper limit and an estimate of a difference; `limits` are given less the
+    observed difference `value`.
 
-    For two measures of ranking they also cover what follows from the limits of each alone, which
-    are skewed near 0 and 1 and allow for rows of a kind that is not in the sample.
+    For two measures of ranking the limits also cover what follows from the limits of each alone,
+    which are skewed near 0 and 1 and allow for rows of a kind that is not in the sample.
     """
     value -= first.excess - second.excess
     low, high = min(limits[0], 0.0), max(limits[1], 0.0)
@@ -90,8 +93,8 @@ def _cover_single_limits(
 
 
 def _correlation(first: SamplingErrors, second: SamplingErrors) -> float:
-    """The correlation of two measures of ranking on the same rows: 1 for equal rankings, and 0 on
-    different rows.
+    """The correlation of the errors of two measures of ranking on the same rows: 1 if both rank the
+    rows alike. 0 where no ranks are given, as on different rows.
     """
     if first.order is None or second.order is None:
         return 0.0
@@ -105,7 +108,7 @@ def _correlation(first: SamplingErrors, second: SamplingErrors) -> float:
 
 def _largest_decrease(ours: tuple[float, float], theirs: tuple[float, float], rho: float) -> float:
     """How far the difference of two values with the correlation rho can decrease within their
-    limits, each given as distances (down, up) from its value.
+    limits, each given as distances (down, up) of the limits from the value.
 
     The joint limits are an ellipse whose four quarters have axes of their own (for rho = 0: Zou and
     Donner, 2008, doi:10.1002/sim.3095).
@@ -128,7 +131,8 @@ def _largest_decrease(ours: tuple[float, float], theirs: tuple[float, float], rh
 def independent_limits(
     value: float, first: SamplingErrors, second: SamplingErrors, level: float
 ) -> tuple[float, float, float]:
-    """Limits of the true difference of two predictors on different rows, and its estimate.
+    """The lower limit, the upper limit and an estimate of the true difference (first less second)
+    of two predictors on different rows; `value` is the observed difference.
 
     Their errors are independent, so that variances add up; resamples must have different seeds.
     """
@@ -147,8 +151,11 @@ def independent_limits(
 def _independent_bounds(
     first: tuple[VotedRows, Measure], second: tuple[VotedRows, Measure], level: float
 ) -> tuple[float, float, float]:
-    """Limits of the difference of two distances that votes bound, on different rows. The distances
-    of each limit from its bound are added as squares (Zou and Donner, 2008, doi:10.1002/sim.3095).
+    """The lower limit, the upper limit and an estimate of the difference of two distances that
+    votes bound, on different rows.
+
+    The distances of each limit from its bound are added as squares (Zou and Donner, 2008,
+    doi:10.1002/sim.3095).
     """
     ends = []
     for rows, measure in (first, second):
@@ -163,7 +170,9 @@ def _independent_bounds(
 
 
 def _mean_limits(sampling: SamplingErrors, level: float) -> tuple[float, float]:
-    """The limits of a mean, less the mean; of few events they cover the Poisson limits."""
+    """The lower and the upper limit of a mean, less the mean. Where events are few they cover the
+    Poisson limits of their number.
+    """
     assert sampling.influences is not None
     low, high, _ = mean_limits(sampling.influences, level)
     if sampling.losses is None:
@@ -175,7 +184,8 @@ def _mean_limits(sampling: SamplingErrors, level: float) -> tuple[float, float]:
 def _independent_mean_limits(
     first: Influences, second: Influences, level: float
 ) -> tuple[float, float, float]:
-    """Limits of the difference of two samples' means, less the difference, and its standard error.
+    """The lower and the upper limit of the difference of two samples' means, less the difference,
+    and its standard error.
 
     The degrees of freedom are those of Welch and Satterthwaite.
     """

@@ -1,7 +1,8 @@
 """Tests of calibration by partial sums of residuals in order of the predictions.
 
-If the predictions are right, residuals w (z - u) are independent with mean 0 and variance
-w^2 u (1 - u): their partial sums are a random walk whose steps have known variances.
+If the predictions u are right, residuals w (z - u), with the weight w and the target z of a row,
+are independent with mean 0 and variance w^2 u (1 - u): their partial sums are a random walk whose
+steps have known variances.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from calibrant._measures.cutoffs import Cutoffs, worst_interval
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The steps of a walk: cells of equal or neighbouring predictions.
+    """The steps of a walk, the partial sums of residuals: cells of equal or neighbouring
+    predictions.
 
     `u` are the cells' mean predictions in increasing order, `cells` is the cell of each row.
     `exact`: each distinct prediction has a cell of its own.
@@ -43,8 +45,8 @@ class Walk:
 
     @classmethod
     def from_problem(cls, problem: Problem, most: int = MOST_POINTS) -> Walk:
-        """The walk of a problem in at most so many steps, of equal variance if it has more distinct
-        predictions.
+        """The walk of a problem in at most `most` steps: one for each distinct prediction or, if
+        there are more of these, steps of equal variance.
         """
         levels, cells = problem.levels
         if levels.size <= most:
@@ -59,17 +61,24 @@ class Walk:
 
     @property
     def m(self) -> int:
+        """The number of steps."""
         return int(self.u.size)
 
     def sums(self, values: Array) -> Array:
+        """Sums by cell, (m,), of values by row."""
         return summed(self.cells, values, self.m)
 
     def nearness(self) -> Array:
-        """``1 - |u - v|`` of each pair: ATB is ``r' K r / W^2`` with r the residuals."""
+        """The matrix K, (m, m), with ``1 - |u - v|`` for each pair of cells with the mean
+        predictions u and v: the averaged two-bin error is ``r' K r / W^2`` with residuals r and
+        total weight W.
+        """
         return 1.0 - np.abs(self.u[:, None] - self.u)
 
     def atb(self, sums: Array) -> Array:
-        """ATB times W^2, for sums of residuals by cell, (draws, m)."""
+        """The averaged two-bin error times the squared total weight, (draws,), for sums of
+        residuals by cell, (draws, m).
+        """
         partial = np.cumsum(sums, axis=1)
         ends = partial[:, -1:]
         widths = np.diff(self.u, append=1.0)
@@ -82,18 +91,19 @@ class Walk:
 
 
 def averaged_value(problem: Problem) -> float:
-    """ATB, exactly: every distinct prediction is a step."""
+    """The averaged two-bin error (ATB), exactly: every distinct prediction is a step."""
     levels = Walk.from_problem(problem, problem.n)
     sums = levels.sums(problem.weights * (problem.z - problem.u))
     return float(levels.atb(sums[None])[0]) / float(problem.weights.sum()) ** 2
 
 
 def averaged_null(problem: Problem) -> tuple[float, float]:
-    """The exact mean and variance of ATB if the predictions are right.
+    """The exact mean and variance of the averaged two-bin error (ATB) if the predictions are right.
 
-    ATB is ``sum_ij K_ij r_i r_j / W^2`` with ``K = 1 - |u_i - u_j|`` and residuals r of variance v.
-    Times W^2 its mean is ``sum v``, and times W^4 its variance is ``2 sum_ij K_ij^2 v_i v_j + sum
-    w^4 u (1 - u) (1 - 6 u (1 - u))``. The double sum is computed from cumulative sums.
+    ATB is ``sum_ij K_ij r_i r_j / W^2`` with ``K = 1 - |u_i - u_j|`` for predictions u, residuals r
+    of variance v, and the total weight W. Times W^2 its mean is ``sum v``, and times W^4 its
+    variance is ``2 sum_ij K_ij^2 v_i v_j + sum w^4 u (1 - u) (1 - 6 u (1 - u))``. The double sum is
+    computed from cumulative sums.
     """
     w, u = problem.weights, problem.u
     order = np.argsort(u, kind="stable")
@@ -111,7 +121,9 @@ def averaged_null(problem: Problem) -> tuple[float, float]:
 
 
 def averaged_p(problem: Problem, seed: int) -> PValue:
-    """The p-value of ATB."""
+    """The p-value of the averaged two-bin error (ATB): by a formula where sums are nearly normal,
+    else from draws of outcomes.
+    """
     walk = Walk.from_problem(problem)
     w, u = problem.weights, problem.u
     value = float(walk.atb(walk.sums(w * (problem.z - u))[None])[0])
@@ -125,8 +137,8 @@ def averaged_p(problem: Problem, seed: int) -> PValue:
 
 
 def clustered_averaged_p(problem: Problem, groups: Index) -> float:
-    """The p-value of ATB, the larger of two: with the covariance of the clusters' residuals, and
-    with the noise model's.
+    """The p-value of the averaged two-bin error (ATB) with clusters, the larger of two: with the
+    covariance of the clusters' residuals, and with the noise model's.
     """
     walk = Walk.from_problem(problem, MOST_POINTS_CLUSTERED)
     residuals = walk.sums(problem.weights * (problem.z - problem.u))
@@ -140,7 +152,9 @@ def clustered_averaged_p(problem: Problem, groups: Index) -> float:
 
 
 def weighted_chi_square_tail(x: float, weights: Array) -> float:
-    """P(sum of weights times squared standard normals >= x), by the saddlepoint (Kuonen, 1999)."""
+    """The probability that a sum of squared standard normals times `weights` is at least x, by the
+    saddlepoint approximation (Kuonen, 1999).
+    """
     from scipy.optimize import brentq
     from scipy.special import ndtr
 
@@ -154,6 +168,7 @@ def weighted_chi_square_tail(x: float, weights: Array) -> float:
         return 1.0
 
     def slope(t: float) -> float:
+        """The derivative of the saddlepoint's exponent at t, which is 0 at the saddlepoint."""
         return float((lam / (1.0 - 2.0 * t * lam)).sum()) - x
 
     if abs(x - mean) < 1e-4 * mean:  # at the mean the formula is 0 / 0: interpolate
@@ -175,14 +190,18 @@ def weighted_chi_square_tail(x: float, weights: Array) -> float:
 
 
 def worst_cutoffs(problem: Problem) -> Cutoffs:
-    """The interval of predictions with the largest absolute sum of residuals."""
+    """The interval of predictions with the largest absolute sum of residuals (target less
+    prediction).
+    """
     levels, w = Walk.from_problem(problem, problem.n), problem.weights
     return worst_interval(LevelTable(levels.u, levels.sums(w), levels.sums(w * problem.z)))
 
 
 def cutoff_p(problem: Problem, value: float, seed: int) -> PValue:
-    """The p-value of the cutoff error: from the range of a Brownian motion where distinct
-    predictions are many and their sums nearly normal, else from drawn walks.
+    """The p-value of the cutoff error, whose observed value is `value`.
+
+    It comes from the range of a Brownian motion where distinct predictions are many and their sums
+    nearly normal, else from drawn walks.
     """
     walk = Walk.from_problem(problem)
     w, u = problem.weights, problem.u
@@ -194,8 +213,8 @@ def cutoff_p(problem: Problem, value: float, seed: int) -> PValue:
 
 
 def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> PValue:
-    """The p-value of the cutoff error, the larger of two: with the covariance of the clusters'
-    residuals, and with the noise model's.
+    """The p-value of the cutoff error with clusters, the larger of two: with the covariance of the
+    clusters' residuals, and with the noise model's.
     """
     walk = Walk.from_problem(problem, MOST_POINTS_CLUSTERED)
     residuals = walk.sums(problem.weights * (problem.z - problem.u))
@@ -210,13 +229,13 @@ def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> PValue:
 
 
 def _squared_range(steps: Array) -> Array:
-    """The squared range of each walk from 0, steps (draws, m)."""
+    """The squared range of each walk that starts at 0, (draws,); `steps` are (draws, m)."""
     walk = np.cumsum(steps, axis=1)
     return (walk.max(axis=1).clip(min=0.0) - walk.min(axis=1).clip(max=0.0)) ** 2
 
 
 def brownian_range_tail(x: float) -> float:
-    """P(range of a Brownian motion on [0, 1] >= x) (Feller, 1951):
+    """The probability that the range of a Brownian motion on [0, 1] is at least x (Feller, 1951):
     ``8 sum_k (-1)^(k-1) k P(normal > k x)``.
     """
     from scipy.special import ndtr

@@ -18,9 +18,11 @@ _NORMAL_975 = 1.96  # as the published tables round it
 
 
 def pool_table(values: ArrayLike, argument: str, names: Sequence[str] | None = None) -> Array:
-    """The table as float64 of the shape (predictors, columns), each cell comparable with any other.
+    """The table as float64 of the shape (predictors, columns); an error unless its cells can be
+    ordered.
 
-    Infinite cells stay: a log loss may be infinite, and is ordered like any number. NaN is not.
+    `argument` is its name in error messages, `names` are those of the predictors. Infinite cells
+    stay: a log loss may be infinite, and is ordered like any number. NaN is an error.
     """
     try:
         table = np.asarray(values, dtype=np.float64)

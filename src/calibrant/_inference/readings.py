@@ -1,4 +1,8 @@
-"""The slots that a measure's residuals fall into, and the measure as a function of their gaps."""
+"""Readings: the slots of a measure, and the measure as a function of the gaps in its slots.
+
+A slot is a bin, or a bin of one class, that rows are counted in. Its gap is the mean target (the
+label, or the share of votes) less the mean prediction of its rows.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,12 @@ from calibrant._measures.cell_formulas import CellSums
 
 @dataclass(frozen=True, eq=False)
 class SlotReading:
-    """A predictor's slots for a measure, and the measure as a function of their gaps and weights:
-    of a sample, and of a population.
+    """How a measure of one predictor is read from slots: as a function of their gaps and weights.
 
-    `form` is the measure as a quadratic form of the mean residuals; None for other measures.
+    `of_sample` and `of_population` map gaps and weights, (draws, slots) each, to the value of each
+    draw; they differ where the measure corrects a sample's value. `form` is the measure as a
+    quadratic form of the slots' mean residuals; None for a measure that is none. `key` names the
+    slots: measures of the same slots share costly results under it.
     """
 
     key: Hashable
@@ -41,15 +47,20 @@ class SlotReading:
 
     @property
     def value(self) -> float:
-        """The observed value, read from slots; it differs a little from that of a measure that is
-        not of bins.
+        """The observed value of the measure, read from the slots. For a measure that is not of bins
+        it differs a little from the exact value.
         """
         slots = self.slots if self.fine is None else self.fine
         return float(self.of_sample(slots.gap[None], slots.weight[None])[0])
 
 
 def slot_reading(measure: Measure, rows: Context) -> SlotReading | None:
-    """The reading of a measure from slots; None for a measure that is not a function of gaps."""
+    """The reading of a measure from slots (bins); None for a measure that is not a function of gaps
+    (mean target less prediction), and where its slots drop rows, are too many, or do not have the
+    votes' noise.
+
+    Where only votes are resampled, the slots hold the noise of the votes too.
+    """
     if measure.interval_method != "inversion":
         return None
     reading = _reading(measure, rows)
@@ -64,6 +75,9 @@ def slot_reading(measure: Measure, rows: Context) -> SlotReading | None:
 
 
 def _reading(measure: Measure, rows: Context) -> SlotReading | None:
+    """The reading of a measure from bins, from cells or from the bins of all classes, whichever the
+    measure has a formula for; None where it has none, drops rows or has too many bins.
+    """
     binned = rows.binned(measure)
     if binned is not None and measure.table_formula is not None:
         key, problem = binned
@@ -80,11 +94,14 @@ def _reading(measure: Measure, rows: Context) -> SlotReading | None:
 
 
 def _of_table(formula: Callable[[BinTable], Array], slots: Slots) -> Formula:
-    """A formula of bin tables as a function of gaps and weights."""
+    """A formula of bin tables, turned into a function of the slots' gaps (mean target less
+    prediction) and weights.
+    """
     each = np.divide(slots.squares, slots.weight, out=np.ones(slots.size), where=slots.weight > 0)
     target_sums = _target_sums(slots)
 
     def read(gap: Array, weight: Array) -> Array:
+        """The formula's value of each draw, (draws,)."""
         wu, wz, wz2 = target_sums(gap, weight)
         return formula(drawn_tables(weight, weight * each, wu, wz, wz2, wz * each))
 
@@ -92,12 +109,16 @@ def _of_table(formula: Callable[[BinTable], Array], slots: Slots) -> Formula:
 
 
 def _target_sums(slots: Slots) -> Callable[[Array, Array], tuple[Array, Array, Array]]:
-    """From gaps and weights, (draws, slots), to the sums of w u, w z and w z^2; the variance of
-    targets within a slot stays the observed one.
+    """A function from gaps and weights, (draws, slots), to three sums by slot (bin), each (draws,
+    slots).
+
+    They are the sums of weight times prediction, of weight times target, and of weight times
+    squared target. The variance of targets within a slot stays the observed one.
     """
     within = np.maximum(slots.mean(slots.z**2) - slots.mean_z**2, 0.0)
 
     def sums(gap: Array, weight: Array) -> tuple[Array, Array, Array]:
+        """Sums by slot (bin) of weight times prediction, times target and times squared target."""
         wu = weight * slots.mean_u
         wz = wu + weight * gap
         wz2 = wz if slots.hard else weight * (within + (slots.mean_u + gap) ** 2)
@@ -109,6 +130,12 @@ def _target_sums(slots: Slots) -> Callable[[Array, Array], tuple[Array, Array, A
 def _cell_reading(
     measure: Measure, formula: Callable[[CellSums], Array], rows: Context
 ) -> SlotReading:
+    """The reading of a measure that is not of bins. Its value is read from fine cells (rows with
+    nearly the same prediction), and its gaps (mean target less prediction) are estimated in wider
+    cells, the slots.
+
+    A measure that is a quadratic form (ATB) is read from the wide cells alone.
+    """
     fine: Problem = rows.once("fine cells", lambda: _arcsine_cells(rows.plain_problem))
     parents, wide = rows.once("wide cells", lambda: _wide_cells(fine, rows.groups))
     slots: Slots = rows.once(("slots", "wide"), lambda: Slots.of_problem(wide))
@@ -119,16 +146,27 @@ def _cell_reading(
     target_sums = _target_sums(inner)
 
     def read(gap: Array, weight: Array) -> Array:
+        """The formula's value of each draw, from the gaps (mean target less prediction) and weights
+        of fine cells, (draws, cells).
+        """
         return formula(Drawn(cells, weight, *target_sums(gap, weight)))
 
     return SlotReading("cells", slots, inner, parents, read, read, None)
 
 
 def _form_reading(slots: Slots) -> SlotReading:
-    """The reading of ATB: a quadratic form of the wide cells' residuals."""
+    """The reading of ATB, the averaged two-bin error: a quadratic form of the residuals of wide
+    cells.
+
+    `slots` are the wide cells. The matrix of the form is one less the distance of two cells' mean
+    predictions.
+    """
     form = matrix_form(1.0 - np.abs(slots.mean_u[:, None] - slots.mean_u))
 
     def read(gap: Array, weight: Array) -> Array:
+        """ATB of each draw, from the gaps (mean target less prediction) and weights of wide cells,
+        (draws, cells).
+        """
         residual = weight * gap / weight.sum(axis=1, keepdims=True)
         return (residual * form.times(residual)).sum(axis=1)
 
@@ -136,7 +174,9 @@ def _form_reading(slots: Slots) -> SlotReading:
 
 
 def _arcsine_cells(problem: Problem) -> Problem:
-    """The scalar problem in bins that are equally wide on the scale of arcsin(sqrt(u))."""
+    """The rows of a problem, put into bins that are equally wide on the scale of arcsin(sqrt(u)) of
+    the prediction u. Empty bins are not numbered.
+    """
     angle = np.arcsin(np.sqrt(np.clip(problem.u, 0.0, 1.0))) / (np.pi / 2.0)
     cell = np.minimum((angle * FINE_CELLS).astype(np.intp), FINE_CELLS - 1)
     used, bins = np.unique(cell, return_inverse=True)
@@ -144,7 +184,11 @@ def _arcsine_cells(problem: Problem) -> Problem:
 
 
 def _wide_cells(fine: Problem, groups: Index | None) -> tuple[Index, Problem]:
-    """The wide cell of each fine one, and the problem in wide cells, of about equal weights."""
+    """The wide cell of each fine cell, (fine cells,), and the problem with wide cells as its bins.
+
+    Wide cells are runs of fine ones with about equal weights. There are at most `WIDE_CELLS`, and
+    fewer where rows, or the clusters `groups`, are few.
+    """
     weight = fine.by_bin()
     cells = min(WIDE_CELLS, max(effective(fine.weights, groups) // ROWS_OF_WIDE, 1.0))
     quantile = np.floor((np.cumsum(weight) - weight / 2.0) / weight.sum() * cells)
@@ -154,12 +198,18 @@ def _wide_cells(fine: Problem, groups: Index | None) -> tuple[Index, Problem]:
 
 
 def _class_reading(measure: Measure, rows: Context) -> SlotReading | None:
+    """The reading of an error over all classes, whose slots are the bins of every class; None for
+    other measures.
+    """
     over_classes = errors_over_classes(measure, rows)
     if over_classes is None:
         return None
     form = scaled_identity(1.0 / over_classes.divisor) if measure.form else None
 
     def read(gap: Array, weight: Array) -> Array:
+        """The error of each draw, from gaps (mean target less prediction) and weights, (draws,
+        slots).
+        """
         return over_classes.errors(weight * gap, weight)
 
     return SlotReading(over_classes.key, over_classes.slots, None, None, read, read, form)

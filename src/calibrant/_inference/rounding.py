@@ -30,7 +30,7 @@ NO_EIGENVALUE = 1e-14
 
 
 def symmetric_root(matrix: Array) -> Array:
-    """The symmetric root of a covariance matrix, or of each in a stack of them.
+    """The symmetric root R of a covariance matrix C, with R R = C, or of each in a stack of them.
 
     Eigenvectors have a sign, and a direction where eigenvalues are equal, that depend on the
     processor; draws made with them would differ from machine to machine. This root does not.

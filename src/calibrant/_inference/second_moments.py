@@ -1,9 +1,12 @@
 """Second moments of residuals: the statistic that intervals of calibration errors are functions of.
 
-A row adds its residual w (z - u) and its weight w to the slot of its bin. Sums of these, and sums
-over rows (or clusters) of their products, say how the sums vary from sample to sample. Both merge
-like every other statistic. Those of two predictors on the same rows are stacked, so that the noise
-of a label that both are compared with cancels in their difference.
+A row adds its residual w (z - u), with the weight w, target z and prediction u, and its weight to
+the slot of its bin. Sums of these, and sums over rows (or clusters) of their products, say how the
+sums vary from sample to sample. Both merge like every other statistic. Those of two predictors on
+the same rows are stacked, so that the noise of a label that both are compared with cancels in their
+difference.
+
+A factor of a matrix M is a matrix F with F'F = M: normal numbers times F have the covariance M.
 """
 
 from __future__ import annotations
@@ -25,10 +28,11 @@ from calibrant._inference.slots import Slots
 
 @dataclass(frozen=True, eq=False)
 class SecondMoments:
-    """The p slots of one predictor, or of two, and a factor F of the second moments of their sums.
+    """The p slots (bins) of one predictor, or of two, and a factor F of the second moments of their
+    sums.
 
-    F'F is the sum over units (rows or clusters) of v v', where v holds a unit's residuals in the p
-    slots, and then its weights in them: `factor` is (f, 2 p).
+    F'F is the sum over units (rows or clusters) of v v', where the 2 p numbers v are a unit's
+    residuals in the p slots and then its weights in them: `factor` is (f, 2 p).
     """
 
     slots: tuple[Slots, ...]
@@ -44,32 +48,37 @@ class SecondMoments:
 
     @cached_property
     def size(self) -> int:
+        """The number p of slots (bins) of all predictors."""
         return sum(each.size for each in self.slots)
 
     def parts(self, columns: Array) -> list[Array]:
-        """Split the last axis of (..., p) into the slots of each predictor."""
+        """Split an array (..., p) into one array (..., slots) for each predictor."""
         ends = np.cumsum([each.size for each in self.slots])[:-1]
         return list(np.split(columns, ends, axis=-1))
 
     def stacked(self, name: str) -> Array:
-        """An attribute of the slots, (p,): of the first predictor, then of the second."""
+        """The attribute `name` of the slots (bins), (p,): of the first predictor's slots, then of
+        the second's.
+        """
         return np.concatenate([getattr(each, name) for each in self.slots])
 
     @cached_property
     def totals(self) -> Array:
-        """The total weight of each slot's predictor, (p,)."""
+        """For each slot (bin) the total weight of its predictor's rows, (p,)."""
         return np.concatenate([np.full(each.size, each.total) for each in self.slots])
 
     @cached_property
     def owners(self) -> Index:
-        """The predictor of each slot, 0 or 1."""
+        """The predictor that each slot (bin) belongs to, 0 or 1, (p,)."""
         return np.repeat(np.arange(len(self.slots)), [each.size for each in self.slots])
 
     @cached_property
     def overlap(self) -> Array | None:
-        """The weight of the rows that two predictors' slots have in common, over the root of the
-        product of the slots' weights: (slots of the first, slots of the second). None for one
-        predictor, for different rows, and for tables that are too large.
+        """How much the slots (bins) of two predictors overlap, (slots of the first, slots of the
+        second): the weight of the rows that two slots share, over the root of the product of their
+        weights.
+
+        None for one predictor, for different rows, and for tables that are too large.
         """
         if len(self.slots) < 2 or not self.paired:
             return None
@@ -84,12 +93,12 @@ class SecondMoments:
 
     @cached_property
     def mean_residual(self) -> Array:
-        """R: sums of residuals over the total weight, (p,)."""
+        """R: the sum of residuals of each slot (bin) over its predictor's total weight, (p,)."""
         return np.concatenate([each.sums(each.residuals) / each.total for each in self.slots])
 
     @cached_property
     def residual_factor(self) -> Array:
-        """A factor (f, p) of C, the covariance of the mean residuals."""
+        """A factor (f, p) of C, the covariance of the slots' mean residuals: F'F = C."""
         p = self.size
         weights = [part.sum(axis=1) / each.k for part, each in self._weight_parts]
         of_units = np.repeat(np.stack(weights, 1), [each.size for each in self.slots], axis=1)
@@ -100,19 +109,24 @@ class SecondMoments:
 
     @property
     def _weight_parts(self) -> list[tuple[Array, Slots]]:
+        """For each predictor, the columns of `factor` that are weights, (f, its slots), and its
+        slots (bins).
+        """
         return list(zip(self.parts(self.factor[:, self.size :]), self.slots, strict=True))
 
     @cached_property
     def _gap_factor(self) -> Array:
-        """A factor (f, p) of the covariance of gaps, from residuals about the sample's gaps."""
+        """A factor (f, p) of the covariance of the slots' gaps (mean target less prediction), from
+        residuals about the observed gaps. It is not yet widened for few rows.
+        """
         weight, p = self.stacked("weight"), self.size
         centred = self.factor[:, :p] - self.factor[:, p:] * self.stacked("gap")
         return centred / np.where(weight > 0, weight, 1.0)
 
     @cached_property
     def noise_factor(self) -> Array:
-        """A factor (f, 2 p) of the covariance of the slots' gaps, and of their shares of the
-        weight.
+        """A factor (f, 2 p) of the covariance of the slots' gaps (the first p columns) and of their
+        shares of the total weight (the other p).
         """
         shares = [
             part / each.total - np.outer(part.sum(axis=1) / each.k, each.weight) / each.total**2
@@ -123,16 +137,19 @@ class SecondMoments:
 
     @cached_property
     def widening(self) -> float:
-        """The factor for the noise of gaps: residuals about their own means vary too little.
+        """The factor by which the noise of all gaps (mean target less prediction) is enlarged:
+        residuals about their own means vary less than residuals about the true ones.
 
-        It is one number for all slots, so that noise that two predictors share still cancels.
+        It is one number for all slots (bins), so that noise that two predictors share still
+        cancels.
         """
         return self.cluster_factor * math.sqrt(self._variances[0])
 
     @cached_property
     def missing_factor(self) -> Array:
-        """A factor (f, p) of additional noise, for slots whose few rows show less than half of the
-        expected variance. Two predictors share it in slots of the same number.
+        """A factor (f, p) of the noise that is added to slots (bins) whose few rows show less than
+        half of the expected variance; 0 in other slots. Slots of the same number of two predictors
+        share it.
         """
         scale, observed, expected = self._variances
         shown = scale * observed
@@ -146,7 +163,9 @@ class SecondMoments:
 
     @cached_property
     def units(self) -> Array:
-        """How many equal rows, or clusters, each slot's weights are worth."""
+        """How many rows, or clusters, of equal weight the weights of each slot (bin) are worth,
+        (p,); 1 if empty.
+        """
         weight = self.stacked("weight")
         squares = (self.factor[:, self.size :] ** 2).sum(axis=0)
         nonempty = (weight > 0) & (squares > 0)
@@ -154,8 +173,11 @@ class SecondMoments:
 
     @cached_property
     def _variances(self) -> tuple[float, Array, Array]:
-        """The variances of gaps as observed and as expected, (p,) each, and before them the factor
-        that brings the observed ones to the expected ones on average.
+        """A factor, and the observed and the expected variances of the slots' gaps (mean target
+        less prediction), (p,) each.
+
+        The factor brings the observed variances to the expected ones on average over slots (bins);
+        it is at most `MOST_WIDENED_SLOTS`.
         """
         weight = self.stacked("weight")
         observed = (self._gap_factor**2).sum(axis=0)
@@ -172,7 +194,11 @@ class SecondMoments:
 
 
 def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMoments:
-    """The second moments of one predictor, or of two on the same rows; `blocks` are the units."""
+    """The second moments of one predictor's slots (bins), or of two predictors' on the same rows.
+
+    `blocks` are the units that vary independently. They are needed for clusters, several classes,
+    many slots and votes; else None will do, and rows are the units.
+    """
     both, row = tuple(slots), slots[0].w.max(axis=1)
     if slots[0].noise is not None:
         return _vote_moments(both, blocks)
@@ -187,7 +213,9 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
 
 
 def _vote_moments(slots: tuple[Slots, ...], blocks: Blocks | None) -> SecondMoments:
-    """The second moments where only the votes vary: rows and weights are fixed."""
+    """The second moments where only the votes vary, and rows and weights are fixed. The factor's
+    columns of weights are 0.
+    """
     assert blocks is not None
     factor = np.concatenate([block_noise(each, blocks, each.gap) for each in slots], axis=1)
     return SecondMoments(slots, np.concatenate([factor, np.zeros_like(factor)], 1), 0.0, 1.0, True)
@@ -199,8 +227,8 @@ def _share(weights: Array) -> float:
 
 
 def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
-    """Sums by block of residuals about the gaps of slots, or of the noise of votes: (blocks,
-    slots).
+    """Sums by block and slot (bin), (blocks, slots), of the rows' residuals about the `gap` of
+    their slot; where slots hold the noise of votes, sums of weight times that noise.
     """
     if slots.noise is not None:
         return blocks.sums(slots.index, slots.size, slots.w * slots.noise)
@@ -208,7 +236,9 @@ def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
 
 
 def _joint_factor(slots: tuple[Slots, ...]) -> Array:
-    """A factor of the exact second moments of rows that have one slot for each predictor."""
+    """A factor (2 p, 2 p) of the exact second moments of residuals and weights, for rows that have
+    one slot (bin) of each predictor.
+    """
     p = sum(each.size for each in slots)
     starts = np.cumsum([0, *(each.size for each in slots)])
     moments = np.zeros((2 * p, 2 * p))
@@ -225,7 +255,9 @@ def _joint_factor(slots: tuple[Slots, ...]) -> Array:
 
 
 def independent_moments(first: SecondMoments, second: SecondMoments) -> SecondMoments:
-    """The second moments of two predictors on different rows: their covariance is 0."""
+    """The second moments of two predictors on different rows together: the covariance of the two is
+    0.
+    """
     f, g, p, q = len(first.factor), len(second.factor), first.size, second.size
     factor = np.zeros((f + g, 2 * (p + q)))
     factor[:f, :p], factor[:f, p + q : 2 * p + q] = first.factor[:, :p], first.factor[:, p:]
@@ -246,10 +278,11 @@ def independent_moments(first: SecondMoments, second: SecondMoments) -> SecondMo
 
 @dataclass(frozen=True, eq=False)
 class FineSlots:
-    """Finer slots within the slots of each predictor.
+    """Finer slots within the slots (bins) of each predictor; each field has one entry a predictor.
 
-    A measure that is not of bins is read from fine slots; its gaps are estimated in wider ones.
-    `parents` is the wider slot of each fine one.
+    A measure that is not of bins is read from fine slots, and its gaps are estimated in wider ones.
+    `parents` is the wider slot of each fine one, `blocks` are the blocks of rows that vary
+    together.
     """
 
     slots: tuple[Slots, ...]
@@ -259,9 +292,9 @@ class FineSlots:
 
 @dataclass(frozen=True, eq=False)
 class SlotNoise:
-    """Draws of how gaps, and the slots' weights, vary from sample to sample.
+    """Draws of how the slots' gaps and weights vary from sample to sample.
 
-    All measures of the same slots share them.
+    All measures of the same slots share the draws. With `fine`, finer slots are drawn.
     """
 
     moments: SecondMoments
@@ -271,7 +304,10 @@ class SlotNoise:
 
     @cached_property
     def drawn(self) -> tuple[list[Array], list[Array]]:
-        """Noise of gaps, and drawn weights, of each predictor: (draws, slots)."""
+        """Two lists with an array (draws, slots) for each predictor: the noise of the gaps (mean
+        target less prediction), and the drawn weights. With `fine` they are of the fine slots
+        (bins).
+        """
         factor, p = self.moments.noise_factor, self.moments.size
         drawn = self.normal(len(factor), 8) @ factor
         share = self.moments.stacked("weight") / self.moments.totals
@@ -287,6 +323,11 @@ class SlotNoise:
     def _draw_fine(
         self, fine: FineSlots, ratios: Sequence[Array]
     ) -> tuple[list[Array], list[Array]]:
+        """The noise of gaps (mean target less prediction) and the drawn weights of each predictor's
+        fine slots (bins), (draws, fine slots).
+
+        `ratios` are the drawn weights of the wider slots over the observed ones, (draws, slots).
+        """
         noise, weights = [], []
         for j, (slots, parent, blocks) in enumerate(
             zip(fine.slots, fine.parents, fine.blocks, strict=True)
@@ -301,6 +342,8 @@ class SlotNoise:
         return noise, weights
 
     def normal(self, size: int, stream: int) -> Array:
-        """Standard normal numbers (draws, size), the same for the same stream."""
+        """Standard normal numbers, (draws, size), from the random stream of this number: the same
+        for each call with the same `size` and `stream`.
+        """
         rng = np.random.default_rng((self.seed, stream))
         return rng.standard_normal((self.n_draws, size))

@@ -1,8 +1,9 @@
 """The search for segments where predictions are wrong, and the p-values of what it finds.
 
-A segment's ratio is its sum of residuals over the standard deviation that the sum has if the
-predictions are right. The distribution of the largest of thousands of ratios comes from outcomes
-drawn from the predictions, in all segments at once, so that their overlap is accounted for.
+A segment is a cell of one or more columns: the rows with the same value of each. Its ratio is its
+sum of residuals over the standard deviation that the sum has if the predictions are right. The
+distribution of the largest of thousands of ratios comes from outcomes drawn from the predictions,
+in all segments at once, so that their overlap is accounted for.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ Columns = Sequence[SegmentColumn]
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """The segments of one choice of columns: the cells that are tested, and their sums."""
+    """The segments of one choice of columns (a crossing): rows with the same value of each are a
+    cell.
+
+    `columns` are the numbers of the columns, `cells` those of the cells that are tested, of `size`
+    possible cells. `variance` is that of each tested cell's sum of residuals if predictions are
+    right.
+    """
 
     columns: tuple[int, ...]
     cells: Index
@@ -41,7 +48,8 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class SegmentSearch:
-    """All tested segments, and the largest ratio of each sample drawn under calibration.
+    """All tested segments, and in `largest` the largest ratio (sum of residuals over its standard
+    deviation) of each sample drawn as if predictions were right.
 
     `n_small` segments are too small to be tested. `variance` is that of the sum of all residuals if
     the predictions are right.
@@ -53,23 +61,29 @@ class SegmentSearch:
     variance: float
 
     def p_value(self, ratio: float) -> float:
-        """The p-value of a ratio: P(largest ratio of a search >= it) if predictions are right."""
+        """The p-value of a segment's ratio: the probability that the largest ratio of a search is
+        at least as large if predictions are right.
+        """
         return drawn_tail(ratio**2, self.largest**2)
 
     @property
     def critical(self) -> float:
-        """The 95 % quantile of the largest ratio of a search."""
+        """The ratio that the largest one of a search exceeds in 5 % of samples if predictions are
+        right.
+        """
         return float(np.quantile(self.largest, 0.95))
 
 
 def cells_of(columns: Columns, chosen: tuple[int, ...]) -> tuple[Index, int]:
-    """Each row's cell in a crossing of columns, and the number of possible cells."""
+    """The cell of each row in a crossing of the columns with the numbers `chosen`, and the number
+    of possible cells. Rows with the same value of each of these columns are in one cell.
+    """
     sizes = [len(columns[i].labels) for i in chosen]
     return np.ravel_multi_index([columns[i].codes for i in chosen], sizes), math.prod(sizes)
 
 
 def labels_of(columns: Columns, chosen: tuple[int, ...], cell: int) -> list[int]:
-    """The code of each chosen column in a cell."""
+    """The code of each chosen column's value in a cell, in the order of `chosen`."""
     codes = np.unravel_index(cell, [len(columns[i].labels) for i in chosen])
     return [int(code) for code in codes]
 
@@ -83,7 +97,10 @@ def search(
     n_draws: int,
     seed: int,
 ) -> SegmentSearch | None:
-    """Test every segment of up to `depth` columns; None where all are too small."""
+    """Test every segment of up to `depth` columns; None where all are too small.
+
+    Segments need `min_rows` rows and a sufficient variance.
+    """
     kept: list[Crossing] = []
     n_small = 0
     for number in range(1, depth + 1):
@@ -110,9 +127,10 @@ class ModelNoise:
     """Independent residuals of rows, or of cells of rows, whose variance is known if the
     predictions are right.
 
-    `rows` are the number of rows, and sums of w, w u and w z. `variance` is that of each residual,
-    and `draw` gives all residuals of a sample. Segments of less variance than `least` are not
-    tested. Where `variance` holds observed squares, `outcome_variance` is that of 0/1 outcomes.
+    `rows` are four columns: the number of rows, and the sums of weight, of weight times prediction
+    and of weight times target. `variance` is that of each residual, and `draw` gives all residuals
+    of a sample. Segments of less variance than `least` are not tested. Where `variance` holds
+    observed squares, `outcome_variance` is that of 0/1 outcomes; else it is None.
     """
 
     rows: tuple[Array, Array, Array, Array]
@@ -122,7 +140,9 @@ class ModelNoise:
     outcome_variance: Array | None = None
 
     def variances(self, cells: Index, size: int) -> Array:
-        """The variance of the sum of residuals of each cell."""
+        """The variance of the sum of residuals of each cell, (size,); `cells` is the cell of each
+        row.
+        """
         variance = summed(cells, self.variance, size)
         if self.outcome_variance is None:
             return variance
@@ -131,7 +151,7 @@ class ModelNoise:
     def largest(
         self, columns: Columns, kept: Sequence[Crossing], n_draws: int, rng: np.random.Generator
     ) -> Array:
-        """The largest absolute ratio of each of `n_draws` samples."""
+        """The largest absolute ratio, over all tested segments, of each of `n_draws` samples."""
         n = self.variance.size
         if len(kept) * n * n_draws > SEGMENT_ADDITIONS:
             blocks = _blocks(np.arange(n), rng)
@@ -149,8 +169,8 @@ class ModelNoise:
 
 
 def _blocks(units: Index, rng: np.random.Generator) -> tuple[Index, int]:
-    """The block of each row, and the number of blocks: its unit, or a random block where units are
-    too many.
+    """The block of each row, and the number of blocks. Each of the `units` (a row or cluster) is a
+    block; if they are too many, each unit gets a random block.
     """
     number = int(units.max()) + 1
     if number <= SEGMENT_BLOCKS:
@@ -166,8 +186,10 @@ def _largest_of_blocks(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Array:
-    """The largest absolute ratio of each draw, in which whole blocks of residuals are multiplied by
-    normal numbers.
+    """The largest absolute ratio over all tested segments, (draws,), where each draw multiplies
+    whole blocks of residuals by normal numbers.
+
+    `in_blocks` is the block of each row, and the number of blocks.
     """
     blocks, n_blocks = in_blocks
     out, factors = np.zeros(n_draws), rng.standard_normal((n_blocks, n_draws))
@@ -183,10 +205,10 @@ def _largest_of_blocks(
 
 
 class _ClusterParts(NamedTuple):
-    """The parts of clusters (or rows) that lie in one cell of a crossing.
+    """The parts of clusters (or rows) that lie in one cell of a crossing of columns.
 
-    `of_rows` is the part of each row, `cells` the cell of each part, and `model` the variance of
-    each cell's sum of residuals if outcomes are independent.
+    `of_rows` is the part that each row belongs to, `cells` the cell of each part, and `model` the
+    variance of each cell's sum of residuals if outcomes are independent.
     """
 
     of_rows: Index
@@ -200,7 +222,8 @@ class ObservedNoise:
 
     Where events are rare a segment may have none, and its residuals hardly vary. So its variance is
     at least that of independent outcomes, times the overdispersion of all segments together; and
-    the largest ratio is at least that of outcomes drawn in clusters.
+    the largest ratio is at least that of outcomes drawn in clusters. `rows` and `least` are as in
+    `ModelNoise`.
     """
 
     rows: tuple[Array, Array, Array, Array]
@@ -210,22 +233,29 @@ class ObservedNoise:
 
     @cached_property
     def _residuals(self) -> Array:
+        """The weight of each row times its prediction less its target."""
         return self.problem.weights * (self.problem.u - self.problem.z)
 
     @cached_property
     def _outcome_variance(self) -> Array:
+        """The variance of each row's residual if its target is a 0/1 outcome of the predicted
+        probability.
+        """
         return self.problem.weights**2 * self.problem.u * (1.0 - self.problem.u)
 
     @cached_property
     def _clusters(self) -> Index:
-        """The cluster of each row; without clusters each row is one."""
+        """The cluster of each row, (n,); without clusters each row is its own."""
         return np.arange(self.problem.n) if self.groups is None else self.groups
 
     def variances(self, cells: Index, size: int) -> Array:
-        """The variance of the sum of residuals of each cell."""
+        """The variance of the sum of residuals of each cell, (size,); `cells` is the cell of each
+        row.
+        """
         return self._variances(self._residuals, self._parts(cells, size))
 
     def _parts(self, cells: Index, size: int) -> _ClusterParts:
+        """How clusters are divided by cells; `cells` is the cell of each row, of `size` cells."""
         model = summed(cells, self._outcome_variance, size)
         if self.groups is None:
             return _ClusterParts(self._clusters, cells, model)
@@ -234,6 +264,9 @@ class ObservedNoise:
         return _ClusterParts(of_rows, keys // n_groups, model)
 
     def _variances(self, residual: Array, parts: _ClusterParts) -> Array:
+        """The variance of the sum of residuals of each cell: the sum of squares of the cluster
+        parts' sums, at least that of independent outcomes for hard labels.
+        """
         sums = summed(parts.of_rows, residual, parts.cells.size)
         observed = summed(parts.cells, sums * sums, parts.model.size)
         # Soft labels may vary less than outcomes do.
@@ -242,7 +275,7 @@ class ObservedNoise:
     def largest(
         self, columns: Columns, kept: Sequence[Crossing], n_draws: int, rng: np.random.Generator
     ) -> Array:
-        """The largest absolute ratio of each of `n_draws` samples."""
+        """The largest absolute ratio, over all tested segments, of each of `n_draws` samples."""
         blocks = _blocks(self._clusters, rng)
         out = _largest_of_blocks(blocks, self._residuals, columns, kept, n_draws, rng)
         many = len(kept) * self.problem.n * n_draws > SEGMENT_ADDITIONS / 4
@@ -262,8 +295,8 @@ class ObservedNoise:
         return out
 
     def _common_share(self, rng: np.random.Generator) -> float:
-        """The share of clusters in which one number decides all outcomes, such that drawn clusters
-        vary as the observed ones do.
+        """The share of clusters in which one random number should decide all outcomes, so that the
+        drawn clusters vary as much as the observed ones.
         """
         own, common = (
             np.mean([self._squares(self._draw_residuals(share, rng)) for _ in range(20)])
@@ -273,12 +306,14 @@ class ObservedNoise:
         return float(np.clip(excess / (common - own), 0.0, 1.0)) if common > own else 0.0
 
     def _squares(self, residual: Array) -> float:
-        """The sum over clusters of their squared sums of residuals."""
+        """The sum over clusters of the squares of their summed residuals."""
         sums = np.bincount(self._clusters, residual)
         return float(sums @ sums)
 
     def _draw_residuals(self, common_share: float, rng: np.random.Generator) -> Array:
-        """Residuals of drawn outcomes; in a share of clusters one number decides all of them."""
+        """The residuals of drawn outcomes, (n,); in the share `common_share` of clusters one random
+        number decides all outcomes.
+        """
         p, clusters = self.problem, self._clusters
         n_clusters = int(clusters.max()) + 1
         own, common = rng.random(p.n), rng.random(n_clusters)[clusters]
@@ -288,8 +323,8 @@ class ObservedNoise:
 
 
 def _at_least_model(observed: Array, model: Array, least: float = 0.0) -> Array:
-    """Observed variances, at least a model's times the overdispersion of all of them together, or
-    times `least`.
+    """The observed variances, but at least those of a model, times a factor: the overdispersion
+    (sum of the observed over sum of the model's) or `least`, whichever is larger.
     """
     expected = float(model.sum())
     overdispersion = float(observed.sum()) / expected if expected > 0.0 else 0.0
@@ -299,8 +334,9 @@ def _at_least_model(observed: Array, model: Array, least: float = 0.0) -> Array:
 def noise_of_rows(
     problem: Problem, votes: Index | None, groups: Index | None
 ) -> ModelNoise | ObservedNoise:
-    """The noise of outcomes, or votes, drawn from the predictions; with clusters, and with soft
-    labels without votes, the noise of the observed residuals.
+    """How the residuals of rows vary if predictions are right: as outcomes drawn from the
+    predictions, or as shares of `votes` votes. With clusters, and with soft labels without votes,
+    as the observed residuals do.
     """
     w, u = problem.weights, problem.u
     counted = w if problem.w is None else (w > 0).astype(np.float64)
@@ -312,6 +348,7 @@ def noise_of_rows(
     m = 1.0 if votes is None else votes
 
     def draw(rng: np.random.Generator) -> Array:
+        """All residuals of a sample drawn from the predictions, (n,)."""
         if votes is None:
             return w * (u - (rng.random(problem.n) < u))
         return w * (u - rng.binomial(votes, np.clip(u, 0.0, 1.0), problem.n) / votes)
@@ -325,9 +362,11 @@ def noise_of_cells(
     variance: Array,
     outcome_variance: Array | None,
 ) -> ModelNoise:
-    """The noise of cells, each of rows that agree in every column; sums of residuals are normal.
+    """How residuals of cells, whose rows agree in every column, vary if predictions are right:
+    their sums are taken to be normal.
 
-    `rows` and `squares` are sums of 1, w, w u, w z and of w^2. `variance` is that of the sum of
+    `rows` are the number of rows, and the sums of weight, of weight times prediction and of weight
+    times target, by cell; `squares` are sums of squared weights. `variance` is that of the sum of
     residuals or, for soft labels, the sum of their squares; `outcome_variance`, which only soft
     labels have, is the variance of 0/1 outcomes.
     """
@@ -335,6 +374,7 @@ def noise_of_cells(
     least = LEAST_SEGMENT_VARIANCE * typical**2 if outcome_variance is None else 1e-300
 
     def draw(rng: np.random.Generator) -> Array:
+        """Normal residuals of all cells, (cells,)."""
         return rng.standard_normal(variance.size) * np.sqrt(variance)
 
     return ModelNoise(rows, least, variance, draw, outcome_variance)

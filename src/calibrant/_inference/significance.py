@@ -32,21 +32,23 @@ from calibrant._inference.rounding import LEAST_FITTED_P, LEAST_P
 
 
 def two_sided(z: float) -> float:
-    """The p-value of a standard normal statistic."""
+    """The two-sided p-value of a statistic z that is standard normal."""
     from scipy.special import ndtr
 
     return max(float(2.0 * ndtr(-abs(z))), LEAST_P)
 
 
 def chi_square_tail(x: float, df: float) -> float:
-    """P(chi-square with df degrees of freedom >= x)."""
+    """The probability that a chi-square with df degrees of freedom is at least x."""
     from scipy.special import gammaincc
 
     return max(float(gammaincc(df / 2.0, max(x, 0.0) / 2.0)), LEAST_P)
 
 
 def scaled_chi_square_tail(value: float, mean: float, variance: float) -> float:
-    """The upper tail of a sum of squares, by the scaled chi-square of its mean and variance."""
+    """The probability that a sum of squares with this mean and variance is at least `value`, by a
+    chi-square that is scaled to the same mean and variance.
+    """
     if not (mean > 0 and variance > 0):
         return 1.0 if value <= mean else 0.0
     df = 2.0 * mean**2 / variance
@@ -59,8 +61,8 @@ def scaled_chi_square_tail(value: float, mean: float, variance: float) -> float:
 def drawn_sums(
     u: Array, b: Array, bins: Index, m: int, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """``sum b_i (z_i - u_i)`` over the rows of each bin, outcomes z drawn from the predictions:
-    (draws, m).
+    """Drawn sums ``sum b_i (z_i - u_i)`` over the rows of each bin, (draws, m), with outcomes z
+    drawn from the predictions u, and factors b of the rows.
 
     Only the less likely outcome of a row, its surprise, is drawn. Surprises are points of a Poisson
     process whose rates are chosen such that a row has at least one point with the probability of
@@ -98,6 +100,7 @@ class PValue:
     n_draws: int = 0
 
     def __str__(self) -> str:
+        """The sentence on how many draws the p-value rests on."""
         return f"p from {self.n_draws:,} draws of outcomes from the predictions"
 
 
@@ -110,8 +113,12 @@ def drawn_p(
     seed: int,
     square: Callable[[Array], Array],
 ) -> PValue:
-    """The p-value of an observed `value` of the statistic `square`, which maps `drawn_sums` to one
-    number a draw. A large p-value takes `FEW_DRAWS` draws, a small one `MOST_DRAWS`.
+    """The p-value of an observed `value` of a statistic, from outcomes drawn from the predictions
+    u.
+
+    `square` maps the sums by bin that `drawn_sums` gives, (draws, m), to the statistic of each
+    draw; b are the factors of the rows, and `bins` their bins. A large p-value takes `FEW_DRAWS`
+    draws, a small one `MOST_DRAWS`.
     """
     rng = np.random.default_rng([seed, 0x7E57])
     drawn = square(drawn_sums(u, b, bins, m, FEW_DRAWS, rng))
@@ -122,14 +129,15 @@ def drawn_p(
 
 
 def _sum_of_squares(drawn: Array) -> Array:
+    """The sum over bins of squares in each draw, (draws,), of (draws, bins)."""
     return (drawn**2).sum(axis=1)
 
 
 def drawn_tail(value: float, drawn: Array) -> float:
-    """P(statistic >= value) from draws of the statistic, which is a square.
+    """The probability that a statistic, which is a square, is at least `value`, from draws of it.
 
-    By counting; where too few draws reach the value, from a generalised Pareto tail fitted to the
-    largest draws by probability-weighted moments (Hosking and Wallis, 1987).
+    It is found by counting; where too few draws reach the value, from a generalised Pareto tail
+    fitted to the largest draws by probability-weighted moments (Hosking and Wallis, 1987).
     """
     # The same outcomes summed in another order differ by rounding.
     reached = int(np.count_nonzero(drawn >= value - 1e-9 * abs(value)))
@@ -159,7 +167,9 @@ def drawn_tail(value: float, drawn: Array) -> float:
 
 
 def spiegelhalter_z(u: Array, z: Array, w: Array) -> float:
-    """Spiegelhalter's Z: the Brier score less its expectation, in standard deviations."""
+    """Spiegelhalter's Z of predictions u, targets z and weights w: the Brier score less its
+    expectation, in standard deviations; NaN where that does not vary.
+    """
     slope = 1.0 - 2.0 * u
     variance = float((w * w * slope**2 * u * (1.0 - u)).sum())
     if variance == 0.0:
@@ -168,7 +178,9 @@ def spiegelhalter_z(u: Array, z: Array, w: Array) -> float:
 
 
 def spiegelhalter_p(problem: Problem, z: float, seed: int) -> PValue:
-    """The two-sided p-value of Spiegelhalter's Z."""
+    """The two-sided p-value of Spiegelhalter's Z, which is `z`: normal, or from draws where that is
+    too far from normal.
+    """
     u, w = problem.u, problem.weights
     slope, of_row = w * (1.0 - 2.0 * u), u * (1.0 - u)
     variance = float((slope**2 * of_row).sum())
@@ -182,6 +194,7 @@ def spiegelhalter_p(problem: Problem, z: float, seed: int) -> PValue:
     side = math.copysign(1.0, z)
 
     def signed_square(drawn: Array) -> Array:
+        """The squared statistic of each draw, with a plus sign on the side of the observed one."""
         return side * drawn[:, 0] * np.abs(drawn[:, 0])
 
     tail = drawn_p(z * z, u, slope / math.sqrt(variance), one_bin, 1, seed, signed_square)
@@ -192,7 +205,9 @@ def spiegelhalter_p(problem: Problem, z: float, seed: int) -> PValue:
 
 
 def hosmer_lemeshow(table: BinTable) -> tuple[float, int]:
-    """The statistic, and the number of groups whose variance is above 0."""
+    """Hosmer and Lemeshow's statistic, and the number of groups whose variance is above 0, which
+    are the ones that it sums over. The groups are the bins of the table.
+    """
     variance = _group_variance(table)
     kept = variance > 0
     residual = table.sum_wz[0][kept] - table.sum_wu[0][kept]
@@ -201,21 +216,27 @@ def hosmer_lemeshow(table: BinTable) -> tuple[float, int]:
 
 
 def _group_variance(table: BinTable) -> Array:
-    """The variance of each group's events if all of its rows had the mean prediction."""
+    """The variance of the number of events in each group if all of its rows had the mean
+    prediction.
+    """
     n, expected = table.sum_w[0], table.sum_wu[0]
     mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
     return n * mean * (1.0 - mean)
 
 
 def smallest_count(table: BinTable) -> float:
-    """The smallest expected number of events or non-events of any group, those of 0 left out."""
+    """The smallest expected number of events or of non-events in any group; numbers of 0 are left
+    out, and it is infinite if there are no others.
+    """
     n, expected = table.sum_w[0], table.sum_wu[0]
     counts = np.minimum(expected, n - expected)
     return float(counts[counts > 0].min(initial=math.inf))
 
 
 def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Index, seed: int) -> PValue:
-    """The p-value by outcomes drawn from the predictions `u`; `bins` is the group of every row."""
+    """The p-value of Hosmer and Lemeshow's statistic, by outcomes drawn from the predictions `u`;
+    `bins` is the group of every row.
+    """
     variance = _group_variance(table)
     scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
     inside = bins < scale.size  # a rule may drop predictions of 1
@@ -228,10 +249,13 @@ def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Index, seed: int) -> PVal
 
 
 def linear_null(problem: Problem) -> tuple[float, float, float]:
-    """LinCE in these bins, and its exact mean and variance if the predictions are right.
+    """LinCE (the truthful error) in the bins of a problem, and its exact mean and variance if the
+    predictions are right.
 
-    ``R_B`` sums independent terms of mean 0 and variance ``v = w^2 u (1 - u)``. Its square has the
-    mean ``sum v`` and the variance ``2 (sum v)^2 + sum w^4 u (1 - u) (1 - 6 u (1 - u))``.
+    LinCE is the sum over bins B of ``R_B^2 / W^2``, with the total weight W. ``R_B`` sums
+    independent terms of mean 0 and variance ``v = w^2 u (1 - u)``, for predictions u of weight w.
+    Its square has the mean ``sum v`` and the variance ``2 (sum v)^2 + sum w^4 u (1 - u) (1 - 6 u (1
+    - u))``.
     """
     w, u = problem.weights, problem.u
     spread = u * (1.0 - u)
@@ -246,7 +270,9 @@ def linear_null(problem: Problem) -> tuple[float, float, float]:
 
 
 def truthful_p(problem: Problem, value: float, mean: float, variance: float, seed: int) -> PValue:
-    """The p-value of LinCE."""
+    """The p-value of LinCE, the truthful error; `mean` and `variance` are those that it has if the
+    predictions are right.
+    """
     if not variance > 0 or far_from_normal(problem) <= NOT_NORMAL:
         return PValue(scaled_chi_square_tail(value, mean, variance))
     scale = problem.weights / float(problem.weights.sum())
@@ -254,7 +280,9 @@ def truthful_p(problem: Problem, value: float, mean: float, variance: float, see
 
 
 def far_from_normal(problem: Problem) -> float:
-    """The larger of squared skewness and excess kurtosis of bins' sums, weighted as in LinCE."""
+    """How far the bins' sums of residuals are from normal if predictions are right: the larger of
+    squared skewness and excess kurtosis, averaged over bins with their weights in LinCE.
+    """
     w, u, bins, m = problem.weights, problem.u, problem.bins, problem.m
     spread = u * (1.0 - u)
     second = np.bincount(bins, w**2 * spread, m)
@@ -272,21 +300,23 @@ def far_from_normal(problem: Problem) -> float:
 
 
 def student_quantile(chance: float, df: float) -> float:
-    """The quantile of Student's t; of the normal where df is infinite."""
+    """The quantile of Student's t at the probability `chance`; of the normal if df is infinite."""
     from scipy.special import ndtri, stdtrit
 
     return float(ndtri(chance) if math.isinf(df) else stdtrit(df, chance))
 
 
 def f_tail(quadratic: float, k: int, df: float) -> float:
-    """P(k F(k, df) >= quadratic)."""
+    """The probability that k F(k, df), with F's distribution of k and df degrees of freedom, is at
+    least `quadratic`.
+    """
     from scipy.special import fdtrc
 
     return max(float(fdtrc(k, df, max(quadratic, 0.0) / k)), LEAST_P)
 
 
 def quadratic_form(x: Array, covariance: Array) -> float:
-    """``x' C^-1 x``; infinite if x has a part in a direction in which C is 0."""
+    """``x' C^-1 x`` for a covariance C; infinite if x has a part in a direction in which C is 0."""
     values, vectors = np.linalg.eigh(covariance)
     squares = (vectors.T @ x) ** 2
     positive = values > 1e-14 * max(float(values[-1]), 0.0)
@@ -296,8 +326,8 @@ def quadratic_form(x: Array, covariance: Array) -> float:
 
 
 def clustered_spiegelhalter(problem: Problem, groups: Index) -> tuple[float, float]:
-    """Spiegelhalter's Z with the variance of the clusters' sums, and the larger of its p-value and
-    the noise model's.
+    """Spiegelhalter's Z with the variance of the clusters' sums, and its p-value: the larger of
+    Student's and the noise model's. NaN and 1 if all sums are 0.
     """
     from scipy.special import stdtr
 
@@ -318,11 +348,11 @@ def clustered_spiegelhalter(problem: Problem, groups: Index) -> tuple[float, flo
 
 
 def clustered_truthful_p(problem: Problem, groups: Index) -> float:
-    """The p-value of LinCE, the larger of two: with the covariance of the clusters' residuals, and
-    with the noise model's.
+    """The p-value of LinCE, the truthful error, with clusters, the larger of two: with the
+    covariance of the clusters' residuals, and with the noise model's.
 
-    The sum of squares of normal sums with the covariance C has the mean tr C and the variance
-    2 tr C^2.
+    The sum of squares of normal sums with the covariance C has the mean tr C and the variance 2 tr
+    C^2.
     """
     residuals, covariances = clustered_covariances(problem, groups, problem.bins, problem.m)
     value = float((residuals.sum(axis=1) ** 2).sum())

@@ -1,4 +1,8 @@
-"""Slots: the bins that rows add their residuals to, of one problem or of all classes together."""
+"""Slots: the bins that rows are counted in, of one problem or of all classes together.
+
+A row adds its weight w, its prediction u and its target z (the label, or the share of votes) to one
+slot of every class. The gap of a slot is its mean target less its mean prediction.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,13 @@ from calibrant._inference.numbers import PRIOR_ROWS
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Rows with one slot for each of k classes (k = 1 for a scalar problem).
+    """Rows with one slot (a bin) for each of k classes; k = 1 for a problem of one probability a
+    row.
 
-    `index`, `u`, `z` and `w` are (n, k): slot, prediction, target and weight, the weight 0 where a
-    row is not counted. `hard`: all targets are 0 or 1. `classes` is the class of every slot; the
-    slots of one class hold different rows.
+    `index`, `u`, `z` and `w` are (n, k): the slot, prediction, target and weight of every row and
+    class; the weight is 0 where a row is not counted. `size` is the number of slots of all classes.
+    `hard`: all targets are 0 or 1. `classes` is the class of every slot; the slots of one class
+    hold different rows.
     """
 
     index: Index
@@ -43,7 +49,7 @@ class Slots:
 
     @classmethod
     def of_problem(cls, problem: Problem) -> Slots:
-        """The bins of a scalar problem."""
+        """The bins of a problem of one probability a row as slots, with k = 1."""
         classes = problem.classes
         if classes is None:
             classes = np.zeros(problem.m, dtype=np.intp)
@@ -52,64 +58,75 @@ class Slots:
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.index.shape[0])
 
     @property
     def k(self) -> int:
+        """The number of classes that each row has a slot (bin) of."""
         return int(self.index.shape[1])
 
     # --- sums by slot ----------------------------------------------------------------------------
 
     def sums(self, values: Array) -> Array:
-        """Sums by slot of values (n, k)."""
+        """Sums by slot (bin), (slots,), of values (n, k)."""
         return summed(self.index.ravel(), values.ravel(), self.size)
 
     @cached_property
     def weight(self) -> Array:
+        """The sum of weights of each slot (bin), (slots,)."""
         return self.sums(self.w)
 
     @cached_property
     def squares(self) -> Array:
-        """Sums of squared weights."""
+        """The sum of squared weights of each slot (bin), (slots,)."""
         return self.sums(self.w * self.w)
 
     @cached_property
     def total(self) -> float:
-        """The weight of all rows."""
+        """The weight of all rows, each row counted once and not once a class."""
         return float(self.weight.sum()) / self.k
 
     def mean(self, values: Array) -> Array:
-        """Weighted means by slot, 0 where there is no weight."""
+        """The weighted mean of values (n, k) in each slot (bin), (slots,); 0 without weight."""
         total = self.sums(self.w * values)
         return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
 
     @cached_property
     def mean_u(self) -> Array:
+        """The mean prediction of each slot (bin), (slots,); 0 for a slot without weight."""
         return self.mean(self.u)
 
     @cached_property
     def mean_z(self) -> Array:
+        """The mean target of each slot (bin), (slots,); 0 for a slot without weight."""
         return self.mean(self.z)
 
     @cached_property
     def gap(self) -> Array:
-        """Mean target less mean prediction of each slot."""
+        """The gap of each slot (bin), (slots,): its mean target less its mean prediction; 0 without
+        weight.
+        """
         return self.mean(self.z - self.u)
 
     @cached_property
     def residuals(self) -> Array:
-        """w (z - u) of every row and class, (n, k)."""
+        """The residual of every row and class, (n, k): weight times (target less prediction)."""
         return self.w * (self.z - self.u)
 
     @cached_property
     def effective_rows(self) -> Array:
-        """How many rows of equal weight each slot's weights are worth."""
+        """How many rows of equal weight the weights of each slot (bin) are worth (Kish), (slots,);
+        1 if empty.
+        """
         out = np.ones(self.size)
         return np.divide(self.weight**2, self.squares, out=out, where=self.squares > 0)
 
     def block_squares(self, blocks: Blocks, values: Array) -> Array:
-        """By slot, the sum over blocks of squared sums of values; block by block where the table of
-        all sums would be too large.
+        """The values (n, k) are summed within each block of rows; of each slot (bin), the sum over
+        blocks of the squares of these sums, (slots,).
+
+        Blocks are taken one by one where the table of all blocks and slots would be too large.
         """
         if blocks.size * self.size <= BLOCK_ENTRIES:
             return (blocks.sums(self.index, self.size, values) ** 2).sum(axis=0)
@@ -122,7 +139,9 @@ class Slots:
         return out
 
     def label_weights(self, labels: Labels) -> Array:
-        """The weight of drawn labels by slot: (draws, slots)."""
+        """The weight of the rows with each slot's class as their drawn label, (draws, slots);
+        `labels` are drawn labels, (draws, n).
+        """
         rows = self.w.max(axis=1)
         index = np.where(self.w > 0, self.index, -1).astype(np.int32)
         return count_labels(labels, index, self.size, None if (rows == 1.0).all() else rows)
@@ -131,31 +150,36 @@ class Slots:
 
     @cached_property
     def _one_outcome(self) -> Mask:
-        """The slots whose outcomes are all 0 or all 1."""
+        """Whether the targets of each slot (bin) are all 0 or all 1, (slots,)."""
         return (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
 
     def outcome_variance(self, units: Array) -> Array:
-        """The variance of a slot's outcomes: that of the observed rate of so many units, shrunk
-        towards the prediction. A slot whose outcomes are all alike gets half an outcome of the
-        other kind.
+        """The variance q (1 - q) of one 0/1 outcome in each slot (bin), (slots,), where q is the
+        observed rate of the slot's `units` (rows or clusters), shrunk towards the mean prediction.
+
+        A slot whose outcomes are all 0, or all 1, has at least the variance of half an outcome of
+        the other kind.
         """
         q = (units * self.mean_z + PRIOR_ROWS * self.mean_u) / (units + PRIOR_ROWS)
         half = np.where(self._one_outcome, 0.5 / (units + 1.0), 0.0)
         return np.maximum(q * (1.0 - q), half * (1.0 - half))
 
     def gap_variance(self, units: Array) -> Array:
-        """The variance of a slot's gap if labels are outcomes.
+        """The variance of each slot's gap (mean target less prediction) if labels are 0/1 outcomes,
+        (slots,); `units` is the number of rows or clusters that each slot's weights are worth.
 
-        Where all outcomes are alike, the rows of a unit (a cluster) count as one: they do not show
-        how much they vary together.
+        In a slot (bin) whose outcomes are all alike, the rows of a unit (a cluster) count as one:
+        they do not show how much they vary together.
         """
         n = np.where(self._one_outcome, units, self.effective_rows)
         return self.outcome_variance(units) / n
 
 
 def class_slots(samples: Samples, rule: Rule, *, above: bool) -> Slots | None:
-    """The bins of every class; with `above` only of predictions above the threshold. None where
-    the rule drops rows, or no prediction is above the threshold.
+    """The bins of every class as slots, each class's predictions binned by `rule`.
+
+    With `above` only predictions above the threshold count. None where the rule drops rows, or
+    where no prediction is above the threshold.
     """
     columns = class_columns(samples) if samples.multiclass else iter([samples])
     problems = []
@@ -183,10 +207,12 @@ def class_slots(samples: Samples, rule: Rule, *, above: bool) -> Slots | None:
 
 
 def full_slots(samples: Samples, rule: Rule, rows: ScalarRows | None = None) -> Slots | None:
-    """The cells of vector predictions times the classes; None where the rule drops rows.
+    """One slot for every cell and class, for errors of whole vectors of predictions; None where the
+    rule drops rows.
 
-    A cell holds rows of one top label and one bin of the confidence, or of equal predictions. The
-    k slots of a cell hold the same rows, and all slots count as one class.
+    A cell holds the rows with one top label and one bin of its probability or, for level sets, the
+    rows with equal predictions. The k slots of a cell hold the same rows, and all slots count as
+    one class. `rows` are the top label's predictions and targets, if they were read before.
     """
     k, labels = samples.n_classes, _labels(samples)
     p, z = distribution_rows(samples)
@@ -205,7 +231,7 @@ def full_slots(samples: Samples, rule: Rule, rows: ScalarRows | None = None) -> 
 
 
 def _labels(samples: Samples) -> Index | None:
-    """The label of every row; None for soft labels."""
+    """The label of every row, (n,), as the number of its class; None for soft labels."""
     targets = samples.block(0, samples.n).targets
     if targets.ndim == 1:
         return targets.astype(np.intp)

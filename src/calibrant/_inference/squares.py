@@ -28,30 +28,37 @@ from calibrant._inference.second_moments import SecondMoments
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A quadratic form of residuals by slot: `times` multiplies columns (f, p) by A."""
+    """A quadratic form R' A R of the residuals R of p slots (bins): `times` multiplies rows of
+    numbers by slot, (f, p), by the matrix A.
+    """
 
     times: Callable[[Array], Array]
 
 
 def scaled_identity(factor: float) -> Form:
-    """The form of a sum of squares, times a factor."""
+    """The form of a sum of squares over slots (bins), times a factor."""
     return Form(lambda columns: factor * columns)
 
 
 def matrix_form(matrix: Array) -> Form:
-    """The form of a symmetric matrix."""
+    """The form with a symmetric matrix, (slots, slots)."""
     return Form(lambda columns: columns @ matrix)
 
 
 def diagonal_form(diagonal: Array) -> Form:
-    """The form of a weighted sum of squares."""
+    """The form of a sum of squares weighted by `diagonal`, (slots,)."""
     return Form(lambda columns: columns * diagonal)
 
 
 def difference_form(first: Form, second: Form, size: int) -> Form:
-    """The form of a difference of two predictors, the first of which has `size` slots."""
+    """The form of the first predictor's measure less the second's, of residuals of both predictors'
+    slots (bins) one after the other; the first has `size` slots.
+    """
 
     def times(columns: Array) -> Array:
+        """Residuals of both predictors' slots (bins), (f, slots), times the matrix of the
+        difference.
+        """
         return np.concatenate(
             [first.times(columns[:, :size]), -second.times(columns[:, size:])], axis=1
         )
@@ -61,24 +68,27 @@ def difference_form(first: Form, second: Form, size: int) -> Form:
 
 @dataclass(frozen=True, eq=False)
 class Square:
-    """A squared error, or a difference of two, as a quadratic form of residuals."""
+    """A squared error, or a difference of two, as a quadratic form R' A R of the residuals R by
+    slot, whose covariance is C.
+    """
 
     moments: SecondMoments
     form: Form
 
     @cached_property
     def _factor(self) -> Array:
+        """A factor F of the covariance C of the residuals, (f, slots): F'F = C."""
         return self.moments.residual_factor
 
     @cached_property
     def _gradient(self) -> Array:
-        """A R, half of the gradient of R' A R."""
+        """A R, half of the gradient of R' A R, (slots,)."""
         gradient: Array = self.form.times(self.moments.mean_residual[None])[0]
         return gradient
 
     @cached_property
     def value(self) -> float:
-        """R' A R: the error of the sample."""
+        """R' A R: the error of the sample, without a correction of its bias."""
         return float(self.moments.mean_residual @ self._gradient)
 
     @cached_property
@@ -88,12 +98,15 @@ class Square:
 
     @cached_property
     def slope(self) -> float:
-        """R' A C A R: a quarter of the variance of the linear part."""
+        """R' A C A R: a quarter of the variance of the part of the error that is linear in the
+        noise.
+        """
         return float(((self._factor @ self._gradient) ** 2).sum())
 
     @cached_property
     def squares(self) -> float:
-        """tr(A C A C): half of the variance of the quadratic part.
+        """tr(A C A C): half of the variance of the part of the error that is quadratic in the
+        noise.
 
         Where blocks of rows estimate C, products of a block with itself would bias it and are left
         out.
@@ -110,7 +123,9 @@ class Square:
 
     @cached_property
     def curvature(self) -> float:
-        """d' A d along d = C A R / sqrt(R' A C A R), in which direction noise changes it most."""
+        """d' A d along d = C A R / sqrt(R' A C A R), the direction in which noise changes the error
+        most; 0 where there is no such direction.
+        """
         if not self.slope > 0.0:
             return 0.0
         steepest = (self._factor @ self._gradient) @ self._factor / math.sqrt(self.slope)
@@ -118,16 +133,20 @@ class Square:
 
     @property
     def estimate(self) -> float:
+        """The unbiased estimate of the true error: the error of the sample less its bias."""
         return self.value - self.bias
 
     @property
     def standard_error(self) -> float:
+        """The standard error of the estimate."""
         least = 2.0 * self.squares
         return math.sqrt(max(4.0 * self.slope - least, least, 0.0))
 
 
 def limits_of_square(square: Square, value: float, level: float) -> tuple[float, float, float]:
-    """Limits and estimate of one predictor's squared error with the observed `value`."""
+    """The lower limit, the upper limit and an estimate of one predictor's squared error, whose
+    observed value is `value`.
+    """
     from scipy.special import chndtr, chndtrinc, ndtri
 
     trace, squares = square.bias, square.squares
@@ -142,7 +161,9 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
     estimate = max(value - trace, 0.0)
 
     def noncentrality(p: float) -> float:
-        """The noncentrality at which P(value <= x) is p; 0 where p is larger for all."""
+        """The noncentrality at which the probability of values up to the observed one is p; 0 where
+        even without noncentrality it is at most p.
+        """
         if float(chndtr(x, df, 0.0)) <= p:
             return 0.0
         if x < MANY_ERRORS:
@@ -155,7 +176,8 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
 
 
 def limits_of_difference(square: Square, value: float, level: float) -> tuple[float, float, float]:
-    """Limits and estimate of a difference of squared errors with the observed `value`.
+    """The lower limit, the upper limit and an estimate of a difference of squared errors, whose
+    observed value is `value`.
 
     Along the direction d = C A R / sqrt(R' A C A R), in which noise changes the difference most, t
     standard errors change it by 2 t sqrt(R' A C A R) + t^2 d'Ad, which is skewed. In all other

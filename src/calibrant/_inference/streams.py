@@ -22,15 +22,15 @@ from calibrant._inference.tails import all_bins_tail, upper_tail
 
 
 def counts_once(table: BinTable) -> bool:
-    """Whether every row of a scalar problem has the weight 1."""
+    """Whether every row behind a bin table of one probability a row has the weight 1."""
     n, w, w2 = (table.sums[0, :, j] for j in range(3))
     return bool((w == n).all() and (w2 == n).all())
 
 
 @dataclass(frozen=True)
 class StreamFloor:
-    """The 95 % quantile of a measure if the predictions are right, the p-value of the observed
-    value, and the mean of the measure.
+    """The noise floor of a measure: the 95 % quantile that it has if the predictions are right, the
+    p-value of the observed value, and the mean that it has if they are right.
     """
 
     upper: float
@@ -44,11 +44,13 @@ NO_FLOOR = StreamFloor(math.nan, math.nan)
 def noise_floor(
     table: BinTable, statistic: Callable[[BinTable], Array], value: float, *, seed: int = 0
 ) -> StreamFloor:
-    """The noise floor of a binned measure: its distribution if the predictions are right.
+    """The noise floor of a binned measure whose observed value is `value`, from draws of its
+    distribution if the predictions are right. `statistic` computes it for every class of a bin
+    table.
 
-    A bin's number of events is then Poisson binomial with mean ``sum u`` and variance
-    ``sum u (1 - u)``. It is drawn as a binomial of that mean whose number of trials varies, so that
-    the variance is right on average.
+    A bin's number of events is then Poisson binomial with mean ``sum u`` and variance ``sum u (1 -
+    u)`` over its predictions u. It is drawn as a binomial of that mean whose number of trials
+    varies, so that the variance is right on average.
     """
     w, mean, squares = table.sum_w[0], table.sum_wu[0], table.sum_wu2[0]
     # The rarer outcome is drawn: its variance hardly depends on how trials are rounded.
@@ -72,8 +74,11 @@ def noise_floor(
 
 
 def _trials(mean: Array, squares: Array, rows: Array, rng: np.random.Generator) -> Counts:
-    """Numbers of trials, (draws, bins), such that binomials of this mean have the variance of the
-    sums on average over draws.
+    """Numbers of trials, (draws, bins), such that binomials with the `mean` of each bin have the
+    right variance on average over draws.
+
+    By bin, `mean` is the sum of the predictions u, `squares` that of u^2, and `rows` the number of
+    rows.
     """
     exact = np.divide(mean * mean, squares, out=np.zeros_like(mean), where=squares > 0)
     exact = np.clip(exact, mean, np.maximum(rows, mean))
@@ -87,10 +92,10 @@ def _trials(mean: Array, squares: Array, rows: Array, rng: np.random.Generator) 
 def running_e_values(tables: Sequence[BinTable | None]) -> list[float]:
     """The e-value against calibration after each window; a table is None for a window without rows.
 
-    It is the mean of two: one of the bins of all windows together, for a fault that stays, and one
-    that is the product over windows, for a change after a long calm. If predictions are calibrated,
-    it ever reaches 1 / alpha with a probability of at most alpha, however often one looks (Arnold,
-    Henzi and Ziegel, 2023, arXiv:2109.11761).
+    It is the mean of two e-values: one of the bins of all windows together, for a fault that stays,
+    and one that is the product over windows, for a change after a long calm. If predictions are
+    calibrated, it ever reaches 1 / alpha with a probability of at most alpha, however often one
+    looks (Arnold, Henzi and Ziegel, 2023, arXiv:2109.11761).
     """
     out, pooled, product = [], None, 0.0
     for table in tables:
@@ -106,9 +111,10 @@ def running_e_values(tables: Sequence[BinTable | None]) -> list[float]:
 def log_e_value(table: BinTable) -> float:
     """The logarithm of the e-value of a table against calibration.
 
-    With outcomes that follow the predictions, ``exp(l R - V (e^l - 1 - l))`` has an expectation of
-    at most 1 (Bennett), ``R = sum (z - u)`` and ``V = sum u (1 - u)`` being those of a bin or of
-    all of them, for R of either sign. So has the mean over bins, signs and a few l.
+    Let ``R = sum (z - u)`` and ``V = sum u (1 - u)`` over the predictions u and outcomes z of one
+    bin or of all. If outcomes follow the predictions, ``exp(l R - V (e^l - 1 - l))`` has an
+    expectation of at most 1 for every bet l (Bennett), and so has the same with -R. So has the mean
+    over bins, both signs and a few bets l.
     """
     residual = -table.residual[0]
     variance = np.maximum(table.sum_wu[0] - table.sum_wu2[0], 0.0)
@@ -123,7 +129,7 @@ def log_e_value(table: BinTable) -> float:
 
 
 def shift_of(now: BinTable, then: BinTable) -> float:
-    """The change of the gap (mean target less mean prediction) from `then` to `now`.
+    """The change of the mean gap (mean target less mean prediction) from the table `then` to `now`.
 
     Gaps are compared bin by bin and weighted by the rows of `now`, so that a change of the
     predictions alone is no shift. NaN where no bin has rows in both.
@@ -138,12 +144,13 @@ def shift_of(now: BinTable, then: BinTable) -> float:
 
 
 def p_of_change(now: BinTable, then: BinTable, *, soft: bool) -> float:
-    """The p-value of the hypothesis that two streams have the same gap in every bin.
+    """The p-value of the hypothesis that two streams have the same gap (mean target less mean
+    prediction) in every bin; NaN where rows are too few.
 
     It is twice the smaller of two p-values: of the mean shift, which finds a common change early,
     and of a chi-square of the bins' differences, which finds any. The variance of a residual is
-    ``phi u (1 - u)`` with one phi for a bin in both streams, so that predictions that move within
-    their bin raise no alarm. NaN where rows are too few.
+    ``phi u (1 - u)`` for the prediction u, with one phi for a bin in both streams, so that
+    predictions that move within their bin raise no alarm.
     """
     sums = now.sums[0], then.sums[0]
     known = [p for p in (_p_of_shift(*sums, soft), _p_of_bins(*sums, soft)) if not math.isnan(p)]
@@ -151,6 +158,9 @@ def p_of_change(now: BinTable, then: BinTable, *, soft: bool) -> float:
 
 
 def _p_of_shift(now: Array, then: Array, soft: bool) -> float:
+    """The p-value of the mean change of gaps (mean target less prediction), weighted by the rows of
+    `now`; NaN where rows are too few. `now` and `then` are sums by bin, (bins, fields).
+    """
     both = (now[:, 0] > 0) & (then[:, 0] > 0)
     now, then = now[both], then[both]
     # Whether the rows of all bins together suffice for a normal approximation.
@@ -164,6 +174,10 @@ def _p_of_shift(now: Array, then: Array, soft: bool) -> float:
 
 
 def _p_of_bins(now: Array, then: Array, soft: bool) -> float:
+    """The p-value of a chi-square of the changes of all bins' gaps (mean target less prediction);
+    NaN where rows are too few. `now` and `then` are sums by bin, (bins, fields); small bins are
+    merged into one.
+    """
     small = ~_enough(now, then, soft, LEAST_VARIANCE)
     if small.any():
         now, then = (np.vstack([part[~small], part[small].sum(axis=0)]) for part in (now, then))
@@ -179,16 +193,21 @@ def _p_of_bins(now: Array, then: Array, soft: bool) -> float:
 
 
 def _differences(now: Array, then: Array) -> Array:
-    """The change of each bin's gap, mean target less mean prediction."""
+    """The change of each bin's gap (mean target less mean prediction) from `then` to `now`,
+    (bins,); both are sums by bin, (bins, fields).
+    """
     return _residual(then) / then[:, 0] - _residual(now) / now[:, 0]
 
 
 def _residual(sums: Array) -> Array:
+    """The sum of prediction less target of each bin, (bins,), from sums by bin, (bins, fields)."""
     return sums[:, FIELDS.index("sum_wu")] - sums[:, FIELDS.index("sum_wz")]
 
 
 def _variances(first: Array, second: Array) -> tuple[Array, Array]:
-    """The variance of each bin's sum of residuals, in the first and in the second stream."""
+    """The variance of each bin's sum of residuals in the first stream, and in the second, (bins,)
+    each; the streams are sums by bin, (bins, fields).
+    """
     both = first + second
     n = np.maximum(both[:, 0], 1.0)
     squares = both[:, 5] - 2.0 * both[:, 6] + both[:, 7]
@@ -202,7 +221,9 @@ def _variances(first: Array, second: Array) -> tuple[Array, Array]:
 
 
 def _enough(first: Array, second: Array, soft: bool, least: float) -> Mask:
-    """The bins with enough variance, or enough rows of soft labels, in both streams."""
+    """Whether each bin has enough rows in both streams for its sum to be nearly normal, (bins,): a
+    variance of at least `least` or, with soft labels, `LEAST_ROWS` rows.
+    """
     variances = np.minimum(*_variances(first, second))
     if soft:
         rows = np.minimum(first[:, 0], second[:, 0]) >= LEAST_ROWS

@@ -20,21 +20,21 @@ from calibrant._inference.rounding import LEAST_FITTED_P, NO_SKEW
 
 
 def quantiles(drawn: Array, points: Sequence[float]) -> list[float]:
-    """Quantiles of the distribution that values were drawn from."""
+    """The quantiles at `points` of the distribution that values were drawn from."""
     law = DrawnLaw(drawn)
     return [law.quantile(q) for q in points]
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnLaw:
-    """The distribution that values were drawn from. They are sorted once, since a test inversion
-    asks for thousands of quantiles.
+    """The distribution that the values `drawn` come from. They are sorted once, since a test
+    inversion asks for thousands of quantiles.
     """
 
     drawn: Array
 
     def quantile(self, q: float) -> float:
-        """The q-quantile."""
+        """The q-quantile: of the draws or, where too few lie beyond it, of a fitted tail."""
         tail, ordered = min(q, 1.0 - q), self._ordered
         if tail * ordered.size >= FEWEST_BEYOND * (1.0 - 1e-9):
             # Weibull's positions: one more draw exceeds the q-quantile with the probability 1 - q.
@@ -49,11 +49,14 @@ class DrawnLaw:
 
     @cached_property
     def _ordered(self) -> Array:
+        """The draws in increasing order."""
         return np.sort(self.drawn)
 
 
 def _weibull(ordered: Array, q: float) -> float:
-    """``np.quantile(ordered, q, method="weibull")`` to the last bit, at a tenth of its overhead."""
+    """The q-quantile of sorted draws: ``np.quantile(ordered, q, method="weibull")`` to the last
+    bit, at a tenth of its overhead.
+    """
     if not ordered.size or math.isnan(ordered[-1]):  # NaN are sorted to the end
         return float(np.quantile(ordered, q, method="weibull"))
     place = ordered.size * q + q - 1.0
@@ -66,8 +69,8 @@ def _weibull(ordered: Array, q: float) -> float:
 
 
 def upper_tail(drawn: Array, value: float) -> float:
-    """P(X >= value) of the distribution that values were drawn from: by counting or, where few
-    draws are beyond the value, from the fitted tail.
+    """The probability that the distribution that values were drawn from gives at least `value`: by
+    counting or, where few draws are beyond the value, from the fitted tail.
     """
     n = drawn.size
     beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
@@ -85,8 +88,10 @@ def all_bins_tail(events: Array, mean: Array, trials: Counts) -> float:
     """The probability that in every bin the number of events is as far from its mean as observed,
     on the same side.
 
-    An error is then as large as observed at least, so that this bounds its p-value from below,
-    also where events are too rare for any draw to have them.
+    By bin, `events` is the observed number, `mean` the expected one, and `trials` the number of
+    outcomes; bins without outcomes do not count. An error is then as large as observed at least, so
+    that this bounds its p-value from below, also where events are too rare for any draw to have
+    them.
     """
     from scipy.special import bdtr, bdtrc
 
@@ -100,13 +105,15 @@ def all_bins_tail(events: Array, mean: Array, trials: Counts) -> float:
 
 
 def lower_tail(drawn: Array, value: float) -> float:
-    """P(X <= value) of the distribution that values were drawn from, by counting."""
+    """The probability that the distribution that values were drawn from gives at most `value`, by
+    counting.
+    """
     beyond = int(np.count_nonzero(drawn <= value * (1.0 + 1e-12)))
     return (1.0 + beyond) / (1.0 + drawn.size)
 
 
 def _moments(drawn: Array) -> tuple[float, float, float]:
-    """Mean, standard deviation and skewness; a negative skewness counts as 0."""
+    """Mean, standard deviation and skewness of draws; a negative skewness counts as 0."""
     mean = float(drawn.mean())
     centred = drawn - mean
     # ``drawn.std(ddof=1)`` to the last bit, without a second mean.
@@ -130,8 +137,8 @@ def _gamma_quantile(tail: float, skew: float) -> float:
 
 
 def gamma_tail(x: float, skew: float) -> float:
-    """P(X >= x) of a distribution of mean 0, variance 1 and this skewness; a negative one counts as
-    0.
+    """The probability that a variable of mean 0, variance 1 and this skewness is at least x; a
+    negative skewness counts as 0.
     """
     from scipy.special import gammaincc, ndtr
 

@@ -44,11 +44,16 @@ class Uncertainty(NoiseFloors):
     """Intervals and noise floors of one set of samples; draws are shared between measures."""
 
     def interval(self, measure: Measure, value: float) -> Interval:
-        """A confidence interval for the true value."""
+        """The confidence interval of a measure's true value, given its observed `value`; computed
+        once.
+        """
         key = ("interval", measure.name, value, self.level)
         return self.once(key, lambda: self._interval(measure, value))
 
     def _interval(self, measure: Measure, value: float) -> Interval:
+        """The confidence interval: limits by the measure's method, widened, kept within the
+        measure's range, and with its notes.
+        """
         limits = find_limits(self, measure, value)
         centre = value if limits.estimate is None else limits.estimate
         # The printed estimate must lie within the limits.
@@ -75,7 +80,7 @@ class Uncertainty(NoiseFloors):
     # --- the noise of votes ----------------------------------------------------------------------
 
     def _estimand(self, measure: Measure) -> str:
-        """What an interval of soft labels is about; "" for hard labels."""
+        """What an interval of soft labels is about, in words; "" for hard labels."""
         return estimand_of(self.resampling, of_labels=measure.votes_add) if self.soft else ""
 
     def vote_note(self, measure: Measure) -> str:
@@ -85,7 +90,9 @@ class Uncertainty(NoiseFloors):
         return note_on_votes(measure, self.vote_rows, self.resampling)
 
     def without_vote_noise(self, measure: Measure, value: float) -> float:
-        """The estimate against the distributions behind the votes, for these rows."""
+        """The estimate of the measure against the label distributions behind the votes, for these
+        very rows; the value itself where only rows are resampled.
+        """
         if self.resampling == "rows":
             return value
         of_bins = measure.interval_method == "inversion" and measure.vote_excess is None
@@ -100,16 +107,24 @@ class Uncertainty(NoiseFloors):
         self, measure: Measure, value: float, level: float
     ) -> dict[tuple[str, float], float]:
         """How much an error changes if rare events, or misses, are as few or as many as the
-        observed ones allow; by kind of event and how far towards the limits of its number.
+        observed ones allow.
+
+        The keys are the kind of event ("misses" or "events"), and how far its number is towards its
+        lower limit (-1) or its upper one (1). Empty where no event is rare, and for soft labels
+        without votes.
         """
         if self.soft and self.vote_rows is None:
             return {}
 
         def possible() -> Any:
+            """The targets with fewer and with more rare events, as
+            `possible_targets` gives them.
+            """
             votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
             return possible_targets(self.samples, votes, level)
 
         def make() -> dict[tuple[str, float], float]:
+            """The changes of the value, by kind of event and how far towards its limits."""
             return {
                 (kind, far): self.value_with_targets(measure, targets) - value
                 for kind, far, targets in self.once(("possible", level), possible)
@@ -128,6 +143,7 @@ class Uncertainty(NoiseFloors):
 
         # Which rows are misses, and whether these are few, is the same for every loss.
         def make() -> Losses | None:
+            """The losses of the rows under this measure's name; None for soft labels."""
             values = self.problems.row_values(distribution=False)
             return Losses.from_samples(self.samples, measure.loss, values)
 
@@ -135,7 +151,7 @@ class Uncertainty(NoiseFloors):
         return None if losses is None else losses._replace(loss=measure.loss)
 
     def value_with_targets(self, measure: Measure, targets: Array) -> float:
-        """The measure's value with other targets (n, k)."""
+        """The measure's value if the rows had other targets, (n, k)."""
         own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
         # As shares of votes: fractions beside certain predictions are then no input error.
         changed = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
@@ -143,7 +159,7 @@ class Uncertainty(NoiseFloors):
 
     def _rare_note(self, measure: Measure) -> str:
         """The note of an interval where an outcome, or a miss, is rare, or a miss would be
-        extremely costly.
+        extremely costly; "" elsewhere.
         """
         few = self.fewest_outcomes
         if few is not None and few < FEW_EVENTS:
@@ -170,8 +186,8 @@ class Uncertainty(NoiseFloors):
     # --- differences of predictors ---------------------------------------------------------------
 
     def sampling_errors(self, measure: Measure, value: float) -> SamplingErrors:
-        """How the measure varies about its true value; predictors on the same rows share blocks and
-        resamples.
+        """How the measure varies about its true value, for differences of predictors. Predictors on
+        the same rows share blocks and resamples.
         """
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
         if by_votes or (self.resampling != "rows" and measure.vote_model):
@@ -195,7 +211,7 @@ class Uncertainty(NoiseFloors):
     def single_limits(
         self, measure: Measure, value: float, level: float
     ) -> tuple[float, float, float]:
-        """Low, high and estimate of the measure at another level."""
+        """The lower limit, the upper limit and the estimate of the measure alone, at this level."""
         at_level = self if level == self.level else replace(self, level=level)
         interval = at_level.interval(measure, value)
         estimate = value if interval.estimate is None else interval.estimate
@@ -209,8 +225,10 @@ Widen = Callable[[Uncertainty, Measure, float, Limits], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Widening:
-    """A reason to widen limits. `widen` gives limits that the final ones must cover, or the limits
-    themselves where the reason does not apply.
+    """A reason to widen limits, with its reference and the command that shows its effect.
+
+    `widen` gives a low and a high that the final limits must cover; where the reason does not
+    apply, these are the limits that it was given.
     """
 
     name: str
@@ -223,7 +241,9 @@ class Widening:
 def apply_widenings(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[Limits, tuple[str, ...]]:
-    """The limits with all widenings, and the names of those that changed them."""
+    """The limits after all widenings, and the names of those that changed them. "few clusters" is
+    named too where clusters are few; it changes no limits here.
+    """
     applied = []
     for each in WIDENINGS:
         low, high = each.widen(rows, measure, value, limits)
@@ -243,7 +263,9 @@ FEW_CLUSTERS = "few clusters"
 def _few_events(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
-    """The Poisson limits of the number of events, for a mean loss."""
+    """The low and high that the Poisson limits of the number of events give a mean loss; the given
+    limits for other measures and for soft labels.
+    """
     if measure.interval_method != "mean":
         return limits.low, limits.high
     losses = rows.losses(measure)
@@ -254,7 +276,9 @@ def _few_events(
 
 
 def _targets_of_unseen_misses(rows: Uncertainty) -> Array | None:
-    """Targets with as many misses as the observed ones allow; None where misses are not few."""
+    """Targets (n, k) with as many misses as the observed number allows; None where neither misses
+    nor hits are few.
+    """
     votes = np.broadcast_to(1 if rows.votes is None else rows.votes, rows.samples.n)
     z, u = rows.plain_problem.z, rows.plain_problem.u
     right = z if rows.samples.multiclass else np.where(u > 0.5, z, 1.0 - z)
@@ -267,7 +291,9 @@ def _targets_of_unseen_misses(rows: Uncertainty) -> Array | None:
 def _unseen_misses(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
-    """The value with as many misses as the observed ones allow, for an error over all classes."""
+    """The value with as many misses as the observed number allows, as low and as high, for an error
+    over all classes or a distance from votes; the given limits elsewhere.
+    """
     of_votes = measure.statistic == "distribution" and rows.votes is not None
     no_votes = rows.soft and rows.vote_rows is None
     if no_votes or not (STATISTICS[measure.statistic].over_classes or of_votes):
@@ -283,7 +309,9 @@ def _unseen_misses(
 def _unseen_kinds(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
-    """A measure of ranking with the largest share of rows of an unseen kind."""
+    """The low and high of a measure of ranking if the largest share of rows that a sample may miss
+    were of another kind; the given limits for other measures.
+    """
     if measure.interval_method != "influence" or rows.resampling == "votes":
         return limits.low, limits.high
     share = unseen_share(ranking_influences(rows, measure).units, rows.level)
@@ -296,7 +324,9 @@ def _unseen_kinds(
 def _all_alike(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
-    """An interval of no width at an end of the range, widened by an unseen share of rows."""
+    """The low and high of an interval of no width at an end of the measure's range, widened by the
+    largest share of rows that a sample may miss; the given limits of other intervals.
+    """
     low, high = limits.low, limits.high
     if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
         return low, high

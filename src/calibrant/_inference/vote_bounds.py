@@ -1,10 +1,10 @@
 """Bounds of a mean of f(x, q) over rows, where the true shares q are known from a few votes only.
 
-The expectation of a function g of a row's m votes is a polynomial of degree m in q, and every such
-polynomial is the expectation of some g. If f(x, q) is no such polynomial, its mean is identified
-only in part: the mean of g is an upper bound if g's polynomial lies above f for all q, and a lower
-bound if it lies below, whatever the distribution of q. This holds in every row, and so for these
-rows and for a population of such rows.
+x is the prediction of a row, or those of two predictors. The expectation of a function g of a row's
+m votes is a polynomial of degree m in q, and every such polynomial is the expectation of some g. If
+f(x, q) is no such polynomial, its mean is identified only in part: the mean of g is an upper bound
+if g's polynomial lies above f for all q, and a lower bound if it lies below, whatever the
+distribution of q. This holds in every row, and so for these rows and for a population of such rows.
 
 The sharpest g depends on the distribution of the votes. It is fitted to some folds of the rows and
 used in the other one, so that fitting does not bias the bound: a poor g makes it wider, never wrong
@@ -42,8 +42,11 @@ Distance = Callable[[Array, Array], Array]
 
 
 class Part(NamedTuple):
-    """One term of a sum that is bounded, such as a class: x of every row, (n, predictors), its
-    votes, their number, and for each predictor the true shares at which f may have a kink.
+    """One term, such as a class, of a sum that is bounded.
+
+    `x` are the predictions of every row, (n, predictors), `counts` its votes, such as those for the
+    class, and `m` the number of all its votes. `kinks` has for each predictor the true shares at
+    which the bounded function may have a kink.
     """
 
     x: Array
@@ -54,8 +57,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """A lower and an upper bound in every row, (2, n) each: first the bound, then its expectation
-    by the other folds, which does not depend on the row's own votes.
+    """A lower and an upper bound in every row, (2, n) each. The first of the two rows is the bound,
+    the second its expectation by the other folds, which does not depend on the row's own votes.
     """
 
     low: Array
@@ -63,27 +66,33 @@ class Bounds:
 
     @property
     def rows(self) -> Array:
+        """The lower and the upper bound of every row, (2, n), without their expectations."""
         return np.stack([self.low[0], self.high[0]])
 
     def __add__(self, other: Bounds) -> Bounds:
+        """The bounds of the sum of two functions."""
         return Bounds(self.low + other.low, self.high + other.high)
 
     def reversed(self) -> Bounds:
-        """The bounds of -f."""
+        """The bounds of the negative of the bounded function."""
         return Bounds(-self.high, -self.low)
 
     def at_least(self, low: float) -> Bounds:
-        """The bounds, with f >= low in rows whose lower bound is expected to be below `low`."""
+        """The bounds of a function that is nowhere below `low`: in rows whose lower bound is
+        expected to be at most `low`, it is replaced by `low`.
+        """
         return Bounds(np.where(self.low[1] > low, self.low, low), self.high)
 
     def clipped_to(self, low: Any, high: Any) -> Bounds:
-        """The bounds, with low <= f <= high in rows whose bound is expected to be outside."""
+        """The bounds of a function that lies between `low` and `high`: a lower bound that is
+        expected to be outside is replaced by `low`, an upper one by `high`.
+        """
         better = [(low < each[1]) & (each[1] < high) for each in (self.low, self.high)]
         return Bounds(np.where(better[0], self.low, low), np.where(better[1], self.high, high))
 
 
 def fold_of(n: int, groups: Index | None, seed: int) -> Index:
-    """The fold of every row; rows of a cluster share theirs."""
+    """The fold of every row, (n,), dealt at random; rows of a cluster in `groups` share theirs."""
     units = n if groups is None else int(groups.max()) + 1
     folds = np.random.default_rng((seed, 21)).permutation(units) % min(FOLDS, units)
     return (folds if groups is None else folds[groups]).astype(np.intp)
@@ -97,8 +106,11 @@ def bounds_of(
     fold: Index,
     w: Array,
 ) -> list[Bounds]:
-    """Bounds of f in every part, from functions of as many votes as the largest degree that a row
-    has votes for.
+    """Bounds of the function f in every row, for each part.
+
+    They are means of functions of as many votes as the largest of `degrees` that a row has votes
+    for. `experiment` gives the patterns that a number of votes can have; `fold` and `w` are the
+    fold and the weight of every row.
     """
     knots = Knots(np.concatenate([part.x for part in parts]))
     out = [Bounds(np.zeros((2, len(w))), np.zeros((2, len(w)))) for _ in parts]
@@ -117,8 +129,8 @@ def bounds_of(
 
 
 def _fit_groups(parts: Sequence[Part]) -> list[list[int]]:
-    """The numbers of parts that share one fit: the parts with most votes each have their own, all
-    others share one.
+    """Lists of the numbers of parts that share one fit: the `OWN_CLASSES` parts with most votes
+    each have their own, all others share one.
     """
     if len(parts) <= OWN_CLASSES:
         return [[j] for j in range(len(parts))]
@@ -127,11 +139,15 @@ def _fit_groups(parts: Sequence[Part]) -> list[list[int]]:
 
 
 class Knots:
-    """Knots of x, the same along each axis, and linear interpolation in the simplices between them
-    (Kuhn's triangulation). Equal predictions of two predictors lie on an edge between knots.
+    """Knots of the predictions x, the same along each axis, and linear interpolation in the
+    simplices between them (Kuhn's triangulation). Equal predictions of two predictors lie on an
+    edge between knots.
+
+    `points` are the knots that are used, (knots, predictors).
     """
 
     def __init__(self, x: Array) -> None:
+        """Place the knots at quantiles of x, (n, predictors), and keep those next to some row."""
         at = np.unique(np.quantile(x, np.linspace(0.0, 1.0, KNOTS[x.shape[1]])))
         self._at = at if len(at) > 1 else np.append(at, at + 1.0)
         self._ids, self._sorted = np.empty(0, dtype=np.intp), np.sort(self._axes(x), axis=0)
@@ -142,11 +158,15 @@ class Knots:
 
     @staticmethod
     def _axes(x: Array) -> Array:
-        """The axes along which nearness is measured: x, or mean and difference of two."""
+        """The coordinates in which nearness is measured: x of one predictor; the mean of two
+        predictions and their difference.
+        """
         return x if x.shape[1] == 1 else np.stack([x.mean(axis=1), x[:, 1] - x[:, 0]], axis=1)
 
     def _corners(self, x: Array) -> tuple[Index, Array]:
-        """The knots of the simplex that holds each point, and their interpolation weights."""
+        """The numbers of the knots at the corners of the simplex around each point, (n, corners),
+        and their interpolation weights.
+        """
         size, d = len(self._at), x.shape[1]
         below = np.clip(np.searchsorted(self._at, x) - 1, 0, size - 2)
         part = (x - self._at[below]) / (self._at[below + 1] - self._at[below])
@@ -159,12 +179,14 @@ class Knots:
         return (below @ step)[:, None] + walk, -np.diff(ends, axis=1)
 
     def interpolated(self, x: Array, at_knots: Array) -> Array:
-        """Values at knots, (knots, ...), interpolated at x."""
+        """Values at the knots, (knots, ...), interpolated at the points x: (n, ...)."""
         ids, share = self._corners(x)
         return np.einsum("ns,ns...->n...", share, at_knots[np.searchsorted(self._ids, ids)])
 
     def nearness(self, x: Array) -> Array:
-        """The kernel weight of each row at each knot, (knots, n), by rank; above 0 everywhere."""
+        """The kernel weight of each row at each knot, (knots, n): it falls with the distance of
+        their ranks, and is above 0 everywhere.
+        """
         out = np.ones((len(self.points), len(x)))
         axes = zip(self._axes(self.points).T, self._axes(x).T, self._sorted.T, strict=True)
         for (knots, rows, all_rows), near in zip(axes, NEAR[x.shape[1]], strict=True):
@@ -174,42 +196,51 @@ class Knots:
 
 
 def _rank(values: Array, among: Array) -> Array:
-    """The mid-rank of values among sorted numbers, between 0 and 1."""
+    """The mid-rank of values among the sorted numbers `among`, as a share between 0 and 1."""
     both = np.searchsorted(among, values) + np.searchsorted(among, values, side="right")
     return both / (2.0 * len(among))
 
 
 def _chunks(x: Array) -> list[Array]:
+    """The rows of x in chunks of at most `BOUNDED_ROWS`."""
     return np.split(x, np.arange(BOUNDED_ROWS, len(x), BOUNDED_ROWS))
 
 
 class _Tally(NamedTuple):
-    """Weights of vote patterns at every knot, (knots, patterns), and of squares, (knots,)."""
+    """At every knot, the sums of the kernel weights of rows by their pattern of votes, (knots,
+    patterns), and the sums of the squared weights, (knots,).
+    """
 
     sums: Array
     squares: Array
 
     @property
     def effective_rows(self) -> Array:
-        """The effective number of rows at every knot (Kish)."""
+        """The effective number of rows at every knot (Kish), (knots,); 0 where a knot has no
+        weight.
+        """
         total: Array = self.sums.sum(axis=1)
         return np.divide(total**2, self.squares, out=0.0 * total, where=self.squares > 0)
 
     @property
     def shares(self) -> Array:
-        """The distribution of patterns at every knot."""
+        """The distribution of vote patterns at every knot, (knots, patterns); 0 where a knot has no
+        weight.
+        """
         total: Array = self.sums.sum(axis=1, keepdims=True)
         return np.divide(self.sums, total, out=0.0 * self.sums, where=total > 0)
 
 
 def _added(tallies: Sequence[_Tally]) -> _Tally:
+    """The sum of several tallies."""
     sums, squares = zip(*tallies, strict=True)
     return _Tally(np.sum(sums, axis=0), np.sum(squares, axis=0))
 
 
 class _Functions(NamedTuple):
-    """Functions g of vote patterns whose polynomials lie below and above f, at every knot, (2,
-    knots, patterns), and their means over the fitted distribution of votes, (2, knots).
+    """Functions g of vote patterns whose expectations lie below (first) and above (second) the
+    bounded function at every knot, (2, knots, patterns), and their means over the fitted
+    distribution of votes, (2, knots).
     """
 
     g: Array
@@ -217,11 +248,16 @@ class _Functions(NamedTuple):
 
 
 class _Fit:
-    """Fits functions of a number of votes that bound f, and applies them to rows."""
+    """Functions of a number of votes that bound f: they are fitted at knots, and
+    applied to rows.
+    """
 
     def __init__(
         self, knots: Knots, f: Distance, experiment: Experiment, parts: Sequence[Part], w: Array
     ) -> None:
+        """Compute f at the knots, and the nearness and vote patterns of the rows that functions are
+        fitted to: a random part of those with enough votes. `w` are the weights of the rows.
+        """
         self._knots, self._f, self._experiment = knots, f, experiment
         self._at_knots = f(knots.points, experiment.values)
         self._at_patterns = f(knots.points, experiment.pattern_values)
@@ -239,7 +275,9 @@ class _Fit:
         ]
 
     def tallies(self, fitted: Mask) -> list[_Tally]:
-        """The distribution of votes at every knot in the rows `fitted`, part by part."""
+        """The vote patterns at every knot, counted in the rows where `fitted` is True: one tally
+        for each part.
+        """
         out = []
         for rows, near, patterns in zip(self._rows, self._near, self._patterns, strict=True):
             kept = fitted[rows]
@@ -247,8 +285,8 @@ class _Fit:
         return out
 
     def solved(self, own: _Tally, every: _Tally) -> _Functions:
-        """The functions for the votes of some parts; where these have few rows, up to `BORROWED`
-        rows of all parts are added.
+        """The bounding functions for the votes of some parts, tallied in `own`; where these have
+        few rows, up to `BORROWED` rows of all parts, tallied in `every`, are added.
         """
         borrowed = np.clip(every.effective_rows - own.effective_rows, 0.0, BORROWED)
         votes = own.effective_rows[:, None] * own.shares + borrowed[:, None] * every.shares
@@ -260,12 +298,13 @@ class _Fit:
         return _Functions(g, np.einsum("sap,ap->sa", g, distribution))
 
     def _above(self, sign: float, distribution: Array, n: Array) -> Array:
-        """At every knot the function g whose polynomial lies above f (sign 1) or -f (sign -1), with
-        the least mean under the worst distribution of votes.
+        """The function g of vote patterns at every knot, (knots, patterns), whose expectation lies
+        above f (sign 1) or -f (sign -1), with the least mean under the worst distribution of votes.
 
-        The worst is over distributions within the chi-square distance ``degree / n`` of the
-        observed one, which is the mean distance of the true one. It adds ``sqrt(degree / n)``
-        standard deviations to the observed mean, which a parabola approximates.
+        `distribution` is the observed one at every knot, (knots, patterns), from n rows, (knots,).
+        The worst is over distributions within the chi-square distance ``degree / n`` of it, which
+        is the mean distance of the true one. It adds ``sqrt(degree / n)`` standard deviations to
+        the observed mean, which a parabola approximates.
         """
         f, plain = sign * self._at_knots, sign * self._at_patterns
         centre, width = (distribution * plain).sum(axis=1), np.ptp(f, axis=1)
@@ -278,7 +317,7 @@ class _Fit:
         return out
 
     def apply(self, functions: _Functions, part: Part, rows: Index, out: Bounds) -> None:
-        """Write the bounds of some rows."""
+        """Write the bounds of a part in some rows into `out`; `rows` are their numbers."""
         x, experiment = part.x[rows], self._experiment
         patterns = experiment.patterns(part.counts[rows], part.m[rows])
         f = self._f(x, experiment.values)
@@ -299,8 +338,10 @@ def least_above(chances: Array, f: Array, distribution: Array, slack: float) -> 
     """The g with ``chances @ g >= f`` that minimises ``distribution @ g + slack / 2 * distribution
     @ g**2``.
 
-    It is the point of a polyhedron that is nearest to ``-1 / slack``, found by non-negative least
-    squares.
+    `chances` are the probabilities of vote patterns at true shares, (shares, patterns), f is
+    (shares,), and g and `distribution` are (patterns,). g is the point of a polyhedron that is
+    nearest to ``-1 / slack``, found by non-negative least squares; without convergence it is the
+    constant that is the largest f.
     """
     from scipy.optimize import nnls
 

@@ -4,6 +4,8 @@ A distance that is a sum over classes is bounded class by class: each term depen
 on the votes for that class. An entropy does not depend on which class has which share, so it is a
 function of the sorted votes. The root of a sum is bounded by its tangent and by Cauchy's
 inequality, and the agreement of two rankings by that of each class and the next.
+
+In terms, x is the predicted probability of a class and q its true share of votes.
 """
 
 from __future__ import annotations
@@ -25,29 +27,35 @@ Term = Callable[[Array, Array], Array]
 
 
 def _absolute(x: Array, q: Array) -> Array:
+    """The absolute difference of the predicted value x and the true one q, such as a
+    class's share.
+    """
     return np.abs(x - q)
 
 
 def _half(x: Array, q: Array) -> Array:
+    """Half of the absolute difference of x and q: the term of one class in the total variation."""
     return 0.5 * np.abs(x - q)
 
 
 def _divergence(x: Array, q: Array) -> Array:
-    """The term of one class in the Jensen-Shannon divergence."""
+    """The term of one class in the Jensen-Shannon divergence of prediction x and true share q."""
     x, q = np.broadcast_arrays(x, q)
     return jensen_shannon(x.reshape(-1, 1), q.reshape(-1, 1)).reshape(x.shape)
 
 
 def _relative_entropy(x: Array, q: Array) -> Array:
-    """The term of one class in the Kullback-Leibler divergence, without the part linear in q."""
+    """The term q log q of one class in the Kullback-Leibler divergence from true shares q to
+    predictions x, in the shape of both. The rest, -q log x, is linear in q and bounded elsewhere.
+    """
     return q * np.log(np.where(q > 0.0, q, 1.0)) + 0.0 * x
 
 
 def _order(x: Array, q: Array) -> Array:
     """Whether two classes are in the predicted order, as 1 or 0.
 
-    x is the first class's predicted part of both, 1/2 at least, and q its true part: the order is
-    right if q >= 1/2 or, for equal predictions, if q = 1/2.
+    x is the predicted probability of the first class over that of both, at least 1/2, and q the
+    same of the true shares. The order is right if q >= 1/2 or, for equal predictions, if q = 1/2.
     """
     return np.where(x > 0.5, q >= 0.5, q == 0.5).astype(np.float64)
 
@@ -62,17 +70,21 @@ SUMS: dict[str, Term] = {
 
 
 def _of_two(term: Term) -> Term:
-    """A sum over two classes as a function of the second one's share."""
+    """From the term of one class, the sum of the terms of both classes of a two-class problem, as a
+    function of the second class's prediction x and true share q.
+    """
     return lambda x, q: term(x, q) + term(1.0 - x, 1.0 - q)
 
 
 def _root(term: Term) -> Term:
+    """The square root of a term, as a function of the same arguments."""
     return lambda x, q: np.sqrt(np.maximum(term(x, q), 0.0))
 
 
 def _differences(term: Term, x: Array, q: Array) -> Array:
-    """The term of one predictor, or that of the first less that of the second; x is (rows, 1) or
-    (rows, 2).
+    """The term of one predictor or, for two, that of the first less that of the second.
+
+    x are predictions, (rows, 1) or (rows, 2), and q true shares, (shares,) or (rows, 1).
     """
     out = term(x[:, :1], np.atleast_2d(q))
     return out if x.shape[1] == 1 else out - term(x[:, 1:], np.atleast_2d(q))
@@ -80,8 +92,11 @@ def _differences(term: Term, x: Array, q: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class VotedDistances:
-    """The votes of every row, (n, k), with weights and folds, and the predictions of one predictor,
-    or of two if the difference of their distances is bounded.
+    """Bounds of distances between predictions and the label distributions behind votes.
+
+    `counts` are the votes of every row by class, (n, k), `w` and `fold` the weight and the fold of
+    every row. `predictions` are those (n, k) of one predictor, or of two if the difference of their
+    distances is bounded.
     """
 
     predictions: tuple[Array, ...]
@@ -91,14 +106,18 @@ class VotedDistances:
 
     @property
     def _m(self) -> Counts:
+        """The number of votes of each row, (n,)."""
         return self.counts.sum(axis=1)
 
     @property
     def _k(self) -> int:
+        """The number of classes."""
         return int(self.counts.shape[1])
 
     def bounds(self, loss: str) -> Bounds:
-        """Bounds of a distance, or of the difference of two predictors' distances, in every row."""
+        """Bounds of the distance `loss` in every row or, with two predictors, of the first's
+        distance less the second's.
+        """
         of_pair = len(self.predictions) == 2
         if loss == "relative_entropy":
             # In a difference the entropy of the shares cancels; the rest is linear in the shares.
@@ -117,6 +136,9 @@ class VotedDistances:
     # --- sums over classes -----------------------------------------------------------------------
 
     def _summed(self, term: Term, *, cumulated: bool = False) -> Bounds:
+        """Bounds, in every row, of a distance that is the sum of `term` over classes; over
+        cumulative shares if `cumulated`.
+        """
         parts = self._parts(cumulated=cumulated)
         if len(parts) == 1 and not cumulated:
             term = _of_two(term)
@@ -124,8 +146,8 @@ class VotedDistances:
         return sum(every[1:], start=every[0])
 
     def _parts(self, *, cumulated: bool = False) -> list[Part]:
-        """One part for each class, or for the classes up to each but the last (`cumulated`); with
-        two classes one part stands for both.
+        """The terms to be bounded, one for each class; if `cumulated`, one for the classes up to
+        each but the last. With two classes, one term stands for both.
         """
         counts, predictions, m = self.counts, self.predictions, self._m
         if cumulated:
@@ -139,13 +161,19 @@ class VotedDistances:
         return out
 
     def _bounded(self, parts: list[Part], term: Term) -> list[Bounds]:
+        """Bounds of `term` in every row, for each part; with two predictors, bounds of its
+        difference.
+        """
         f: Distance = partial(_differences, term)
         return bounds_of(parts, f, Binomial, DEGREES, self.fold, self.w)
 
     def _cross_entropies(self) -> Bounds:
-        """The cross entropy, or the difference of two. It is linear in the shares, so that the
-        votes estimate it without bias, and both bounds are the estimate. The expectation of a row
-        is its own estimate, so these bounds must not be clipped.
+        """The cross entropy of prediction and votes in every row, or the difference of two
+        predictors', as bounds that coincide.
+
+        It is linear in the true shares, so that the votes estimate it without bias, and both bounds
+        are the estimate. The expectation of a row is its own estimate, so these bounds must not be
+        clipped.
         """
         z = self.counts / self._m[:, None]
         first, *second = (
@@ -157,10 +185,14 @@ class VotedDistances:
     # --- whole distributions ---------------------------------------------------------------------
 
     def _entropy_bounds(self) -> Bounds:
+        """Bounds, in every row, of the absolute difference between the entropy of the prediction
+        and that of the true shares; with two predictors, of the first's less the second's.
+        """
         x = np.stack([entropy(p) for p in self.predictions], axis=1)
         ordered = tuple(np.sort(p, axis=1)[:, ::-1] for p in self.predictions)
 
         def experiment(degree: int) -> Unlabelled:
+            """The possible sorted numbers of votes among `degree` votes."""
             return Unlabelled(degree, self._k, self.predictions[0])
 
         part = Part(x, self.counts, self._m, ordered)
@@ -170,9 +202,10 @@ class VotedDistances:
         return out
 
     def _root_bounds(self) -> Bounds:
-        """Bounds of the root of the Jensen-Shannon divergence. A root lies below its tangents, and
-        the root of a sum above every weighted sum of the terms' roots whose squared weights sum to
-        1 (Cauchy).
+        """Bounds, in every row, of the root of the Jensen-Shannon divergence.
+
+        A root lies below its tangents, and the root of a sum lies above every weighted sum of the
+        terms' roots whose squared weights sum to 1 (Cauchy).
         """
         if self._k == 2:
             return self._bounded(self._parts(), _root(_of_two(_divergence)))[0]
@@ -187,9 +220,11 @@ class VotedDistances:
         return Bounds(low, 0.5 * (at + whole.high / at))
 
     def _ranking_bounds(self) -> Bounds:
-        """Bounds of whether all classes are in the predicted order. By Bonferroni its probability
-        is at most that of any pair of neighbours being in order, and at least 1 less the sum of the
-        probabilities that pairs are not.
+        """Bounds, in every row, of whether the true shares rank all classes as the prediction does
+        (1 or 0).
+
+        By Bonferroni the probability of that is at most the probability that any one pair of
+        neighbours is in order, and at least 1 less the sum of the probabilities that pairs are not.
         """
         [p] = self.predictions
         order = np.argsort(-p, axis=1, kind="stable")
@@ -212,7 +247,9 @@ class VotedDistances:
         return out.clipped_to(0.0, 1.0)
 
     def _expect_fold_means(self, bounds: Bounds) -> Bounds:
-        """The same bounds, with the means of the other folds as their expectations."""
+        """The same bounds; as each row's expected bound, the mean bound of the rows in the other
+        folds.
+        """
         low, high = (
             np.stack([each[0], np.full(len(self.w), end)])
             for each, end in ((bounds.low, -np.inf), (bounds.high, np.inf))
@@ -225,8 +262,11 @@ class VotedDistances:
         return Bounds(low, high)
 
     def _difference_of_bounds(self, loss: str) -> Bounds:
-        """Bounds of a difference from those of each predictor. By the triangle inequality it is at
-        most the distance between the two predictions; for rankings it is 0 if they agree.
+        """Bounds of the first predictor's distance less the second's in every row, from those of
+        each.
+
+        By the triangle inequality the difference is at most the distance between the two
+        predictions; for rankings it is 0 if the two predictions rank alike.
         """
         first, second = (replace(self, predictions=(p,)).bounds(loss) for p in self.predictions)
         if loss == "rank":

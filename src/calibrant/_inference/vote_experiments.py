@@ -17,9 +17,14 @@ Partition = tuple[int, ...]
 
 
 class Binomial:
-    """The number of votes for one class; f is a function of that class's true share."""
+    """The patterns of `degree` votes for or against one class: how many are for it, 0 to `degree`.
+
+    `values` are true shares of the class at which bounds are compared with the bounded function,
+    and `pattern_values` is the observed share of each pattern.
+    """
 
     def __init__(self, degree: int) -> None:
+        """The experiment of so many votes (`degree`), and its grid of true shares."""
         self.degree = degree
         self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(TRUE_SHARES + 1) / TRUE_SHARES)
         # A distance may be discontinuous at 1/2.
@@ -28,10 +33,13 @@ class Binomial:
 
     @cached_property
     def chances(self) -> Array:
+        """The probability of every pattern at each true share in `values`, (patterns, values)."""
         return self.chances_of(self.values)
 
     def chances_of(self, q: Array) -> Array:
-        """The binomial probability of every count, (degree + 1, shares)."""
+        """The binomial probability of every number of votes for the class, (degree + 1, shares), if
+        its true share is q, (shares,).
+        """
         from scipy.special import comb
 
         count, share = np.arange(self.degree + 1)[:, None], np.clip(q, 0.0, 1.0)
@@ -39,7 +47,11 @@ class Binomial:
         return comb(self.degree, count) * share**count * (1.0 - share) ** rest
 
     def patterns(self, counts: Counts, m: Counts) -> Array:
-        """The distribution of counts among `degree` of each row's votes: hypergeometric."""
+        """The distribution, (rows, degree + 1), of the number of votes for the class among `degree`
+        votes drawn from each row's own: hypergeometric.
+
+        `counts` are the row's votes for the class, `m` all its votes.
+        """
         from scipy.special import comb
 
         drawn, own, votes = np.arange(self.degree + 1), counts[:, None], m[:, None]
@@ -48,9 +60,17 @@ class Binomial:
 
 
 class Unlabelled:
-    """The sorted numbers of votes for k classes; f is a function of the entropy of the shares."""
+    """The patterns of `degree` votes for k classes without regard to which class is which: the
+    numbers of votes in decreasing order.
+
+    `values` are the entropies of the true shares at which bounds are compared with the bounded
+    function, and `pattern_values` is the entropy of each pattern's shares.
+    """
 
     def __init__(self, degree: int, k: int, predictions: Array) -> None:
+        """The experiment of so many votes (`degree`) for k classes; some `predictions`, (n, k), are
+        among its true shares.
+        """
         self.degree, self.k = degree, k
         self._partitions = partitions(degree, k)
         self._number = {each: j for j, each in enumerate(self._partitions)}
@@ -59,8 +79,8 @@ class Unlabelled:
         self.values = entropy(self._shares)
 
     def _true_shares(self, predictions: Array) -> Array:
-        """Sorted shares at which g is compared with f: a lattice, equal shares of some classes, and
-        some predictions.
+        """Shares in decreasing order, (points, k), at which bounds are compared with the bounded
+        function: a lattice, equal shares of some classes, and some of the predictions.
         """
         fine = 1
         while n_partitions(fine + 1, self.k) <= SORTED_SHARES:
@@ -72,16 +92,22 @@ class Unlabelled:
 
     @cached_property
     def chances(self) -> Array:
+        """The probability of every pattern at each of the true shares, (patterns, points)."""
         return self.chances_of(self._shares)
 
     def chances_of(self, q: Array) -> Array:
-        """The probability of every pattern, (patterns, rows), for shares (rows, k)."""
+        """The probability of every pattern, (patterns, rows), for true shares q, (rows, k)."""
         powers = [np.ones(len(q)), *((q**j).sum(axis=1) for j in range(1, self.degree + 1))]
         known: dict[Partition, Array] = {(): powers[0]}
         return np.stack([_ways(each) * _distinct(each, powers, known) for each in self._partitions])
 
     def patterns(self, counts: Counts, m: Counts) -> Array:
-        """The distribution of patterns among `degree` of each row's votes, by drawing subsets."""
+        """The distribution of patterns, (rows, patterns), among `degree` votes drawn from each
+        row's own.
+
+        `counts` are the votes by class, (rows, k), `m` the number of each row's votes. The
+        distribution comes from `SUBSETS` drawn subsets.
+        """
         out, rng = np.zeros((len(counts), len(self._partitions))), np.random.default_rng(23)
         size = np.full(len(counts), self.degree)
         draws = SUBSETS if (m > self.degree).any() else 1
@@ -93,13 +119,13 @@ class Unlabelled:
 
 
 def unlabelled_degrees(k: int) -> tuple[int, ...]:
-    """The degrees with at most `PATTERNS` patterns."""
+    """The numbers of votes for k classes that have at most `PATTERNS` sorted patterns."""
     return tuple(d for d in DEGREES if n_partitions(d, k) <= PATTERNS)
 
 
 @lru_cache(maxsize=4096)
 def n_partitions(total: int, parts: int) -> int:
-    """The number of partitions of a total into at most so many parts."""
+    """The number of ways to write `total` as a sum of at most `parts` positive integers."""
     if total == 0 or parts == 0:
         return int(total == 0)
     fewer = n_partitions(total, parts - 1)
@@ -108,7 +134,9 @@ def n_partitions(total: int, parts: int) -> int:
 
 @lru_cache(maxsize=256)
 def partitions(total: int, parts: int, largest: int | None = None) -> tuple[Partition, ...]:
-    """The partitions of a total into at most so many positive parts, in decreasing order."""
+    """All ways to write `total` as a sum of at most `parts` positive integers, each in decreasing
+    order and none above `largest`.
+    """
     if total == 0:
         return ((),)
     if parts == 0:
@@ -122,17 +150,19 @@ def partitions(total: int, parts: int, largest: int | None = None) -> tuple[Part
 
 
 def _padded(patterns: tuple[Partition, ...], k: int) -> Array:
-    """The partitions as rows of k numbers, filled up with 0."""
+    """The partitions as an array (partitions, k), each filled up with 0."""
     return np.array([[*each, *[0] * (k - len(each))] for each in patterns], dtype=np.float64)
 
 
 def _sorted(rows: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Each row in decreasing order."""
+    """The array with each row in decreasing order."""
     return np.sort(rows, axis=1)[:, ::-1]
 
 
 def _ways(pattern: Partition) -> float:
-    """The multinomial coefficient of a pattern, over the permutations of its equal parts."""
+    """The number of ways to deal votes to the given parts, where parts of equal size are alike: a
+    multinomial coefficient over the permutations of equal parts.
+    """
     out = factorial(sum(pattern))
     for part in pattern:
         out //= factorial(part)
@@ -142,8 +172,12 @@ def _ways(pattern: Partition) -> float:
 
 
 def _distinct(pattern: Partition, powers: list[Array], known: dict[Partition, Array]) -> Array:
-    """The monomial symmetric function: the sum, over distinct classes, of products of shares to the
-    powers of a pattern. It is computed from power sums, less the terms with a class twice.
+    """The monomial symmetric function of a pattern: the sum, over choices of distinct classes, of
+    products of their shares to the powers of the pattern.
+
+    `powers` holds the sums over classes of shares to the power 0, 1, 2 and so on, and `known` the
+    patterns computed before, to which this one is added. Products of power sums are reduced by the
+    terms in which a class occurs twice.
     """
     if pattern not in known:
         *rest, last = pattern

@@ -21,7 +21,10 @@ BOUND = "bound over all distributions that could have given the votes"
 
 
 def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> str:
-    """The note beside an interval of a measure that the noise of votes adds to."""
+    """The note beside an interval of a measure that the noise of votes adds to; "" where there is
+    nothing to say. `rows` is None if the votes are not known, and `resampled` is "rows", "votes" or
+    "both".
+    """
     if rows is None:
         return (
             "against the labels given: if they are shares of votes, the noise of these is in it, "
@@ -47,7 +50,10 @@ def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> s
 
 @dataclass
 class VoteLimits:
-    """Limits and estimates of measures of samples whose labels are shares of votes."""
+    """Limits and estimates of measures of samples whose labels are shares of votes.
+
+    `compute` gives the value of a measure in other samples.
+    """
 
     rows: VotedRows
     level: float
@@ -58,17 +64,18 @@ class VoteLimits:
 
     @property
     def _unit_name(self) -> str:
+        """What varies independently, in words: "clusters" or "rows"."""
         return "clusters" if self.rows.groups is not None else "rows"
 
     def estimate(self, measure: Measure, value: float) -> float:
-        """The value less what the noise of votes adds to it, where that has a formula; else the
-        value.
+        """The value less what the noise of votes adds to it; the value itself where that has no
+        formula.
         """
         return value if measure.vote_excess is None else value - self.rows.excess(measure)
 
     def bounded(self, measure: Measure) -> Limits:
-        """Limits of a distance from the distributions behind the votes, from its bounds in every
-        row. They hold for these rows, and for a sample of such rows.
+        """Limits of a distance from the label distributions behind the votes, from its bounds in
+        every row. They hold for these rows, and for a sample of such rows.
         """
         bounds = self.rows.bounds(measure)
         low, high, estimate, error = self.rows.limits_between(bounds, self.level)
@@ -76,7 +83,7 @@ class VoteLimits:
         return Limits(low, high, method, error, estimate)
 
     def of_same_rows(self, measure: Measure, value: float) -> Limits:
-        """Limits of the value for these very rows, of which only the votes are drawn again."""
+        """Limits of the true value for these very rows, of which only the votes are drawn again."""
         errors = self._vote_errors(measure)
         tail, error = (1.0 - self.level) / 2.0, float(errors.std(ddof=1))
         above, below = quantiles(errors, (1.0 - tail, tail))
@@ -87,7 +94,9 @@ class VoteLimits:
         return Limits(start - above, start - below, method, error, estimate)
 
     def target_variance(self, measure: Measure, value: float, z: Array, w: Array | None) -> Limits:
-        """Limits of the variance of the true shares, without the noise of their votes."""
+        """Limits of the variance of the true shares, without the noise of their votes; z are the
+        observed shares of class 1 or of the top label, (n,), and w the weights.
+        """
         rows = (z - float(np.average(z, weights=w))) ** 2 - self.rows.excess_rows(measure)
         low, high, error = mean_limits(influences(rows, w, self.rows.groups), self.level)
         centre = self.estimate(measure, value)
@@ -95,14 +104,18 @@ class VoteLimits:
         return Limits(centre + low, centre + high, method, error, centre)
 
     def sampling_errors(self, measure: Measure, value: float) -> SamplingErrors:
-        """The errors of the value: within its bounds, or with other votes of the same rows."""
+        """How the value varies: for a distance between its bounds, for other measures with other
+        votes of the same rows.
+        """
         if measure.vote_model:
             return SamplingErrors(voted=(self.rows, measure))
         excess = value - self.estimate(measure, value)
         return SamplingErrors(errors=self._vote_errors(measure) + excess)
 
     def _vote_errors(self, measure: Measure) -> Array:
-        """The value less the true one in draws of other votes."""
+        """The errors of the value, (draws,), in draws of other votes of the same rows; computed
+        once.
+        """
         if measure.name not in self._errors_by_measure:
             self._errors_by_measure[measure.name] = self.rows.errors(
                 measure,

@@ -21,8 +21,10 @@ from calibrant._inference.tails import gamma_tail
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Some votes as predictions and other votes as targets, both as shares (rows, k); with the row
-    of the counts that each belongs to, and its weight.
+    """Some votes as predictions and other votes as targets, both as shares of the classes, (pairs,
+    k).
+
+    `row` is the row of the votes' table that each pair comes from, and `weight` the pair's weight.
     """
 
     predicted: Array
@@ -32,8 +34,10 @@ class Split:
 
 
 def one_against_rest(counts: Counts) -> Split:
-    """Every vote of a row as a certain prediction, against the shares of the row's other votes. The
-    votes of a row have the total weight 1. Nothing is drawn.
+    """Every vote of a row as a certain prediction, against the shares of the row's other votes.
+
+    `counts` are the votes by row and class, (n, k). The votes of a row have the total weight 1;
+    rows of one vote are left out. Nothing is drawn.
     """
     votes = counts.sum(axis=1)
     row, voted = np.nonzero((counts > 0) & (votes[:, None] > 1))
@@ -46,8 +50,8 @@ def one_against_rest(counts: Counts) -> Split:
 
 
 def halves(counts: Counts, rng: np.random.Generator) -> Split:
-    """Half of a row's votes, drawn without replacement, against the other half; of an odd number of
-    votes one is not used.
+    """Half of each row's votes, drawn without replacement, against the other half; of an odd number
+    of votes one is not used, and rows of one vote are left out.
     """
     row = np.flatnonzero(counts.sum(axis=1) > 1)
     kept = counts[row]
@@ -58,7 +62,7 @@ def halves(counts: Counts, rng: np.random.Generator) -> Split:
 
 
 def without_replacement(counts: Counts, size: Counts, rng: np.random.Generator) -> Counts:
-    """Votes drawn without replacement, `size` of each row: hypergeometric, class by class."""
+    """Votes drawn without replacement from each row's own, by class, (n, k): `size` of each row."""
     out = np.zeros_like(counts)
     left, wanted = counts.sum(axis=1), size.copy()
     for r in range(counts.shape[1]):
@@ -71,7 +75,7 @@ def without_replacement(counts: Counts, size: Counts, rng: np.random.Generator) 
 def grown(
     counts: Counts, rng: np.random.Generator, *, means: bool
 ) -> Iterator[tuple[Split, Split]]:
-    """Pairs of splits drawn from a population like that of the votes: half of a row's number of
+    """Pairs of splits, drawn from a population like that of the votes: half of a row's number of
     votes against as many, and the full number against as many.
 
     The population is Dirichlet with the mean of the shares and the agreement of two votes. For
@@ -94,7 +98,9 @@ def grown(
 
 
 def _drawn(q: Array, sizes: Counts, rng: np.random.Generator) -> tuple[Split, Split]:
-    """Two samples of votes drawn from the shares q, against each other: half of them, and all."""
+    """Two samples of votes, drawn from the shares q, (n, k), against each other: first with half of
+    each row's number `sizes` of votes, then with all.
+    """
     few = [rng.multinomial(sizes // 2, q) for _ in range(2)]
     many = [votes + rng.multinomial(sizes - sizes // 2, q) for votes in few]
     row, weight = np.arange(len(q)), np.ones(len(q))
@@ -107,8 +113,8 @@ def _drawn(q: Array, sizes: Counts, rng: np.random.Generator) -> tuple[Split, Sp
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How often votes agree with the rest, the expected agreement of any votes on the same items,
-    and the p-value of the difference.
+    """How often votes agree with the rest, the agreement that is expected of any votes on the same
+    items, and the p-value of the difference.
     """
 
     value: float
@@ -122,12 +128,12 @@ class Agreement:
 
 
 def agreement_with_rest(own: Counts, counts: Counts, rng: np.random.Generator) -> Agreement:
-    """The agreement of votes `own`, (items, k), with the other votes on the same items; `counts`
-    are all votes.
+    """How often the votes `own`, (items, k), agree with the other votes on the same items; `counts`
+    are all votes, (items, k). NaN if no item has both.
 
     If voters are exchangeable, the votes of an item are assigned to them at random, and the
-    expected agreement is that of two votes of the item. With one vote an item the moments of the
-    statistic have a formula; with several, assignments are drawn.
+    expected agreement is that of two votes of the item. With one own vote an item the moments of
+    the statistic have a formula; with several, assignments are drawn.
     """
     many, rest = own.sum(axis=1), (counts - own).sum(axis=1)
     shared = (many > 0) & (rest > 0)
@@ -152,14 +158,18 @@ def agreement_with_rest(own: Counts, counts: Counts, rng: np.random.Generator) -
 
 
 def _agreeing(own: Counts, counts: Counts) -> Array:
-    """By item, the share of pairs (one of the own votes, one of the others) that agree."""
+    """The share of pairs (one of the own votes, one of the others) that agree, by
+    item, (items,).
+    """
     rest = counts - own
     pairs = (own * rest).sum(axis=1)
     return pairs / (own.sum(axis=1) * rest.sum(axis=1))
 
 
 def _single_moments(counts: Counts, expected: Array) -> tuple[float, float]:
-    """Variance and third central moment of the sum of agreements, with one own vote an item."""
+    """Variance and third central moment of the sum of agreements over items, with one own vote an
+    item; `expected` is the expected agreement of each item.
+    """
     votes = counts.sum(axis=1)[:, None]
     chance, others = counts / votes, (counts - 1) / (votes - 1)
     deviation = np.where(counts > 0, others - expected[:, None], 0.0)
@@ -167,7 +177,9 @@ def _single_moments(counts: Counts, expected: Array) -> tuple[float, float]:
 
 
 def _two_sided(deviation: float, variance: float, third: float) -> float:
-    """The two-sided p-value of a deviation from the mean, from the second and third moment."""
+    """The two-sided p-value of a deviation from the mean, from the variance and the third central
+    moment.
+    """
     if variance <= 1e-15:  # all votes agree
         return 1.0
     error = math.sqrt(variance)

@@ -18,7 +18,7 @@ HENDRYCKS_ROWS = 100
 
 
 def hendrycks_bins(n: int) -> int:
-    """How many bins of 100 rows there are; the last one takes what is left over."""
+    """How many bins of 100 rows n rows make; the last one also takes what is left over."""
     return n // HENDRYCKS_ROWS
 
 
@@ -38,7 +38,7 @@ def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
         return 0.0
     order = np.argsort(predictions, kind="stable")
     u, z = predictions[order], targets[order].astype(np.float64)
-    # Rows of one confidence, and those of them in each run.
+    # Where the rows of each confidence begin, and how many they are.
     firsts = np.flatnonzero(np.append(True, u[1:] != u[:-1]))
     sizes = np.diff(np.append(firsts, n))
     means = np.add.reduceat(z, firsts) / sizes
@@ -46,7 +46,7 @@ def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
     level, run = np.repeat(np.arange(sizes.size), sizes)[:used], np.arange(used) // rows
     starts = np.flatnonzero(np.append(True, (np.diff(level) != 0) | (np.diff(run) != 0)))
     within, level, run = np.diff(np.append(starts, used)), level[starts], run[starts]
-    # A run has some of the rows of a confidence: by chance, those that happen to be first.
+    # A run may have only some of the rows of a confidence; which of them, chance decides.
     left = (sizes[level] - within) / np.maximum(sizes[level] - 1, 1)
     expected = np.bincount(run, within * means[level])
     variance = np.bincount(run, within * left * spreads[level])
@@ -68,7 +68,7 @@ def browse_comp_error(predictions: Array, targets: Array, n_bins: int) -> float:
 
 
 def browse_comp_before(predictions: Array, targets: Array, n_bins: int) -> float:
-    """The same before its repair: a confidence of 0 is in no bin, though n counts it."""
+    """BrowseComp's `calibration_error` before its repair: 0 is in no bin, though n counts it."""
     bins = _right_closed(predictions, n_bins)
     inside = bins >= 0
     residuals = np.bincount(bins[inside], (predictions - targets)[inside], n_bins)
@@ -76,12 +76,12 @@ def browse_comp_before(predictions: Array, targets: Array, n_bins: int) -> float
 
 
 def scikit_learn_bins(n: int) -> int:
-    """``ceil(n ** (1/3))``."""
+    """The number of bins that scikit-learn takes for n rows: ``ceil(n ** (1/3))``."""
     return math.ceil(math.pow(n, 1 / 3))
 
 
 def scikit_learn_l2(predictions: Array, targets: Array, n_bins: int) -> float:
-    """`calibration_error` to come: root of the mean square gap over bins between quantiles."""
+    """scikit-learn's `calibration_error` to come: root mean square gap over quantile bins."""
     edges = np.percentile(predictions, np.linspace(0.0, 1.0, n_bins + 1) * 100)
     bins = np.searchsorted(edges[1:-1], predictions)
     counts = np.bincount(bins, minlength=n_bins)

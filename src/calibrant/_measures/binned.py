@@ -1,4 +1,8 @@
-"""Binned errors: formulas over bin tables. With R_B the bin's sum of w (u - z) and W all weight."""
+"""Binned errors: formulas over bin tables.
+
+For a row, u is its prediction, z its target and w its weight. For a bin B, R_B is the sum of
+w (u - z) and W_B the sum of w; W is the weight of all rows. The gap of a bin is |R_B| / W_B.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,11 @@ ONE_ROW = 1.0 + 1e-9
 
 
 def binned_errors(table: BinTable, norm: str = "l1") -> Array:
-    """The error of each class: sum |R_B| / W, its root-mean-square, or the worst bin's gap."""
+    """The error of each class of a table, (classes,), by norm.
+
+    "l1" is ``sum |R_B| / W``, the mean gap; "l2" is the root of the mean squared gap, and "max" the
+    largest gap.
+    """
     one_of("norm", norm, NORMS)
     total = table.total_weight
     gap = np.abs(table.residual)
@@ -27,7 +35,10 @@ def binned_errors(table: BinTable, norm: str = "l1") -> Array:
 
 
 def binned_error(table: BinTable, norm: str = "l1") -> float:
-    """One number for all classes: the mean, the root of the mean square, or the worst."""
+    """One number for all classes, from the error of each: by norm "l1" their mean.
+
+    By "l2" it is the root of their mean square, and by "max" the largest.
+    """
     errors = binned_errors(table, norm)
     if norm == "l1":
         return float(errors.mean())
@@ -37,9 +48,9 @@ def binned_error(table: BinTable, norm: str = "l1") -> float:
 
 
 def debiased_l2s(table: BinTable) -> Array:
-    """Mean square gap of each class, less what sampling noise adds to it: may be below 0.
+    """Mean squared gap of each class less what sampling noise adds to it, (classes,).
 
-    Each bin's squared gap is lowered by the variance of its mean target,
+    It may be below 0. Each bin's squared gap is lowered by the variance of its mean target,
     ``(mean z^2 - (mean z)^2) / (n_B - 1)`` with the effective rows ``n_B = W_B^2 / sum w^2``; for
     unweighted 0/1 targets that is ``z(1 - z)/(n_B - 1)``. A bin of one effective row says nothing
     about its variance and is left out.
@@ -55,5 +66,5 @@ def debiased_l2s(table: BinTable) -> Array:
 
 
 def debiased_l2(table: BinTable) -> float:
-    """Root of the debiased mean square gap, or 0 where that is below 0."""
+    """The root of the debiased mean squared gap, averaged over classes; 0 where that is below 0."""
     return float(np.sqrt(max(0.0, debiased_l2s(table).mean())))

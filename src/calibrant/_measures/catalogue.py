@@ -120,6 +120,8 @@ _RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("mu
 
 
 def _isotonic(part: str) -> Callable[[Statistics], float]:
+    """A function from statistics to one part of the isotonic Brier decomposition, by its name."""
+
     def compute(summary: Statistics) -> float:
         return float(getattr(decompose_isotonic(summary.levels), part))
 
@@ -127,7 +129,10 @@ def _isotonic(part: str) -> Callable[[Statistics], float]:
 
 
 def _uncertainty(summary: Statistics) -> float:
-    """Of the mean target alone: any bins give it, where an order cannot be had."""
+    """The uncertainty part of the Brier score, which depends on the targets alone.
+
+    It comes from the levels, or from ordinary bins where predictions cannot be had in order.
+    """
     try:
         return _isotonic("uncertainty")(summary)
     except NotDefined:
@@ -135,18 +140,25 @@ def _uncertainty(summary: Statistics) -> float:
 
 
 def _root_debiased(table: BinTable) -> Array:
+    """The debiased root-mean-square error of each class, 0 where its square is below 0."""
     return np.sqrt(np.maximum(debiased_l2s(table), 0.0))
 
 
 def _mean_loss(loss: str) -> Callable[[Statistics], float]:
+    """A function from statistics to the mean of a loss, a field of `LossSums`."""
     return lambda summary: summary.losses.mean(loss)
 
 
 def _mean_distance(loss: str) -> Callable[[Statistics], float]:
+    """A function from statistics to a mean distance between distributions.
+
+    `loss` is the field of `LossSums` that has the distance.
+    """
     return lambda summary: summary.distribution.mean(loss)
 
 
 def _corrected(summary: Statistics) -> float:
+    """The truthful confidence error: the linear error of the top label plus its correction."""
     return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
 
 
@@ -226,7 +238,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='emax')",
             lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
             label="Emax", on_request=True, listed=Listed(clinical=6)),
-    # Of each class in turn: measured on request, for it takes a read of its own.
+    # It bins the rows of each class apart, which takes another read: only on request.
     Measure("top_label_ece", "top-label calibration error, given the class",
             "(1/W) sum_r sum_B |R_B| of the rows whose top label is r", "confidence by class",
             _MULTI, "confidence_by_class", 0, 1, _BINNED,
@@ -516,14 +528,19 @@ def registered(*measures: Measure) -> Iterator[None]:
 
 
 def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
-    """The measures that a list includes unasked, in its order; `where` is a field of `Listed`."""
+    """The measures that a list includes unless others are named, in the order of the list.
+
+    `where` is a field of `Listed`.
+    """
     ranked = [(m.rank_in(where, shape), m) for m in catalogue(shape)]
     return tuple(m for rank, m in sorted(ranked, key=lambda pair: pair[0]) if rank)
 
 
 def of_answers(names: Iterable[str]) -> tuple[str, ...]:
-    """The measures of a list that was made before the rows were seen, of answers that are right or
-    wrong: accuracy in place of the classification error, and nothing else that folds.
+    """Names of measures as they apply to labels that say whether an answer was right.
+
+    Accuracy stands in place of the classification error, and measures that take predictions for one
+    of two classes (`Measure.folds`) are left out.
     """
     folds = {m.name for m in _ENTRIES if m.folds} - {_OF_ANSWERS.name}
     own = (_OF_ANSWERS.name if name == "classification_error" else name for name in names)
@@ -546,14 +563,14 @@ _ELSEWHERE = {
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 
-# The entries that were looked through, and what was found in them: each call asks again.
+# The entries that `find` looked through, and the measures it found, by name and shape.
 _found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
-# And the own name of whatever a measure was called.
+# The entries that `canonical` looked through, and the own name of each name it was given.
 _called: tuple[tuple[Measure, ...], dict[str, str]] = ((), {})
 
 
 def find(name: str, shape: Shape) -> Measure:
-    """The measure of this name or alias for this shape, or an error with the nearest name."""
+    """The measure of this name or alias for this shape; an InputError names the nearest if none."""
     global _found
     if _found[0] is not _ENTRIES:
         _found = (_ENTRIES, {})
@@ -582,10 +599,10 @@ def entry_of(name: str) -> Measure:
 
 
 def canonical(name: Any) -> Any:
-    """The catalogue's own name for a name or an alias, in upper or lower case; what is neither
-    comes back as it is.
+    """The catalogue's own name for a name or an alias, in upper or lower case.
 
-    A name as it is written comes first: SMECE (soft labels) is not smECE (smooth).
+    What is neither comes back as it is. A name as it is written comes first: SMECE (soft labels) is
+    not smECE (smooth).
     """
     global _called
     if not isinstance(name, str):
@@ -602,12 +619,16 @@ def canonical(name: Any) -> Any:
 
 
 def _named(name: str, alike: Callable[[str], str]) -> list[str]:
-    """The measures that are called this, where names that are `alike` count as one."""
+    """The own names of measures with this name or alias.
+
+    Two names count as one if `alike` gives the same for both.
+    """
     names = [m.name for m in _ENTRIES if alike(name) in map(alike, (m.name, *m.aliases))]
     return list(dict.fromkeys(names))
 
 
 def _plain(name: str) -> str:
+    """A name in lower case, with "_" for "-" and spaces."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
@@ -625,13 +646,19 @@ def nearest_measure(name: object, names: Iterable[str]) -> str:
 
 
 def _written(name: object, own: str) -> str:
-    """How papers write the alias of a measure that a name may stand for."""
+    """How the alias that a name may stand for is written: "written SMECE".
+
+    `own` is the catalogue's name of the measure.
+    """
     alias = next(a for a in entry_of(own).aliases if _plain(a) == _plain(str(name)))
     return f"written {alias}"
 
 
 def _reduced(measure: Measure) -> Any:
-    """An entry of the catalogue is pickled by its name: its formula may have none."""
+    """How to pickle a measure: by its name if it is in the catalogue, or else with all its parts.
+
+    The formula of an entry may be a lambda, which cannot be pickled.
+    """
     if measure is _OF_ANSWERS:
         return find, (measure.name, "answers")
     if any(entry is measure for entry in _ENTRIES):

@@ -1,7 +1,10 @@
 """Measures of many drawn samples at once, from sums over cells of nearly equal predictions.
 
-A value and what it is compared with are computed on the same cells, so what pooling does to one it
-does to the other. Everything here is (draws, cells); u, the mean prediction of each cell, rises.
+A cell holds rows with nearly the same prediction; a draw is one resampled or simulated sample. A
+value and what it is compared with are computed on the same cells, so what pooling does to one it
+does to the other. Arrays are (draws, cells), and results are (draws,), unless said otherwise. u is
+the mean prediction of each cell, (cells,), in increasing order; w is weight, z is a target, and a
+residual is w (z - u) or its negative.
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.typing import Array, Index
 from calibrant._measures.smooth import LS_SIGMA, TAIL
 
-# Logits beyond this are put there, as for the logit-smoothed error itself.
-_LOGIT_END = 13.815510557964274  # of 1e-6
+# Logits are clipped to this size, as for the logit-smoothed error itself.
+_LOGIT_END = 13.815510557964274  # minus the logit of 1e-6
 # Nodes for each bandwidth of a smoothed integrand: enough to compare samples by.
 _NODES_PER_SIGMA = 6
 _NODES_PER_BANDWIDTH = 8
 _NODES = (128, 256, 512, 1024, 2048)
-# Where the search for a bandwidth begins, how near to it (as a share of itself) it ends, and steps.
+# The width at which a search begins, how near to the root it ends (as a share of the width), and
+# how many steps it may take.
 _FIRST_WIDTH, _CLOSE, _MOST_STEPS = 0.05, 1e-4, 40
 # A frequency times a bandwidth beyond which nothing is left: exp(-7.5^2 / 2) is 6e-13.
 _SPECTRUM = 7.5
@@ -32,7 +36,10 @@ _FEW_WAVES = 48
 
 
 class CellSums(Protocol):
-    """Sums of cells: weight, and weight times prediction and target."""
+    """Sums over cells: of the weight w, of w u (prediction) and of w z (target), (draws, cells).
+
+    `u` is the mean prediction of each cell, (cells,).
+    """
 
     @property
     def u(self) -> Array: ...
@@ -44,26 +51,35 @@ class CellSums(Protocol):
     def wz(self) -> Array: ...
 
     def once(self, make: Callable[[Array], Any]) -> Any:
-        """What depends on the predictions u alone, made once for all draws of the same cells."""
+        """``make(u)``, computed once and kept for all draws of the same cells."""
 
     def of_weights(self, make: Callable[[CellSums, Array], Array]) -> Array:
-        """What depends on the predictions and on w alone, made once for all that share w."""
+        """``make(self, w)``, computed once and kept for all draws that share their weights."""
 
     def isotonic(self) -> Array:
-        """The rising means that fit the targets best, (draws, cells)."""
+        """The increasing least-squares fit to the mean targets of each draw, (draws, cells)."""
 
     def rising_bins(self) -> NDArray[np.int32]:
-        """Each cell's bin, of the most bins of equal mass whose mean targets never fall."""
+        """The number of each cell's bin in the bins at which a sweep ends, (draws, cells).
+
+        These are the most bins of equal mass whose mean targets never fall.
+        """
 
 
 def ks_errors(sums: CellSums) -> Array:
-    """The largest partial sum of residuals, of each draw."""
+    """The Kolmogorov-Smirnov error of each draw: its largest partial sum of residuals, over W.
+
+    W is the total weight of the draw.
+    """
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     return np.abs(partial).max(axis=1) / sums.w.sum(axis=1)
 
 
 def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
-    """Miscalibration and discrimination of the Brier score, of each draw."""
+    """Miscalibration and discrimination of the Brier score of each draw, (draws,) each.
+
+    They are taken with the isotonic recalibration.
+    """
     total = sums.w.sum(axis=1)
     base = sums.wz.sum(axis=1) / total
     fit = sums.isotonic()
@@ -73,7 +89,7 @@ def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
 
 
 def brier_miscalibrations(sums: CellSums) -> Array:
-    """Brier score less that of the isotonic recalibration, of each draw."""
+    """The Brier score less that of the isotonic recalibration, of each draw."""
     return isotonic_parts(sums)[0]
 
 
@@ -83,13 +99,13 @@ def brier_discriminations(sums: CellSums) -> Array:
 
 
 def brier_uncertainties(sums: CellSums) -> Array:
-    """The Brier score of always predicting the mean target, of each draw of hard labels."""
+    """The Brier score of always predicting the mean target, of each draw; labels must be 0 or 1."""
     base: Array = sums.wz.sum(axis=1) / sums.w.sum(axis=1)
     return base * (1.0 - base)
 
 
 def sweep_errors(sums: CellSums) -> Array:
-    """The error of a sweep over the number of bins, of each draw."""
+    """The ECE of each draw in the most equal-mass bins whose mean targets never fall."""
     bins = sums.rising_bins()
     n_draws, m = len(bins), int(bins.max()) + 1
     key = bins + m * np.arange(n_draws)[:, None]
@@ -98,7 +114,10 @@ def sweep_errors(sums: CellSums) -> Array:
 
 
 def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
-    """A formula of level sets, of each draw: its cells of some weight are the levels."""
+    """The value of a formula of level sets for each draw, one draw after the other.
+
+    The cells that have weight in a draw are its levels, that is, its distinct predictions.
+    """
     out = np.empty(sums.w.shape[0])
     for i, (w, wu, wz) in enumerate(zip(sums.w, sums.wu, sums.wz, strict=True)):
         nonempty = w > 0
@@ -110,7 +129,7 @@ def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
 
 
 def levels_of_draws(sums: CellSums) -> BinTable:
-    """The cells of every draw as level sets, a draw being a class of the table."""
+    """One table of level sets in which each draw stands as a class, and each cell as a level."""
     levels = np.zeros((*sums.w.shape, len(FIELDS)))
     for name, column in (
         ("n", sums.w),
@@ -123,20 +142,25 @@ def levels_of_draws(sums: CellSums) -> BinTable:
 
 
 def ls_eces(sums: CellSums) -> Array:
-    """The logit-smoothed error of each draw."""
+    """The logit-smoothed error (LS-ECE) of each draw."""
     targets, _, step = sums.once(_logit_kernels)
-    # z (1 - rho) - (1 - z) rho, point by point.
+    # The smoothed sum of w (z - rho(t)) at each node t, rho being the sigmoid.
     difference = targets @ sums.wz.T
     difference -= sums.of_weights(_expected_logits)
     return step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
 
 
 def _expected_logits(sums: CellSums, w: Array) -> Array:
+    """Smoothed sums of w sigmoid(t) at each node t of the logit grid, (nodes, draws)."""
     return sums.once(_logit_kernels)[1] @ w.T
 
 
 def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
-    """What a cell at u adds to each node for its targets and for its weight; the nodes' step."""
+    """Two sparse matrices (nodes, cells), and the distance of neighbouring nodes in logits.
+
+    The first has the Gaussian kernel between a node t and a cell's logit, for sums of w z; the
+    second has that times sigmoid(t), for sums of w.
+    """
     from scipy.sparse import csr_array
 
     sigma = LS_SIGMA
@@ -155,6 +179,7 @@ def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
     columns = np.repeat(np.arange(h.size), 2 * reach + 1)
 
     def spread(values: Array) -> csr_array:
+        """Values at the nodes around each cell as a sparse matrix (nodes, cells)."""
         where = (nodes.ravel(), columns)
         return csr_array((values.ravel(), where), shape=(n_nodes, h.size))
 
@@ -162,7 +187,7 @@ def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
 
 
 def smooth_eces(sums: CellSums) -> Array:
-    """The smooth error of each draw, at its fixed point."""
+    """The smooth error (smECE) of each draw: the width at which the smoothed error equals it."""
     total, residual = sums.w.sum(axis=1), sums.wz - sums.wu
     # Without any residual there is nothing to smooth.
     some = np.abs(residual).max(axis=1) > 1e-14 * total
@@ -174,7 +199,10 @@ def smooth_eces(sums: CellSums) -> Array:
 
 
 def _fixed_points(sums: CellSums, residual: Array, total: Array) -> Array:
-    """The widths that are the errors, for residuals and weights of all cells together."""
+    """The width of each draw that equals its smoothed error, on as many nodes as that takes.
+
+    `residual` has sums of w (z - u), (draws, cells), and `total` the weights, (draws,).
+    """
     # A few nodes tell how many are needed.
     smoothed = _Smoothed(sums, residual, total, _NODES[0])
     widths = smoothed.fixed_point(np.full(len(residual), _FIRST_WIDTH), close=0.1)
@@ -190,7 +218,11 @@ def _fixed_points(sums: CellSums, residual: Array, total: Array) -> Array:
 
 
 class _Smoothed:
-    """The errors of draws of residuals on so many nodes, at any bandwidth."""
+    """The smoothed error of each draw at any width of the noise, on a grid of [0, 1].
+
+    The grid has `cells` steps, which are not the cells of the sums. `residual` has sums of w (z -
+    u), and `total` is the weight of each draw.
+    """
 
     def __init__(self, sums: CellSums, residual: Array, total: Array, cells: int) -> None:
         from scipy import fft
@@ -204,16 +236,19 @@ class _Smoothed:
         self._squares = (-0.5 * (np.pi * np.arange(cells + 1)) ** 2).astype(np.float32)
 
     def fixed_point(self, guess: Array, close: float = _CLOSE) -> Array:
-        """The width of each draw that is its error, from a guess on."""
+        """The width of each draw that equals its error, searched from a guess, (draws,).
+
+        `close` is how near to it the search ends, as a share of the width.
+        """
         least = 0.5 / self.cells
         start = np.log(np.maximum(guess, least))
         return np.exp(_falling_root(self._excess, start, least, close))
 
     def _excess(self, of: Index, x: Array) -> Array:
-        """The logarithm of the error at the width exp(x), less x."""
+        """The logarithm of the error at the width exp(x), less x, of the draws numbered `of`."""
         from scipy import fft
 
-        # Frequencies that the narrowest width damps to nothing are not there.
+        # Frequencies that even the narrowest width damps to nothing are left out.
         some = min(self.cells, int(_SPECTRUM / (np.pi * np.exp(x.min())))) + 1
         few = some <= _FEW_WAVES
         damped = np.zeros((of.size, some if few else self.cells + 1), dtype=np.float32)
@@ -232,7 +267,7 @@ class _Smoothed:
 
 @lru_cache(maxsize=len(_NODES))
 def _waves(cells: int) -> NDArray[np.float32]:
-    """What each of the first frequencies is at every node, as `scipy.fft.dct` has it."""
+    """The first cosines at every node, (frequencies, nodes), scaled as in `scipy.fft.dct`."""
     out = 2.0 * np.cos(np.pi / cells * np.outer(np.arange(_FEW_WAVES), np.arange(cells + 1)))
     out[0] = 1.0
     return out.astype(np.float32)
@@ -241,13 +276,15 @@ def _waves(cells: int) -> NDArray[np.float32]:
 def _falling_root(
     excess: Callable[[Index, Array], Array], x: Array, least: float, close: float
 ) -> Array:
-    """Where functions that fall by 1 or more for every 1 cross 0, from log(least) to 0.
+    """Where functions of x cross 0 between log(least) and 0, (draws,), started at x.
 
-    More noise never enlarges an error, so that it crosses its own width once, and is as near to it
-    as the two differ. Secants, kept between the ends known so far.
+    ``excess(numbers, x)`` gives the values of the functions with these numbers. Each falls by 1 or
+    more for every 1 of x, because more noise never enlarges an error, so that an error crosses its
+    own width once; and its value is at least as large as the distance to the root. The search takes
+    secants, kept between the ends known so far, and ends within `close`.
     """
     out = x.copy()
-    # What follows is of the roots that are still looked for.
+    # The arrays below are of the roots that are not found yet; `left` has their numbers.
     left, at = np.arange(x.size), x
     low, high = np.full(x.size, np.log(least)), np.zeros(x.size)
     slope: Array | None = None
@@ -276,8 +313,10 @@ def _falling_root(
 
 
 def _unit_deposit(cells: int) -> Callable[[Array], Any]:
+    """A function that deposits cells on the nodes of a grid of [0, 1] with `cells` steps."""
+
     def deposit(u: Array) -> Any:
-        """What a cell at u adds to the two nodes about it."""
+        """A sparse matrix (nodes, cells) that shares each cell between the two nodes around u."""
         from scipy.sparse import csr_array
 
         position = np.clip(u, 0.0, 1.0) * cells

@@ -1,7 +1,8 @@
 """Errors of cutoffs: rows whose prediction is below a threshold, and rows at or above it.
 
-All are of one path, the partial sums of residuals in order of the predictions: L(q) is the sum of
-w (u - z) over the rows with u < q, and T the sum over all.
+For a row, u is its prediction, z its target and w its weight; its residual is w (u - z), and W is
+the weight of all rows. All errors are of one path, the partial sums of residuals in order of the
+predictions: L(q) is the sum over the rows with u < q, and T the sum over all.
 """
 
 from __future__ import annotations
@@ -17,25 +18,31 @@ from calibrant._measures.cell_formulas import CellSums
 
 
 def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:
-    """ATB, the mean over classes: ``integral of [L(q)^2 + (T - L(q))^2] dq / W^2``, or of absolute
-    values over W.
+    """The averaged two-bin error (ATB), the mean over classes.
+
+    By norm "l2" it is ``integral of [L(q)^2 + (T - L(q))^2] dq / W^2``, and by "l1" that of
+    absolute values over W.
     """
     return float(np.mean([_averaged(table, norm) for table in _classes(levels)]))
 
 
 def averaged_two_bin_spread(levels: BinTable) -> float:
-    """What ATB would be if every row had a gap of 1: ``integral of [F^2 + (1 - F)^2] dq``."""
+    """What ATB would be if every row had a gap of 1: ``integral of [F^2 + (1 - F)^2] dq``.
+
+    F(q) is the share of weight below q.
+    """
     return float(np.mean([_averaged(table, "l2", unit=True) for table in _classes(levels)]))
 
 
 def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
+    """ATB of one class; with `unit`, as if every row had a gap of 1."""
     total = float(levels.total_weight[0])
     if isinstance(levels, OrderedLevels) and not unit:
         return levels.averaged_two_bins(norm)
     ends = 0.0
     for _, partial in _path(levels, unit):
         ends = float(partial[-1])
-    # Below the first prediction there is nothing, and above the last there is everything.
+    # L is 0 below the first prediction, and T above the last.
     at, through, out = 0.0, 0.0, 0.0
     for u, partial in _path(levels, unit):
         before = np.append(through, partial[:-1])
@@ -47,12 +54,13 @@ def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
 
 
 def _two_bins(below: Array, total: float, norm: str) -> Array:
+    """The sizes of the sums below and above a threshold together: squared, or absolute for "l1"."""
     above = total - below
     return np.abs(below) + np.abs(above) if norm == "l1" else below**2 + above**2
 
 
 def averaged_two_bin_errors(sums: CellSums) -> Array:
-    """ATB of each draw."""
+    """ATB of each draw, (draws,)."""
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     ends = partial[:, -1:]
     widths = np.diff(sums.u, append=1.0)
@@ -66,7 +74,7 @@ def averaged_two_bin_errors(sums: CellSums) -> Array:
 class Cutoffs:
     """The interval of predictions over which residuals add up to most: ``lower <= u <= upper``.
 
-    `gap` is their sum over W, above 0 where predictions are too high.
+    `gap` is the sum of w (u - z) over it, divided by W: above 0 where predictions are too high.
     """
 
     gap: float
@@ -80,13 +88,17 @@ def cutoff_error(levels: BinTable) -> float:
 
 
 def _largest(levels: BinTable) -> float:
+    """The cutoff error of one class, possibly with a negative sign."""
     if isinstance(levels, OrderedLevels):
         return levels.partial_residual_range() / float(levels.total_weight[0])
     return worst_interval(levels).gap
 
 
 def worst_interval(levels: BinTable) -> Cutoffs:
-    """Where the cutoff error of a scalar problem is reached; the first place if there are many."""
+    """The interval of predictions that gives the cutoff error of a scalar problem.
+
+    If several do, it is the one that the path reaches first.
+    """
     # The highest and the lowest point of the path, and the level that each comes after.
     high, after_high, low, after_low = 0.0, -1, 0.0, -1
     predictions: list[Array] = []
@@ -109,19 +121,23 @@ def worst_interval(levels: BinTable) -> Cutoffs:
 
 
 def cutoff_errors(sums: CellSums) -> Array:
-    """The cutoff error of each draw."""
+    """The cutoff error of each draw, (draws,)."""
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     high, low = partial.max(axis=1).clip(min=0.0), partial.min(axis=1).clip(max=0.0)
     return (high - low) / sums.w.sum(axis=1)
 
 
 def _classes(levels: BinTable) -> Iterator[BinTable]:
+    """The table of each class in turn."""
     for r in range(levels.n_classes):
         yield levels.of_class(r)
 
 
 def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Predictions and the partial sums of residuals through each, a cache's worth at a time."""
+    """Predictions, and the partial sums of residuals through each, in blocks that fit a cache.
+
+    With `unit` the sums are of weights. Levels without weight are left out.
+    """
     through = 0.0
     for stretch in levels.stretches():
         step, u = _steps(stretch, unit), stretch.mean_u[0]
@@ -136,5 +152,5 @@ def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]
 
 
 def _steps(stretch: BinTable, unit: bool) -> Array:
-    """What each level adds to the path: its residual, or, as if every gap were 1, its weight."""
+    """What each level adds to the path: its residual, or with `unit` its weight."""
     return stretch.sum_w[0] if unit else stretch.residual[0]

@@ -23,7 +23,7 @@ from calibrant._core.typing import Array
 
 
 def calibration_decision_loss(p: Array, q: Array, w: Array) -> float:
-    """The loss of predictions p with mean targets q and weights w, exactly."""
+    """The exact loss of distinct predictions p with mean targets q and weights w."""
     kept = w > 0
     p, q, w = p[kept], q[kept], w[kept] / w[kept].sum()
     t = np.unique(np.concatenate([p, q]))
@@ -31,7 +31,10 @@ def calibration_decision_loss(p: Array, q: Array, w: Array) -> float:
 
 
 def threshold_gains(p: Array, q: Array, w: Array, t: Array) -> Array:
-    """f(t): what knowing q adds to the decision whose choice changes at t."""
+    """f(t) at thresholds t: the gain of knowing q in the decision whose choice changes at t.
+
+    p are predictions, q their mean targets and w their weights, which sum to 1.
+    """
     rising, falling = p < q, p > q
     up = _sum_within_spans(p[rising], q[rising], q[rising], w[rising], t)
     down = _sum_within_spans(-p[falling], -q[falling], -q[falling], w[falling], -t)
@@ -39,9 +42,13 @@ def threshold_gains(p: Array, q: Array, w: Array, t: Array) -> Array:
 
 
 def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Array) -> Array:
-    """The sum of ``w (height - t)`` over spans from `first` to `last` that hold t."""
+    """At each t, the sum of ``w (height - t)`` over the spans from `first` to `last` around t."""
 
     def through(ends: Array, side: str) -> Array:
+        """At each t, the sum of ``w (height - t)`` over the spans whose end is at or before t.
+
+        With side "left", ends that equal t do not count.
+        """
         order = np.argsort(ends)
         total = np.append(0.0, np.cumsum(w[order]))
         moment = np.append(0.0, np.cumsum((w * height)[order]))
@@ -52,7 +59,10 @@ def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Arr
 
 
 def envelope_loss(t: Array, gains: Array) -> float:
-    """Twice the height at 1/2 of the least concave function above the gains at thresholds t."""
+    """Twice the height at 1/2 of the least concave function above the gains at thresholds t.
+
+    That function is 0 at 0 and at 1 unless there are gains there.
+    """
     order = np.lexsort((-gains, t))
     points = [(0.0, 0.0), *zip(t[order].tolist(), gains[order].tolist(), strict=True), (1.0, 0.0)]
     hull: list[tuple[float, float]] = []
@@ -71,6 +81,6 @@ def envelope_loss(t: Array, gains: Array) -> float:
 def _is_below(
     first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]
 ) -> bool:
-    """Whether the middle point does not rise above the line between the others."""
+    """Whether the middle point lies on or below the line between the others."""
     (a, fa), (b, fb), (c, fc) = first, middle, last
     return (fb - fa) * (c - a) <= (fc - fa) * (b - a)

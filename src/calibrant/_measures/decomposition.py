@@ -45,12 +45,18 @@ _KEPT: WeakKeyDictionary[BinTable, BrierDecomposition] = WeakKeyDictionary()
 
 
 def decompose(table: BinTable) -> BrierDecomposition:
-    """The parts for each class's table, summed over classes; each bin is given its mean target."""
+    """The parts of the Brier score of binned predictions, summed over classes.
+
+    Recalibration gives each bin its mean target.
+    """
     return _sum([_binned(table.of_class(r)) for r in range(table.n_classes)])
 
 
 def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
-    """The parts where each level is given what an increasing least-squares fit gives it."""
+    """The parts of the Brier score, where recalibration is an increasing least-squares fit.
+
+    They are summed over classes. `levels` has a bin for each distinct prediction.
+    """
     if levels not in _KEPT:
         table = levels.pooled() if isinstance(levels, OrderedLevels) else levels
         parts = [_isotonic(table.of_class(r)) for r in range(table.n_classes)]
@@ -59,6 +65,7 @@ def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
 
 
 def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
+    """The parts of several classes added up."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -66,10 +73,12 @@ def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
 
 
 def isotonic_blocks(levels: BinTable) -> Array:
-    """Sums of w, w z and w z^2 over the blocks of the increasing least-squares fit of the mean
-    targets (pool adjacent violators).
+    """Sums of w, w z and w z^2 over the blocks of the isotonic fit, (3, blocks).
+
+    w is the weight of a row and z its target. The fit is the increasing least-squares fit of the
+    mean targets (pool adjacent violators); it is constant on a block.
     """
-    # In which order neighbours that do not rise are pooled makes no difference.
+    # Neighbours that do not rise may be pooled in any order: the fit is the same.
     columns = np.concatenate([stretch.pooled_columns() for stretch in levels.stretches()], axis=1)
     columns = pool_runs(columns)
     if columns.shape[1] <= FEW_COLUMNS:
@@ -82,7 +91,10 @@ def isotonic_blocks(levels: BinTable) -> Array:
 
 @dataclass(frozen=True)
 class _Whole:
-    """The score of a table, and what of it any predictions would have."""
+    """The weight and Brier score of a table, and what does not depend on its predictions.
+
+    `base` is the mean target, and `uncertainty` the variance of the targets.
+    """
 
     total: float
     brier: float
@@ -91,7 +103,8 @@ class _Whole:
 
     @classmethod
     def from_table(cls, table: BinTable) -> _Whole:
-        # What a rule drops is in no bin, so it is in no part but the rest; the score counts it.
+        """From the table of one class; rows that its rule of binning dropped are counted."""
+        # Dropped rows are in no bin, but the score counts them: they end up in `within_bin`.
         _, w, _, _, wz, wu2, wuz, wz2, _ = table.dropped[0]
         for stretch in table.stretches():
             w, wz = w + stretch.sum_w.sum(), wz + stretch.sum_wz.sum()
@@ -103,6 +116,7 @@ class _Whole:
 
 
 def _binned(table: BinTable) -> BrierDecomposition:
+    """The parts of one class's table, with each bin recalibrated to its mean target."""
     whole = _Whole.from_table(table)
     nonempty = table.sum_w[0] > 0
     w = table.sum_w[0][nonempty]
@@ -116,6 +130,7 @@ def _binned(table: BinTable) -> BrierDecomposition:
 
 
 def _isotonic(levels: BinTable) -> BrierDecomposition:
+    """The parts of one class's level sets, with the isotonic fit as recalibration."""
     whole = _Whole.from_table(levels)
     w, wz, wz2 = isotonic_blocks(levels)
     fitted = wz / w

@@ -23,7 +23,10 @@ from calibrant._measures.truthful import linear_error
 
 @dataclass(frozen=True)
 class GapScale:
-    """A gap g in every bin gives the value ``offset + spread * g ** power``."""
+    """A gap g in every bin gives the value ``offset + spread * g ** power``.
+
+    The gap of a bin is its mean target less its mean prediction, in size.
+    """
 
     power: int = 1
     spread: float = 1.0
@@ -32,24 +35,26 @@ class GapScale:
     rate: float = 0.5
 
     def gap(self, value: float) -> float:
-        """The gap that, were it that of every bin, would give the value."""
+        """The gap that gives this value if every bin has it."""
         if self.power == 1:
             return value
         return math.sqrt(max(value - self.offset, 0.0) / self.spread)
 
     def value(self, gap: float) -> float:
-        """The value that a gap in every bin gives."""
+        """The value that this gap gives if every bin has it."""
         if self.power == 1:
             return gap
         return self.offset + self.spread * gap**self.power
 
 
 def gap_scale(measure: Measure, summary: Statistics) -> GapScale:
-    """The scale of a measure of these rows; its own where it is no square of gaps.
+    """The scale that turns a measure's values on these rows into gaps.
 
-    ``sum_B R_B^2 / W^2`` has the spread ``sum_B (W_B / W)^2``, its mean over classes for classwise
-    errors, the sum over cells for full calibration. What the truthful confidence error adds for its
-    truthfulness is the offset. `brier_miscalibration` is a mean square over rows: its spread is 1.
+    A measure that is no square of gaps is on that scale already. ``sum_B R_B^2 / W^2`` has the
+    spread ``sum_B (W_B / W)^2``, its mean over classes for classwise errors, the sum over cells for
+    full calibration; R_B is a bin's sum of w (u - z), W_B its weight and W all weight. What the
+    truthful confidence error adds for its truthfulness is the offset. `brier_miscalibration` is a
+    mean square over rows: its spread is 1.
     """
     if measure.power == 1:
         return GapScale(rate=measure.rate)
@@ -76,6 +81,7 @@ def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
 
 
 def _spread(shares: Array) -> float:
+    """The sum of squared shares of weight, as a mean over classes, from shares (classes, bins)."""
     # Bins that hold nothing (a rule that drops every row) leave the scale as it is.
     return float(np.square(shares).sum(axis=1).mean()) or 1.0
 
@@ -86,7 +92,7 @@ def is_error(measure: Measure) -> bool:
 
 
 def checked_tolerance(tolerance: Any, measure: str = "ece") -> float:
-    """A tolerance that can be kept and broken: of gaps between 0 and 1, of a loss on its scale."""
+    """The checked tolerance: for an error a gap between 0 and 1, for a loss within its range."""
     ends = [m.high for m in catalogue() if m.name == measure and not is_error(m)]
     most = min(max(ends, default=1.0), 1e3)
     return check_tolerance(tolerance, most)

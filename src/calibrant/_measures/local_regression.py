@@ -5,6 +5,10 @@ Cleveland and Grosse's method: at a few vertices a parabola is fitted to the nea
 of the rows, by tricube weights; between vertices the curve is the cubic through their values and
 slopes. Vertices are where halving the rows ends. All is in terms of shares of weight, so that a
 whole weight is a repetition; R counts rows, and differs by at most one of them.
+
+A level is a distinct prediction u, with the weight w and the weighted target w z of its rows, and a
+cell is the same for nearly equal predictions. The reach of a vertex is the distance up to which it
+sees levels; the span is the share of weight within it.
 """
 
 from __future__ import annotations
@@ -19,11 +23,12 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._measures.cell_formulas import CellSums
 
-# R's defaults: the share of rows near a vertex that count, and of those, the most in a cell.
+# R's defaults: the share of rows that a vertex sees, and the share of those that a part between
+# two vertices may have.
 SPAN, CELL = 0.75, 0.2
 # Vertices at the ends lie outside the data by this share of their range.
 _MARGIN = 0.005
-# Rows at the very edge of a neighbourhood, and those at its centre, as R takes them.
+# As in R, rows farther than this share of the reach weigh 0, and rows nearer than this weigh 1.
 _EDGE, _CENTRE = 0.999, 0.001
 # Distinct predictions that a parabola needs inside a neighbourhood.
 _NEEDED = 3
@@ -32,7 +37,11 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Vertices:
-    """Where parabolas are fitted, how far each looks, and the levels that it sees."""
+    """Where parabolas are fitted, how far each looks, and the levels that it sees.
+
+    A vertex lies at `at` and looks as far as `reach`; it sees the levels from `first` up to, but
+    not including, `last`.
+    """
 
     at: Array
     reach: Array
@@ -41,7 +50,7 @@ class Vertices:
 
     @classmethod
     def from_levels(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
-        """The vertices of levels u, increasing, with weights w."""
+        """The vertices for increasing levels u with weights w."""
         at = _cuts(u, w, span)
         through = np.concatenate([[0.0], np.cumsum(w)])
         reach = _reaches(u, through, at, span)
@@ -50,7 +59,10 @@ class Vertices:
         return cls(at, reach, first, last)
 
     def kernel(self, u: Array, j: int) -> tuple[slice, Array, Array]:
-        """Which levels the vertex j sees, their places as shares of its reach, their weights."""
+        """What the vertex j sees: a slice of the levels, their places, and their tricube weights.
+
+        A place is the distance from the vertex, as a share of its reach, and below 0 to the left.
+        """
         some = slice(int(self.first[j]), int(self.last[j]))
         x = (u[some] - self.at[j]) / self.reach[j]
         far = np.abs(x)
@@ -62,7 +74,11 @@ class Vertices:
 
 
 def _cuts(u: Array, w: Array, span: float) -> Array:
-    """Both ends, and the last level of the lower half of whatever holds too much weight."""
+    """The places of the vertices, in increasing order.
+
+    They are both ends of the levels, a little outside, and the last level of the lower half of
+    every part that has too much weight; parts are halved until none has.
+    """
     through = np.cumsum(w)
     most = span * CELL * through[-1] * (1.0 + _TINY)
     largest = max(abs(u[0]), abs(u[-1]))
@@ -74,7 +90,7 @@ def _cuts(u: Array, w: Array, span: float) -> Array:
         weight = through[b - 1] - before
         if weight <= most or b - a < 2:
             continue
-        # Of two cuts as good as each other the upper one.
+        # Of two cuts that halve the weight equally well, the upper one is taken.
         off = np.abs(through[a : b - 1] - before - weight / 2.0)
         cut = a + int(np.flatnonzero(off <= off.min() + _TINY * weight)[-1])
         found.append(u[cut])
@@ -83,11 +99,16 @@ def _cuts(u: Array, w: Array, span: float) -> Array:
 
 
 def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
-    """How far from each vertex a share of the weight lies, and enough levels for a parabola."""
+    """The reach of each vertex: it takes in the share `span` of the weight, and enough levels.
+
+    `through` has the cumulative weights of the levels with 0 in front, and `at` the vertices. A
+    parabola needs three levels inside.
+    """
     wanted = span * through[-1] * (1.0 - _TINY)
 
     def enough_within(distance: Array) -> Mask:
-        # A hair more, for what is lost by rounding.
+        """Whether the levels within this distance of each vertex have the weight that is wanted."""
+        # The distance is enlarged by a hair, in case rounding made it too small.
         more = distance * (1.0 + 1e-14) + 1e-300
         low, high = np.searchsorted(u, at - more), np.searchsorted(u, at + more, "right")
         return np.asarray(through[high] - through[low] >= wanted)
@@ -107,7 +128,7 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
             )
         found = np.abs(u[np.clip(first + step * low, 0, u.size - 1)] - at)
         best = np.where(low < size, np.minimum(best, found), best)
-    # Levels at the edge count nothing: three must be nearer.
+    # Levels at the edge weigh nothing, so that three levels must lie nearer.
     index = middle[:, None] + np.arange(-_NEEDED - 1, _NEEDED + 1)
     there = (index >= 0) & (index < u.size)
     off = np.abs(u[np.clip(index, 0, u.size - 1)] - at[:, None])
@@ -118,7 +139,7 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
 
 
 def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
-    """The curve at levels u, increasing, with weights w > 0 and weighted targets wz.
+    """The curve at increasing levels u, with weights w > 0 and weighted targets wz, (levels,).
 
     Up to three distinct predictions have the mean targets themselves.
     """
@@ -141,7 +162,7 @@ def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
 
 
 def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
-    """The curve at levels u as a matrix that takes the mean targets of the levels to it."""
+    """The matrix that takes the mean targets of levels u to the curve at them, (levels, levels)."""
     vertices = Vertices.from_levels(u, w, span)
     m = vertices.at.size
     moments, powers = np.zeros((m, 5)), np.zeros((m, 3, u.size))
@@ -159,9 +180,11 @@ def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _CellFit:
-    """What a curve through cells takes, whatever their targets are: what a cell adds to the moments
-    at each of the vertices, (cells, vertices, 5), and what a vertex's value and slope (as shares of
-    its reach) add to the curve, (2 vertices, cells).
+    """What a curve through cells takes, whatever their targets are.
+
+    `powers` has what a cell adds to the moments at each vertex, (cells, vertices, 5). `between` has
+    what the value and the slope at a vertex (a slope over the whole reach) add to the curve at each
+    cell, (2 vertices, cells).
     """
 
     vertices: Vertices
@@ -170,6 +193,7 @@ class _CellFit:
 
     @classmethod
     def from_levels(cls, u: Array, w: Array) -> _CellFit:
+        """The fit of cells at u with mean weights w; cells without weight make no vertices."""
         own = Vertices.from_levels(u[w > 0], w[w > 0])
         first = np.searchsorted(u, own.at - own.reach)
         last = np.searchsorted(u, own.at + own.reach, side="right")
@@ -184,8 +208,9 @@ class _CellFit:
 
 
 def local_fits(sums: CellSums) -> Array:
-    """The same for every draw of cells, (draws, cells): vertices are those of the cells as they are
-    on average.
+    """The curve of every draw at its cells, (draws, cells).
+
+    Vertices are the same for all draws: those of the cells with their mean weights.
     """
     u = sums.u
     if u.size <= _NEEDED:
@@ -200,8 +225,9 @@ def local_fits(sums: CellSums) -> Array:
 
 
 def _lines(sums: CellSums, w: Array) -> Array:
-    """What the products of targets add to value and slope at each vertex, (draws, 2, vertices, 3):
-    the first rows of the inverse moments.
+    """What the sums of targets at a vertex add to its value and slope, (draws, 2, vertices, 3).
+
+    They are the first two rows of the inverse of the matrix of moments, which weights w make.
     """
     powers = _fit_of_cells(sums).powers
     moments = (w @ powers.reshape(len(powers), -1)).reshape(len(w), -1, 5)
@@ -214,7 +240,7 @@ def _lines(sums: CellSums, w: Array) -> Array:
 
 
 def _fit_of_cells(sums: CellSums) -> _CellFit:
-    """The fit of cells, found once for all draws of them."""
+    """The fit of cells, computed once for all draws of them."""
     known: list[_CellFit] = sums.once(_known)
     if not known:
         known.append(_CellFit.from_levels(sums.u, sums.w.mean(axis=0)))
@@ -222,30 +248,35 @@ def _fit_of_cells(sums: CellSums) -> _CellFit:
 
 
 def _known(u: Array) -> list[_CellFit]:
+    """An empty list, to keep the fit of cells in."""
     return []
 
 
 def _regular(matrix: Array) -> Mask:
-    """Whether matrices of moments (..., 3, 3) can be solved."""
+    """Which matrices of moments (..., 3, 3) can be inverted, (...)."""
     return np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
 
 
 def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
-    """Value and slope at the vertex of the parabolas with these sums: (..., 5) and (..., 3)."""
+    """Value and slope at the vertex of the parabolas that fit best, (...) each.
+
+    `moments` has sums of weight times powers 0 to 4 of the place, (..., 5), and `products` sums of
+    weighted target times powers 0 to 2, (..., 3).
+    """
     index = np.add.outer(np.arange(3), np.arange(3))
     matrix = moments[..., index]
     regular = _regular(matrix)
     solved = np.zeros(products.shape)
     solved[regular] = np.linalg.solve(matrix[regular], products[regular][..., None])[..., 0]
     if not regular.all():
-        # Levels on a line, or on a point, leave a coefficient free: the smallest that fits.
+        # One or two levels leave coefficients free: the pseudo-inverse takes the smallest that fit.
         inverse = np.linalg.pinv(matrix[~regular], rcond=1e-10, hermitian=True)
         solved[~regular] = np.einsum("...ij,...j->...i", inverse, products[~regular])
     return solved[..., 0], solved[..., 1]
 
 
 def _interpolate(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
-    """The cubics through values and slopes at the vertices, (..., vertices), at u."""
+    """The curve at u: cubics through values and slopes at the vertices, (..., vertices) each."""
     at = vertices.at
     j = np.clip(np.searchsorted(at, u, side="right") - 1, 0, at.size - 2)
     width = at[j + 1] - at[j]
@@ -267,13 +298,17 @@ _KEPT: WeakKeyDictionary[BinTable, tuple[Array, Array]] = WeakKeyDictionary()
 
 
 def distances(levels: BinTable) -> tuple[Array, Array]:
-    """|curve - u| of every level that has weight, and the weights."""
+    """|curve - u| of every level that has weight, and the weights, (levels,) each.
+
+    They are kept as long as the table is in use.
+    """
     if levels not in _KEPT:
         _KEPT[levels] = _distances(levels)
     return _KEPT[levels]
 
 
 def _distances(levels: BinTable) -> tuple[Array, Array]:
+    """The same as `distances`, computed."""
     w, wz, u = levels.sum_w[0], levels.sum_wz[0], levels.mean_u[0]
     if not w.all():  # cells of a stream may be empty
         w, wz, u = (column[levels.sum_w[0] > 0] for column in (w, wz, u))
@@ -281,25 +316,32 @@ def _distances(levels: BinTable) -> tuple[Array, Array]:
 
 
 def ici(levels: BinTable) -> float:
-    """The mean distance."""
+    """The integrated calibration index: the mean distance of the curve from the diagonal."""
     far, w = distances(levels)
     return min(1.0, float(w @ far / w.sum()))
 
 
 def distance_quantile(levels: BinTable, share: float) -> float:
-    """The distance that a share of the rows is within; at a step, the middle of it."""
+    """The distance from the diagonal that a share of the rows is within.
+
+    At a step of the distances it is the middle of the step.
+    """
     far, w = distances(levels)
     return min(1.0, float(_quantiles(far[None], w[None], (share,))[0][0]))
 
 
 def emax(levels: BinTable) -> float:
-    """The largest distance."""
+    """The largest distance of the curve from the diagonal."""
     return min(1.0, float(distances(levels)[0].max()))
 
 
 def _quantiles(far: Array, w: Array, shares: Sequence[float]) -> list[Array]:
-    """Quantiles of rows of distances with weights, (draws, levels), from one ordering of them."""
-    order = np.argsort(far, axis=1, kind="stable")  # weights are added alike on every processor
+    """The quantile of weighted distances in each draw, for every share, (draws,) each.
+
+    `far` and `w` are distances and weights (draws, levels), which are put in order once for all
+    shares.
+    """
+    order = np.argsort(far, axis=1, kind="stable")  # the same sums on every processor
     through = np.cumsum(np.take_along_axis(np.broadcast_to(w, far.shape), order, axis=1), axis=1)
     rows, most = np.arange(len(far)), far.shape[1] - 1
     out: list[Array] = []
@@ -312,12 +354,15 @@ def _quantiles(far: Array, w: Array, shares: Sequence[float]) -> list[Array]:
     return out
 
 
-# Of draws that are still in use: the mean of the distances, their quantiles, the largest.
+# The results of `_drawn_distances` for draws that are still in use.
 _KEPT_DRAWS: WeakKeyDictionary[CellSums, tuple[Array, Array, Array, Array]] = WeakKeyDictionary()
 
 
 def _drawn_distances(sums: CellSums) -> tuple[Array, Array, Array, Array]:
-    """How far the curve of each draw is from the diagonal, from one fit for all four measures."""
+    """The distances of each draw's curve from the diagonal: mean, median, 90% quantile, largest.
+
+    Each is (draws,); they come from one fit for all four measures.
+    """
     out = _KEPT_DRAWS.get(sums)
     if out is None:
         # 0 where a cell has no weight.
@@ -329,20 +374,20 @@ def _drawn_distances(sums: CellSums) -> tuple[Array, Array, Array, Array]:
 
 
 def icis(sums: CellSums) -> Array:
-    """The mean distance of each draw."""
+    """The integrated calibration index of each draw: the mean distance of its curve."""
     return np.minimum(_drawn_distances(sums)[0], 1.0)
 
 
 def e50s(sums: CellSums) -> Array:
-    """The median distance of each draw."""
+    """The median distance of each draw's curve from the diagonal."""
     return np.minimum(_drawn_distances(sums)[1], 1.0)
 
 
 def e90s(sums: CellSums) -> Array:
-    """The distance of each draw that nine tenths of the rows are within."""
+    """The distance from the diagonal that nine tenths of the rows are within, of each draw."""
     return np.minimum(_drawn_distances(sums)[2], 1.0)
 
 
 def emaxs(sums: CellSums) -> Array:
-    """The largest distance of each draw."""
+    """The largest distance of each draw's curve from the diagonal."""
     return np.minimum(_drawn_distances(sums)[3], 1.0)

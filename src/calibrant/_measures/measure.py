@@ -266,14 +266,15 @@ class Measure:
 
     @property
     def is_ranking(self) -> bool:
-        """Whether it is about right answers and their order alone, so that calibration has no part
-        in it and calibrated predictions no value of their own.
+        """Whether it is about right answers and their order alone.
+
+        Calibration then has no part in it, and calibrated predictions have no value of their own.
         """
         return self.group == "ranking"
 
     @property
     def in_place_of_calibration(self) -> str:
-        """What it measures if not calibration: accuracy or ranking."""
+        """What it measures if not calibration: "accuracy" or "ranking"."""
         return "ranking" if self.needs_order and not self.loss else "accuracy"
 
     @property
@@ -326,11 +327,15 @@ class Measure:
 
     @property
     def _many(self) -> object:
+        """A formula for many samples at once, whichever it has; None if it has none."""
         return self.table_formula or self.cell_formula or self.of_vectors
 
     @property
     def table_formula(self) -> Callable[[BinTable], Array] | None:
-        """Its value for every class of a bin table; None where it is not of one bin table."""
+        """A function from a bin table to its value for each class, (classes,).
+
+        None where it is not computed from one bin table.
+        """
         statistic = STATISTICS[self.statistic]
         if self.of_tables is not None or not statistic.is_binned or statistic.problem == "full":
             return self.of_tables if statistic.is_binned else None
@@ -343,7 +348,10 @@ class Measure:
 
     @property
     def cell_formula(self) -> Callable[[CellSums], Array] | None:
-        """Its value for many drawn samples from sums over fine cells; None where it has none."""
+        """A function from sums over fine cells to its value in each of many drawn samples.
+
+        None where it has no such formula. A cell holds rows with nearly the same prediction.
+        """
         own = self.of_cells is not None or self.interval or self.moved is not None
         if own or self.statistic != "levels":
             return self.of_cells
@@ -353,7 +361,7 @@ class Measure:
         return lambda sums: each_draw(sums, lambda table: self.compute(OneTable(table)))
 
     def resampling_cost(self, *, soft: bool = False) -> Cost:
-        """What its interval costs."""
+        """What its confidence interval costs, on soft labels or on others; see `Cost`."""
         if soft and self.cost_soft:
             return self.cost_soft
         if self.cost:
@@ -374,6 +382,9 @@ class Measure:
 
 
 def only_distance(measures: Iterable[Measure]) -> str | None:
-    """The distance between distributions that the measures read, if that is but one."""
+    """The one distance between distributions that the measures read; None if none or several.
+
+    It is a field of `LossSums`.
+    """
     read = {m.loss for m in measures if m.statistic == "distribution"}
     return (read.pop() or None) if len(read) == 1 else None

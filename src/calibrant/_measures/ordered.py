@@ -1,5 +1,7 @@
-"""Measures that need the predictions in order: over tables with a bin per distinct prediction (or
-per fine cell, where a stream was summed).
+"""Measures that need the predictions in order: over tables with a bin for each level.
+
+A level is a distinct prediction u (or a fine cell of them, where a stream was summed). The residual
+of a row is w (u - z), with its weight w and target z; W is the weight of all rows.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ AT_ONCE, FAR_AT_ONCE = 512, 1 << 15
 
 
 def ks_error(levels: BinTable) -> float:
-    """The largest partial sum of residuals in order of predictions: ``max_t |sum_{u<=t} R| /
-    W``.
+    """The largest partial sum of residuals in order of the predictions, over W.
+
+    It is ``max_t |sum_{u<=t} w (u - z)| / W``, the mean over classes.
     """
     if isinstance(levels, OrderedLevels):
         return levels.largest_partial_residual() / float(levels.total_weight[0])
@@ -41,9 +44,10 @@ def sweep_error(levels: BinTable, norm: str = "l1") -> float:
 
 
 def sweep_bins(levels: BinTable) -> BinTable:
-    """The equal-mass bins at which a sweep over their number stops: one before the first fall.
+    """The equal-mass bins at which a sweep over their number stops.
 
-    They have the sums that an error is made of: of weights, predictions and targets.
+    Their number is one less than the first at which some mean target is below that of the bin
+    before. Of sums they have those that an error needs: of weights, predictions and targets.
     """
     if isinstance(levels, OrderedLevels):
         return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
@@ -56,7 +60,7 @@ def sweep_bins(levels: BinTable) -> BinTable:
     merged = np.zeros((firsts.size - 1, len(FIELDS)))
     start = 0
     for stretch in levels.stretches():
-        # The bins that begin before the stretch ends, from the one that it begins in.
+        # The bins that this stretch has rows of: from `first` up to, but not including, `last`.
         end = start + stretch.n_bins
         first, last = np.searchsorted(firsts, start, side="right") - 1, np.searchsorted(firsts, end)
         begins = np.maximum(firsts[first : last + 1], start) - start
@@ -69,7 +73,10 @@ def sweep_bins(levels: BinTable) -> BinTable:
 
 
 class _Levels:
-    """Level sets as `OrderedLevels` describes them, in memory."""
+    """Levels in memory, with the attributes of `OrderedLevels` that a sweep reads.
+
+    `wz` has the weighted targets of the levels.
+    """
 
     def __init__(self, ranks: MiddleRanks, wz: Array) -> None:
         self.ranks = ranks
@@ -79,9 +86,11 @@ class _Levels:
 
     @property
     def totals(self) -> Array:
+        """The sums of w and w z over all levels, (2,)."""
         return np.array([self.ranks.total, self._targets[-1]])
 
     def sums_before(self, j: Array, m: Array) -> Array:
+        """The sums of w and w z before the bin j of m bins of equal mass, (2, bins)."""
         at = self.ranks.begins(j, m)
         last = np.maximum(at - 1, 0)
         through = np.stack([self.ranks.through[last], self._targets[last]])
@@ -89,14 +98,16 @@ class _Levels:
 
 
 def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
-    """The least number of bins at which some mean target is below that of the bin before, or one
-    more than there are distinct predictions.
+    """The least number of bins at which some mean target is below that of the bin before.
+
+    It is one more than there are levels if there is none. `at_once` is how many bins are looked at
+    together at first.
     """
     first, most = 2, order.n_levels
-    if order.rising:  # then so are means of neighbours, in any number of bins
+    if order.rising:  # then the means of bins rise too, in any number of bins
         return most + 1
     while first <= most:
-        # Several numbers at a time, so many bins in all: most sweeps end within a few dozen.
+        # Several numbers are tried together, with about `at_once` bins in all.
         more = max(1, int(math.sqrt(first * first + 2 * at_once)) - first)
         tried = np.arange(first, min(first + more, most + 1))
         falls = _falls(order, tried)
@@ -108,15 +119,15 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
 
 
 def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
-    """For each number of bins whether some bin's mean target is below that of the one before."""
+    """For each number of bins tried, whether some bin's mean target is below the one before."""
     owner = np.repeat(np.arange(tried.size), tried + 1)
     m = tried[owner]
-    # Each number has its borders 0 to m in a row.
+    # The borders 0 to m of every number m tried stand one after the other.
     j = np.arange(owner.size) - np.repeat(np.cumsum(tried + 1) - (tried + 1), tried + 1)
     before = np.where(j == 0, 0.0, order.totals[:, None])
     inner = (j > 0) & (j < m)
     before[:, inner] = order.sums_before(j[inner].astype(np.float64), m[inner].astype(np.float64))
-    # Bins without a prediction say nothing; nor does the step from one number to the next.
+    # Empty bins are left out; the step from one number's bins to the next one's does not count.
     nonempty = np.flatnonzero(before[0, :-1] < before[0, 1:])
     weight, target = before[:, nonempty + 1] - before[:, nonempty]
     mean = target / weight
@@ -125,7 +136,10 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
 
 
 def _merged(column: Array, firsts: Index) -> Array:
-    """A column of level sets, or rows of them, put together into bins that begin at `firsts`."""
+    """A column of levels, or rows of them, added up over bins that begin at `firsts`.
+
+    The last of `firsts` is where the last bin ends. An empty bin has 0.
+    """
     nonempty = firsts[:-1] < firsts[1:]
     merged = np.zeros((firsts.size - 1, *column.shape[1:]))
     merged[nonempty] = np.add.reduceat(column, firsts[:-1][nonempty], axis=0)
@@ -133,5 +147,5 @@ def _merged(column: Array, firsts: Index) -> Array:
 
 
 def merge_levels(sums: Array, m: int) -> BinTable:
-    """Level sets (levels x fields) put together into m equal-mass bins."""
+    """A table of m equal-mass bins from the sums of levels, (levels, fields)."""
     return BinTable(_merged(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])

@@ -45,9 +45,10 @@ def _sums_of(
     targets: Array,
     precision: Precision = np.float64,
 ) -> _BinSums:
-    """Add rows into their bins one after the other, rounding every sum to `precision`."""
+    """Sums of rows over their bins, added one after the other and rounded to `precision`."""
 
     def summed(values: Array) -> Array:
+        """The sums of values over the bins, (bins,)."""
         if precision is np.float64:
             return np.asarray(np.bincount(bin_of_row, values, n_bins), dtype=np.float64)
         # bincount always sums in double precision, and a tool that sums in single precision stops
@@ -66,14 +67,17 @@ def _sums_between(
     targets: Array,
     precision: Precision = np.float64,
 ) -> _BinSums:
-    """Sums over the bins that k inner edges make of the line: k + 1 of them, no row outside."""
+    """Sums over the k + 1 bins that k inner edges make of the line, so that no row is outside.
+
+    `closed` is the side of a bin that belongs to it.
+    """
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
     bin_of_row = np.searchsorted(inner_edges, predictions, side=side)
     return _sums_of(bin_of_row, inner_edges.size + 1, predictions, targets, precision)
 
 
 def _ratio_edges(n_bins: int) -> Array:
-    """Inner edges j/m, each the double nearest to the fraction: 3/10 is 0.3."""
+    """Inner edges j/m of m equal bins, each the double nearest to the fraction: 3/10 is 0.3."""
     return np.arange(1, n_bins) / n_bins
 
 
@@ -83,7 +87,7 @@ def _product_edges(n_bins: int) -> Array:
 
 
 def _torch_edges(n_bins: int, precision: Precision) -> Array:
-    """Edges above 0, and 1 among them, as `torch.linspace` rounds them on the CPU.
+    """The edges of m bins above 0, with 1 among them, as `torch.linspace` rounds them on the CPU.
 
     It steps up from 0 to the middle and down from 1 above it. Going down, the multiplication and
     the subtraction are fused (one rounding, which exact fractions reproduce); torch built without
@@ -99,8 +103,9 @@ def _torch_edges(n_bins: int, precision: Precision) -> Array:
 
 
 def _equal_mass_edges(predictions: Array, n_bins: int) -> Array:
-    """Midpoints between neighbouring parts of the sorted predictions (equal ones enclose no
-    row).
+    """Inner edges of bins with nearly equally many rows: midpoints between runs of sorted rows.
+
+    Two edges may be equal; no row lies between them.
     """
     parts = np.array_split(np.sort(predictions), min(n_bins, predictions.size))
     midpoints = [(below[-1] + above[0]) / 2.0 for below, above in pairwise(parts)]
@@ -167,8 +172,9 @@ def uncertainty_calibration_debiased_l2(predictions: Array, targets: Array, n_bi
 
 
 def uncertainty_calibration_marginal(rows: Array, labels: NDArray[Any], n_bins: int) -> float:
-    """`get_calibration_error` of (n, k) predictions: each class against the rest, and the root of
-    their mean square. All classes have bins of one kind.
+    """`get_calibration_error` of (n, k) predictions: the root of the mean square over classes.
+
+    Each class is held against the rest. All classes have bins of one kind.
     """
     columns = rows.T
     bins = None if all(map(_seems_binned, columns)) else n_bins
@@ -180,12 +186,18 @@ def uncertainty_calibration_marginal(rows: Array, labels: NDArray[Any], n_bins: 
 
 
 def _seems_binned(predictions: Array) -> bool:
-    """Whether the tool takes predictions for those of a binned model."""
+    """Whether uncertainty-calibration takes predictions for those of a binned model.
+
+    It does if there are fewer distinct ones than a quarter of the rows.
+    """
     return bool(np.unique(predictions).size < predictions.size / 4)
 
 
 def _debiased_square(predictions: Array, targets: Array, n_bins: int | None) -> float:
-    """The mean square gap less its sampling variance; without a count, a bin per prediction."""
+    """The mean squared gap over equal-mass bins less its sampling variance, or 0 if that is larger.
+
+    With `n_bins` None there is a bin for each distinct prediction.
+    """
     if n_bins is None:
         distinct = np.unique(predictions)
         edges = _equal_mass_edges(distinct, distinct.size)
@@ -227,13 +239,13 @@ class PeerRule:
     why: str
     soft_targets: Literal["right", "refused", "wrong"]
     compute: Callable[[Array, Array, int], float]
-    # Where the number of bins follows from the number of rows.
+    # From the number of rows to the number of bins; None where that is `default_bins`.
     bins_of_rows: Callable[[int], int] | None = None
-    # With fewer rows it ends in an error.
+    # With fewer rows than this the tool ends in an error.
     fewest_rows: int = 1
-    # Sums in single precision depend on the order of rows.
+    # Whether its value depends on the order of the rows, as sums in single precision do.
     by_row: bool = False
-    # Its answer for (n, k) predictions and labels, where it is not of the top label.
+    # Its rule for (n, k) predictions and labels; None where it takes the top label.
     of_classes: Callable[[Array, NDArray[Any], int], float] | None = None
 
     def bins_for(self, n: int) -> int:

@@ -18,17 +18,18 @@ def is_hard(table: BinTable) -> bool:
 
 
 def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int) -> Array:
-    """How many rows of each bin say as much as one independent row, where rows come in clusters.
+    """How many rows of each bin say as much as one independent row, (m,).
 
-    The variance of a bin's mean target over clusters, by that over rows. Bins hold few clusters, so
-    it is taken from the bin itself or from the correlation within clusters that all bins show
-    together, whichever is larger; never below 1.
+    Rows come in clusters (`groups`). The number is the variance of a bin's mean target over
+    clusters, by that over rows. Bins hold few clusters, so it is taken from the bin itself or from
+    the correlation within clusters that all bins show together, whichever is larger; never below 1.
+    `bins` has the bin of each row, `z` its target and `w` its weight.
     """
     w = np.ones(z.size) if w is None else np.asarray(w, dtype=np.float64)
     sums: list[Array] = [np.bincount(bins, x, m).astype(np.float64) for x in (w * z, w)]
     residual = w * (z - ratio(*sums)[bins])
     residual[w == 0] = 0.0
-    # Sums over the rows of a cluster that are in one bin.
+    # Sums over the rows that share a cluster and a bin.
     key, pair = np.unique(groups.astype(np.int64) * m + bins, return_inverse=True)
     of_bin = key % m
     weight, moved = np.bincount(pair, w), np.bincount(pair, residual)
@@ -41,14 +42,14 @@ def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int
     size = np.divide(np.bincount(of_bin, weight**2, m), squares, out=np.ones(m), where=squares > 0)
     variance = np.divide(over_rows, squares, out=np.zeros(m), where=squares > 0)
     possible = float((variance * squares * (size - 1.0)).sum())
-    # Where no bin scatters nothing is known of the correlation: it may be complete.
+    # If the targets of no bin scatter, the correlation is unknown, and is taken to be 1.
     shared = float((over_clusters - over_rows).sum()) / possible if possible > 0 else 1.0
     pooled = 1.0 + (size - 1.0) * min(max(shared, 0.0), 1.0)
     return np.maximum(np.maximum(own, pooled), 1.0)
 
 
 def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Wilson's limits of shares p of n rows each."""
+    """Wilson's lower and upper limits of shares p, each of n rows."""
     from scipy import special
 
     z = float(special.ndtri(1.0 - (1.0 - level) / 2.0))
@@ -65,10 +66,10 @@ def mean_target_limits(
 ) -> tuple[Array, Array]:
     """Lower and upper limits of each bin's mean target, NaN where a bin is empty.
 
-    "wilson" (default) and "clopper-pearson" are for hard labels; "normal" and "beta" (default) take
-    the scatter of soft labels from the labels themselves, the latter staying within [0, 1]. With
-    weights, n is the effective number of rows, (sum w)^2 / sum w^2; with clusters, that over
-    their design effects (`design_effects`).
+    "wilson" and "clopper-pearson" are for hard labels; "normal" and "beta" take the scatter of soft
+    labels from the labels themselves, the latter staying within [0, 1]. By default it is "wilson"
+    for hard labels and "beta" for others. With weights, n is the effective number of rows,
+    (sum w)^2 / sum w^2; with clusters, that over their design effects (`design_effects`).
     """
     from scipy import special
 
@@ -90,7 +91,7 @@ def mean_target_limits(
             high = np.where(hits < n, special.betaincinv(hits + 1, n - hits, 1 - tail), 1.0)
         return _nan_where_empty(low, n), _nan_where_empty(high, n)
     spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
-    # Of one row nothing is known but that it lies in [0, 1].
+    # One row says nothing about the mean but that it lies in [0, 1].
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = n <= 1
         variance = np.where(alone, p * (1 - p), spread / (n - 1))
@@ -99,7 +100,7 @@ def mean_target_limits(
         return np.maximum(p - half, 0.0), np.minimum(p + half, 1.0)
     spreads = (variance > 0) & (p > 0) & (p < 1)
     size = np.where(spreads, p * (1 - p) / np.where(spreads, variance, 1.0) - 1.0, 1.0)
-    # No beta distribution within [0, 1] scatters as widely: then too nothing is known.
+    # No beta distribution scatters as widely as this: then the limits are 0 and 1 too.
     unknown = alone | (size <= 0)
     inside = spreads & ~unknown
     a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)
@@ -109,4 +110,5 @@ def mean_target_limits(
 
 
 def _nan_where_empty(values: Array, n: Array) -> Array:
+    """The values, with NaN in bins whose number of rows n is NaN: those without rows."""
     return np.where(np.isnan(n), np.nan, values)

@@ -1,8 +1,9 @@
 """Ranking and abstention: whether higher predictions go with more events, whatever their size.
 
 These say nothing about calibration: any rising map of the predictions leaves them as they are.
-Formulas are over tables with a bin for each distinct prediction, in increasing order; equal
-predictions cannot be told apart, and are ranked, kept and dropped together.
+Formulas are over tables with a bin for each distinct prediction (a level), in increasing order;
+equal predictions cannot be told apart, and are ranked, kept and dropped together. u is a
+prediction, z its target and w its weight.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ ONE_OUTCOME = (
 
 
 def _columns(levels: BinTable) -> tuple[Array, Array]:
-    """Weights and weighted targets of the levels that have weight, in increasing order."""
+    """The weight, and the weighted sum of targets, of each level with weight, (levels,) each.
+
+    Levels are in increasing order.
+    """
     w, wz = levels.sum_w[0], levels.sum_wz[0]
     if w.all():
         return w, wz
@@ -32,8 +36,9 @@ def _columns(levels: BinTable) -> tuple[Array, Array]:
 
 
 def auroc(levels: BinTable) -> float:
-    """P(u of an event > u of a non-event), ties counting one half: a row of target z is z of an
-    event and 1 - z of a non-event.
+    """P(u of an event > u of a non-event), where ties count one half.
+
+    A row of target z counts as z of an event and 1 - z of a non-event.
     """
     if isinstance(levels, OrderedLevels):
         total, events = (float(part) for part in levels.totals)
@@ -51,8 +56,10 @@ def auroc(levels: BinTable) -> float:
 
 
 class RiskCurve(NamedTuple):
-    """Kept rows from the highest prediction down, a point for each level: the share of weight kept,
-    the mean of 1 - z among them, and the level's own weight as a share of all.
+    """Risk against coverage: a point for each level down to which rows are kept, highest first.
+
+    `coverage` is the share of weight kept, `risk` the mean of 1 - z among kept rows, and `share`
+    the level's own share of the weight.
     """
 
     coverage: Array
@@ -103,8 +110,11 @@ Levels = Index
 
 
 class Moved(NamedTuple):
-    """What a unit of weight at each row moves a value by, and as how many equal rows those that
-    decide it are worth (of two outcomes, the rarer).
+    """How far each row moves a value (its influence), and the number of rows that decide on it.
+
+    `values` has the change of the value for each unit of weight at a row. `units` is an effective
+    number of rows: as many of equal weight are worth as much. Of two outcomes it is the rarer
+    one's.
     """
 
     values: Array
@@ -112,18 +122,26 @@ class Moved(NamedTuple):
 
 
 def _by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
-    """The weights and weighted targets of the levels, in increasing order."""
+    """The weight, and the weighted sum of targets, of each level in increasing order.
+
+    `at` has the number of each row's level.
+    """
     both, up = (np.bincount(at, x).astype(np.float64) for x in (w, w * z))
     return both, up
 
 
 def _worth(w: Array) -> float:
+    """The effective number of rows with these weights: (sum w)^2 / sum w^2, or 0 without weight."""
     total = float(w.sum())
     return total * total / float((w * w).sum()) if total > 0 else 0.0
 
 
 def auroc_influence(at: Levels, z: Array, w: Array) -> Moved:
-    """DeLong's placements: the share of the other outcome that a row is on the right side of."""
+    """The influence of each row on the AUROC, by DeLong's placements.
+
+    A placement is the share of the other outcome that a row is on the right side of. `at` has the
+    number of each row's level.
+    """
     both, up = _by_level(at, z, w)
     down = np.maximum(both - up, 0.0)
     events, rest = up.sum(), down.sum()
@@ -135,19 +153,28 @@ def auroc_influence(at: Levels, z: Array, w: Array) -> Moved:
 
 
 def aurc_influence(at: Levels, z: Array, w: Array) -> Moved:
-    """A row's own risk, and what it adds to that of every row predicted no higher."""
+    """The influence of each row on the AURC.
+
+    It has a row's own risk, and what the row adds to the risk of every row predicted no higher.
+    `at` has the number of each row's level.
+    """
     both, up = _by_level(at, z, w)
     total = both.sum()
     kept = np.cumsum(both[::-1])[::-1]
     risk = np.cumsum((both - up)[::-1])[::-1] / kept
     value = float(both @ risk) / total
-    # Over the levels up to a row's own: sums of w_g / W_g, and of that times the risk.
+    # Sums over the levels g up to a row's own, of w_g / W_g and of that times the risk: w_g is the
+    # weight of the level, and W_g that of the rows predicted at least as high.
     reach, paid = np.cumsum(both / kept), np.cumsum(both / kept * risk)
     return Moved(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _worth(w))
 
 
 def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
-    """A kept row counts by how far its target is from that of rows at the threshold."""
+    """The influence of each row on the accuracy at a coverage.
+
+    A kept row counts by how far its target is from that of rows at the threshold, the others not at
+    all. `at` has the number of each row's level.
+    """
     both, up = _by_level(at, z, w)
     total = both.sum()
     above = np.cumsum(both[::-1])[::-1] - both

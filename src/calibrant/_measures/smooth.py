@@ -2,6 +2,10 @@
 
 ``integral |f|`` is a sum over nodes plus a term for every change of sign, where |f| has a kink that
 the sum does not see.
+
+h is the logit of a row's prediction, z its target and w its weight; t is a point on the logit scale
+and rho(t) is sigmoid(t). Sigma is the scale of the noise that logits are smoothed with: the
+standard deviation of Gaussian noise, or the width of uniform noise.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ LS_SIGMA = 0.1
 TAIL = 9.0
 # Nodes per sigma on which mass is deposited: the deposit's own error falls with their fourth power.
 NODES_PER_SIGMA = 32
-# Noise wider than this is not smoothed on a grid, which would grow with it.
+# With noise wider than this the grid would grow too large; `_wide` is used in its place.
 WIDE_SIGMA = 64.0
 # The sigmoid is 0 or 1 to the last digit beyond this logit.
 SIGMOID_ENDS = 40.0
@@ -85,18 +89,19 @@ def valid_convolution(values: Array, kernel: Array) -> Array:
 
 
 def _logistic(t: Array) -> tuple[Array, Array]:
-    """sigmoid(t) and sigmoid(-t), neither by subtraction."""
+    """sigmoid(t) and sigmoid(-t), both with all their digits: neither is 1 less the other."""
     odds = np.exp(np.minimum(-t, 700.0))
     up = 1.0 / (1.0 + odds)
     return up, odds * up
 
 
 def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array, Array]:
-    """Points t, and the Gaussian-smoothed sums of w z and w (1 - z) there, for class r.
+    """Points t, and the Gaussian-smoothed sums of w z and of w (1 - z) there, for class r.
 
-    Only the stretch of the grid that holds mass is smoothed. The spectrum of the result is short:
-    it is cut or padded to as many points as sigma needs, which interpolates between the nodes. The
-    logit 0 is always a point: to exchange the labels 0 and 1 changes nothing.
+    All three are (points,). Only the stretch of the grid that holds mass is smoothed. The spectrum
+    of the result is short: it is cut or padded to as many points as sigma needs, which interpolates
+    between the nodes. The logit 0 is always a point: to exchange the labels 0 and 1 changes
+    nothing.
     """
     from scipy import fft
 
@@ -123,7 +128,7 @@ def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array
 
 
 def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
-    """LS-ECE with Gaussian noise, the mean over classes."""
+    """LS-ECE with Gaussian noise of standard deviation sigma, the mean over classes."""
     values = []
     for r, total in enumerate(grid.total_weight):
         if sigma > WIDE_SIGMA:
@@ -138,7 +143,7 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
 
 
 def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
-    """The integral with noise wider than all logits: 1/2 of the weight, and what is left near 0.
+    """The integral of LS-ECE of class r, not yet divided by the weight, for very wide noise.
 
     Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
     masses are convolved with the noise as it stands: nothing grows with sigma.
@@ -157,7 +162,7 @@ def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
     smooth = [valid_convolution(kernel, mass) for mass in (plus, minus)]
     up, down = _logistic(t)
     f = smooth[0] * down - smooth[1] * up
-    # The sum takes the end nodes in full, and stops there: half of each, and the slope's term.
+    # The sum takes the end nodes in full: half of each, and the term of the slope, are taken off.
     inside = integral_of_absolute(f, grid.spacing)
     inside -= 0.5 * grid.spacing * (abs(f[0]) + abs(f[-1]))
     slopes = np.abs(f[[0, 1, 2, -3, -2, -1]]) @ np.array([3.0, -4.0, 1.0, 1.0, -4.0, 3.0]) / 2.0
@@ -170,7 +175,8 @@ def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
 def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool = False) -> float:
     """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
 
-    Between the sorted ends of the samples' intervals the same samples are in play, and the
+    With `in_order` the logits h are sorted already. Each row has an interval of the width sigma
+    about its logit. Between neighbouring ends of such intervals the same rows take part, and the
     integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
     """
     sigma = min(max(sigma, LEAST_WIDTH), MOST_WIDTH)
@@ -179,7 +185,7 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
         h, z, w = h[order], z[order], w[order]
     rows, signs = _sorted_ends(h, sigma)
     a = h[rows] - signs * (sigma / 2)
-    # The stretch between two ends, without the digits that h and sigma do not share.
+    # The lengths between neighbouring ends, from differences: sums of h and sigma lose digits.
     d = np.maximum(np.diff(h[rows]) - np.diff(signs) * (sigma / 2), 0.0)
     inside = np.cumsum(signs).astype(np.int64)[:-1]
     positive = np.where(inside > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
@@ -198,13 +204,15 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
 
 
 def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
-    """The ends h - sigma/2 (sign 1) and h + sigma/2 (sign -1) of sorted h, in order, as rows and
-    signs. They are compared by differences of h, which are exact where sigma is small.
+    """The ends of the intervals about sorted logits h, in increasing order, as rows and signs.
+
+    An end is h - sigma/2 of a row (sign 1) or h + sigma/2 (sign -1); both arrays are (2n,). Ends
+    are compared by differences of h, which are exact where sigma is small.
     """
     n = h.size
     reach = h + sigma
     n_before = np.searchsorted(h, reach, side="right")
-    # The sum is rounded: what equals it may lie a little farther than sigma.
+    # `reach` is rounded: a logit that equals it may lie a little farther away than sigma.
     beyond = h[n_before - 1] - h > sigma
     n_before = np.where(beyond, np.searchsorted(h, reach, side="left"), n_before)
     rows = np.empty(2 * n, dtype=np.intp)
@@ -217,9 +225,10 @@ def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
 
 
 def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
-    """The integral of Z (1 - rho) - N rho from a to a + d.
+    """The integral of Z (1 - rho) - N rho from a to a + d, for each stretch.
 
-    That of rho is log(1 + rho(a) (e^d - 1)), which keeps its digits where d is small.
+    `positive` is Z and `negative` is N. The integral of rho is log(1 + rho(a) (e^d - 1)), which
+    keeps its digits where d is small.
     """
     out = np.zeros_like(a)
     here = np.flatnonzero((d > 0.0) & (d < 1.0))
@@ -234,6 +243,7 @@ def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
 
 
 def _softplus(t: Array) -> Array:
+    """log(1 + e^t), without overflow."""
     return np.logaddexp(0.0, t)
 
 
@@ -246,10 +256,11 @@ def ls_ece_monte_carlo(
     n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """The paper's estimate from draws of (sample, noise), and its standard error.
+    """The paper's estimate of LS-ECE from draws of a row and noise, and its standard error.
 
-    A point t is drawn as a random sample's logit plus noise; the estimate is the mean of
-    |E[z | t] - rho(t)|, with the conditional mean by the noise's own kernel.
+    A point t is drawn as a random row's logit plus noise, `n_draws` times; the estimate is the mean
+    of |E[z | t] - rho(t)|, with the conditional mean by the noise's own kernel. With one draw the
+    standard error is NaN.
     """
     p = w / w.sum()
     rows = rng.choice(h.size, size=n_draws, p=p)
@@ -260,7 +271,7 @@ def ls_ece_monte_carlo(
     step = max(1, (1 << 22) // h.size)
     for start in range(0, n_draws, step):
         here = slice(start, start + step)
-        # By differences of logits, which keep noise that is smaller than their last digit.
+        # Distances come from differences of logits: noise below their last digit is then kept.
         away = np.abs(h[rows[here], None] - h + off[here, None])
         if noise == "gaussian":
             least = away.min(axis=1, keepdims=True)  # the nearest weighs 1: no underflow
@@ -274,12 +285,16 @@ def ls_ece_monte_carlo(
     return float(gaps.mean()), spread / math.sqrt(n_draws)
 
 
-# Points of a curve: more than a screen can show.
+# The number of points of a curve, which is more than a screen can show.
 N_POINTS = 513
 
 
 def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
-    """What LS-ECE integrates, point by point, on the logit scale."""
+    """What LS-ECE integrates, point by point on the logit scale, for the first class.
+
+    The columns are "logit", "prediction" (its sigmoid), the smoothed "density" of logits and the
+    "mean_target" there, and "difference", the integrand before its absolute value is taken.
+    """
     t, plus, minus = smoothed_logits(grid, 0, sigma)
     up, down = _logistic(t)
     total = float(grid.total_weight[0])
@@ -296,8 +311,9 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
 
 
 def mean_targets(targets: Array, mass: Array, keep: Index) -> Array:
-    """Mean targets at some nodes of a curve; NaN where there is no mass, as there may be between
-    predictions that lie far apart.
+    """Mean targets at the nodes `keep` of a curve: smoothed targets over smoothed weights.
+
+    They are NaN where there is no mass, as there may be between predictions that lie far apart.
     """
     nonempty = mass[keep] > 1e-12 * mass.max()
     with np.errstate(divide="ignore", invalid="ignore"):

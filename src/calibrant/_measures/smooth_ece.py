@@ -1,5 +1,10 @@
 """Smooth errors of predictions: smECE at a given bandwidth, or where error and bandwidth are equal.
 
+The bandwidth, or width, is the standard deviation of the Gaussian noise that residuals w (z - u)
+are smoothed with on [0, 1], where u is a prediction, z its target and w its weight; the noise is
+reflected at both ends. The error falls as the width grows, so that there is one width that it
+equals: the fixed point. The excess at a width is log(error / width), which is 0 there.
+
 SciPy has searches for such a fixed point; to load them takes longer than all smooth errors of a
 page.
 """
@@ -25,7 +30,7 @@ from calibrant._measures.smooth import (
 # Nodes per sigma at which a fixed point is looked for first, where it takes MANY_NODES or more, and
 # how far apart two numbers must be for these to tell which is larger.
 ROUGH_PER_SIGMA, MANY_NODES, ROUGHLY = 8, 1 << 12, 1e-4
-# Where a fixed point may lie.
+# The widths between which a fixed point lies in any case.
 ANYWHERE = (0.0, 1.0)
 # Logarithms of widths that are one to the last digits that count; excesses near which secants are
 # all but exact.
@@ -33,7 +38,7 @@ CLOSE, NEAR = 1e-13, 1e-3
 
 
 def _cosines(rows: Array) -> Array:
-    """Rows of masses at the nodes of [0, 1] as coefficients of cosines."""
+    """The coefficients of cosines of rows of masses at the nodes of [0, 1], (rows, nodes)."""
     from scipy import fft
 
     ends_doubled = rows.copy()
@@ -44,10 +49,11 @@ def _cosines(rows: Array) -> Array:
 
 
 def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
-    """The rows after the reflected Gaussian, which only damps each cosine.
+    """The rows, given by their `cosines`, after the reflected Gaussian of width sigma.
 
-    They are given at ``j / cells``: with fewer cells than the rows have, where the cosines that are
-    left allow it.
+    Smoothing only damps each cosine. Values are given at ``j / cells``, (rows, cells + 1). By
+    default there are as many cells as the rows have; fewer do where the cosines that are left allow
+    it.
     """
     from scipy import fft
 
@@ -69,10 +75,10 @@ def smooth_errors(
     sigma: float | None,
     between: tuple[float, float] = ANYWHERE,
 ) -> list[float]:
-    """smECE of each class: at its fixed point, or at a given bandwidth.
+    """smECE of each class: at the bandwidth sigma, or at its fixed point if sigma is None.
 
-    A fixed point is searched `between` two widths first. For one below the first width the result
-    is any number below that width.
+    `total` is the sum of weights. A fixed point is searched `between` two widths first. For one
+    below the first width the result is any number below that width.
     """
     values = []
     for r in range(grid.n_classes):
@@ -82,10 +88,14 @@ def smooth_errors(
 
 
 def _smoothed(residual: Array) -> Smoothed:
-    """The integral of a residual's |f| after noise, from its values at nodes."""
+    """A function from width and number of cells to the integral of the smoothed residual's size.
+
+    `residual` has sums of w (z - u) at the nodes of [0, 1].
+    """
     cosines = _cosines(residual[None])
 
     def integral(width: float, cells: int) -> float:
+        """The integral of |f| over [0, 1], where f is the residual smoothed with this width."""
         f = smoothed_units(cosines, width, cells)[0]
         # The end nodes stand for half a cell each.
         ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
@@ -95,18 +105,26 @@ def _smoothed(residual: Array) -> Smoothed:
 
 
 class _SmoothError:
-    """The smooth error of a class as a function of the width, and where it equals the width."""
+    """The smooth error of a class as a function of the width, and where it equals the width.
+
+    `smoothed` gives the integral at a width on so many cells, of which the grid has `cells`;
+    `total` is the sum of weights.
+    """
 
     def __init__(self, smoothed: Smoothed, cells: int, total: float) -> None:
         self.smoothed, self.cells, self.total = smoothed, cells, total
-        # The ends of a bracket are asked for again.
+        # Errors by width and nodes: a search asks for its ends again.
         self.known: dict[tuple[float, int], float] = {}
 
     def nodes(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> int:
-        """No more than the bandwidth needs; for the next fast length, of 2 x nodes."""
+        """How many cells of [0, 1] a width needs, at `per_sigma` to the width: a power of 2.
+
+        It is never more than the grid has.
+        """
         return min(self.cells, 1 << math.ceil(math.log2(max(64.0, per_sigma / width))))
 
     def __call__(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> float:
+        """The error at a width; it is computed once."""
         nodes = self.nodes(width, per_sigma)
         if (width, nodes) not in self.known:
             self.known[width, nodes] = float(self.smoothed(width, nodes) / self.total)
@@ -117,7 +135,11 @@ class _SmoothError:
         return self(width, ROUGH_PER_SIGMA)
 
     def fixed_point(self, least: float, most: float) -> float:
-        """Where error and width are equal, looked for between two widths first."""
+        """The width that equals its error, searched between the widths `least` and `most` first.
+
+        If it is below `least`, the result is any number below that width. What is finer than the
+        grid can tell is given as the error at the finest width.
+        """
         # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
         # cannot tell.
         finest = 4.0 / self.cells
@@ -148,6 +170,7 @@ class _SmoothError:
         return self._search_between(low, high)
 
     def _search_between(self, low: float, high: float) -> float:
+        """The fixed point between two widths; if it takes many nodes, few are tried first."""
         fewer = self.nodes(high) >= MANY_NODES and self.nodes(low, ROUGH_PER_SIGMA) < self.cells
         return fixed_point(self, low, high, self.rough if fewer else None)
 
@@ -158,17 +181,21 @@ def smooth_ece_of_grid(
     sigma: float | None = None,
     between: tuple[float, float] = ANYWHERE,
 ) -> float:
-    """smECE, the mean over classes; `total` is the sum of weights.
+    """smECE, the mean over classes: at the bandwidth sigma, or at its fixed point if that is None.
 
-    For one class, a fixed point below the first of the two widths may be given as any number below
-    that width.
+    `total` is the sum of weights. For one class, a fixed point below the first of the two widths
+    `between` may be given as any number below that width.
     """
     one = grid.n_classes == 1
     return float(np.mean(smooth_errors(grid, total, sigma, between if one else ANYWHERE)))
 
 
 def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
-    """What smECE integrates, point by point, on [0, 1]."""
+    """What smECE integrates at the bandwidth sigma, point by point on [0, 1], for the first class.
+
+    The columns are "prediction", the smoothed "density" of predictions and "mean_target", and
+    "difference", the integrand before its absolute value is taken. `total` is the sum of weights.
+    """
     mass, predictions, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
     keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
     return {
@@ -185,10 +212,10 @@ def fixed_point(
     high: float,
     rough: Callable[[float], float] | None = None,
 ) -> float:
-    """The point between two ends at which a falling function equals its argument.
+    """The width between `low` and `high` at which a falling error equals its width.
 
-    A `rough` version of the function, where there is one, is searched first; the function itself is
-    then evaluated once or twice.
+    A `rough` version of the error, where there is one, is searched first; the error itself is then
+    evaluated once or twice.
     """
     if rough is not None:
         at, slope, away = _root(_excess(rough), low, high)
@@ -201,17 +228,17 @@ def fixed_point(
 
 
 def _excess(error: Callable[[float], float]) -> Callable[[float], float]:
-    """The logarithm of the error over its width."""
+    """A function from a width to log(error / width), which is 0 at the fixed point."""
     return lambda width: math.log(max(error(width), 1e-300) / width)
 
 
 def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float, float]:
-    """The root of a falling function of log(width), the slope there, and the distance between the
-    last two points.
+    """The root of a falling function, the slope there, and the distance of the last two points.
 
-    The search takes secants; the end that stays has its excess scaled down by as much as the other
-    one's fell (Anderson and Bjorck, 1973). The function is not evaluated at the last point: its
-    error is at most the last correction times the distance between the two points before.
+    `excess` takes a width; root, slope and distance are in terms of log(width). The search takes
+    secants; the end that stays has its excess scaled down by as much as the other one's fell
+    (Anderson and Bjorck, 1973). The function is not evaluated at the last point: its error is at
+    most the last correction times the distance between the two points before.
     """
     a, b = math.log(low), math.log(high)
     above, below = excess(low), excess(high)
@@ -236,4 +263,8 @@ def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[fl
 
 
 def _cut(left: float) -> float:
+    """The factor for the excess of the end that stays, if the other's fell to the share `left`.
+
+    It is 1/2 if that one did not fall.
+    """
     return 1.0 - left if left < 1.0 else 0.5

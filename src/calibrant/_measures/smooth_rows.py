@@ -8,7 +8,7 @@ from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.typing import Array
 from calibrant._measures.proportions import mean_target_limits
 
-# Nodes to a bandwidth: a count of rows need not be known to many places.
+# The number of nodes for each bandwidth, which is small: few digits of a count are needed.
 _NODES_PER_SIGMA = 8
 _POINTS_AT_ONCE = 32
 # Mirror images beyond the nearest weigh nothing below this bandwidth.
@@ -38,6 +38,8 @@ def effective_rows(
 
 
 def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
+    """The Gaussian kernel between points t and nodes u, not normed; reflected at 0 and 1 or not."""
+
     def bell(distance: Array) -> Array:
         return np.exp(-0.5 * (distance / sigma) ** 2)
 
@@ -50,7 +52,10 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
 
 
 def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
-    """The nodes that hold mass, neighbours put together as far as the bandwidth allows."""
+    """The nodes that hold mass, with neighbours put together as far as the width sigma allows.
+
+    They are given as places (centres of mass), and sums of `mass` and of `squares` there.
+    """
     nonempty = np.flatnonzero(mass != 0)
     stretch = slice(int(nonempty[0]), int(nonempty[-1]) + 1)
     nodes, mass, squares = nodes[stretch], mass[stretch], squares[stretch]
@@ -58,20 +63,20 @@ def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[A
     together = max(1, int(sigma / (_NODES_PER_SIGMA * spacing)))
     starts = np.arange(0, nodes.size, together)
     total = np.add.reduceat(mass, starts)
-    # At their centre of mass they weigh what they did apart, to the first order.
+    # Nodes that are put together lie at their centre of mass: this is right to the first order.
     last = np.append(starts[1:], nodes.size) - 1
     middle = (nodes[starts] + nodes[last]) / 2.0
     some = total > 0
     centre = np.add.reduceat(mass * nodes, starts) / np.where(some, total, 1.0)
     at = np.where(some, np.clip(centre, nodes[starts], nodes[last]), middle)
     square = np.add.reduceat(squares, starts)
-    # Where there is nothing, as between few rows and narrow noise, nothing is added.
+    # Nodes without any mass, as there are between few rows, are left out.
     held = (total != 0) | (square != 0)
     return at[held], total[held], square[held]
 
 
 def curve_limits(mean_target: Array, n_effective: Array, level: float) -> tuple[Array, Array]:
-    """Wilson's limits of each point's mean target, NaN where there are no rows."""
+    """Lower and upper limits (Wilson) of each point's mean target, NaN where there are no rows."""
     n = np.where(np.isnan(mean_target), 0.0, n_effective)
     hits = np.where(n > 0, n * np.nan_to_num(mean_target), 0.0)
     columns = {"n": n, "sum_w": n, "sum_w2": n, "sum_wz": hits, "sum_wz2": hits}

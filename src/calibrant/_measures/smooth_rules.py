@@ -15,16 +15,20 @@ _HALVINGS, _SMALLEST = 10, 1e-3
 
 
 def relplot_smooth_ece(predictions: Array, targets: Array, n_bins: int = 0) -> float:
-    """`relplot.smECE`: the smoothed residual at its own bandwidth; there are no bins."""
+    """`relplot.smECE`: the smoothed residual at its own bandwidth; `n_bins` is not used."""
     residuals = predictions - targets
     width = _bandwidth(predictions, residuals)
     return _error_at_bandwidth(predictions, residuals, width)
 
 
 def _bandwidth(predictions: Array, residuals: Array) -> float:
-    """The smallest width that its search finds to be above the error at that width."""
+    """The smallest width at which relplot's search finds the error to be no larger than the width.
+
+    It is 1 if the error is larger there too.
+    """
 
     def too_small(width: float) -> bool:
+        """Whether a width is below its error, or below the smallest one."""
         return width < _SMALLEST or width < _error_at_bandwidth(predictions, residuals, width)
 
     if too_small(1.0):
@@ -40,6 +44,7 @@ def _bandwidth(predictions: Array, residuals: Array) -> float:
 
 
 def _error_at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
+    """relplot's error at a width: the mean size of smoothed residuals, over the mean density."""
     mesh = np.linspace(0, 1, max(round(10 / width), _MESH))
     error = _smoothed(predictions, residuals, mesh, width)
     density = _smoothed(predictions, np.ones(predictions.size), mesh, width) + _ADDED
@@ -47,7 +52,7 @@ def _error_at_bandwidth(predictions: Array, residuals: Array, width: float) -> f
 
 
 def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> Array:
-    """Values on a grid, smoothed by a Gaussian that is reflected at both ends, on the mesh.
+    """Values at predictions, put on a grid and smoothed by a reflected Gaussian, at the mesh.
 
     The grid is mirrored at its outer nodes, each of which is there once. What lies on such a node
     should count twice, once for its image, and counts once: rows in the outer cells lose up to half

@@ -12,6 +12,7 @@ from calibrant._core.loss_sums import LossSums
 
 
 def _not_given(statistic: str) -> NotDefined:
+    """The error to raise for a statistic that a source does not define."""
     return NotDefined(f"these data do not give the statistic {statistic!r}")
 
 
@@ -69,7 +70,7 @@ class Statistics(Protocol):
 
     @property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction, by cell."""
+        """Whole predicted distributions as vectors, by cell (top class and bin of its value)."""
         raise _not_given("full_bins")
 
     @property
@@ -105,12 +106,14 @@ class OneTable(Statistics):
 
     @property
     def bins(self) -> BinTable:
+        """The table."""
         return self._table
 
     quantile_bins = equal_mass_bins = confidence_bins = levels = bins
     class_bins = class_quantile_bins = class_equal_mass_bins = confidence_by_class = bins
 
     def above(self, threshold: float) -> BinTable:
+        """The table, whatever the threshold."""
         return self._table
 
 
@@ -157,7 +160,7 @@ class Statistic:
 
     @property
     def has_class_quantiles(self) -> bool:
-        """Whether it is of quantile bins that each class has for itself."""
+        """Whether it has quantile bins, which each class has for itself."""
         return self.problem == "classwise" and self.binning == "quantile"
 
     @property

@@ -1,4 +1,8 @@
-"""Truthful errors (Lu, Wu, Hartline and Hu): squared binned residuals, over bin tables."""
+"""Truthful errors (Lu, Wu, Hartline and Hu): squared binned residuals, over bin tables.
+
+For a row, u is its prediction, z its target and w its weight. R_B is the sum of w (u - z) over a
+bin B, a vector for predictions of all classes, and W the weight of all rows.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from calibrant._core.typing import Array
 
 
 def linear_errors(table: BinTable) -> Array:
-    """LinCE of each class: ``sum_B R_B^2 / W^2``."""
+    """LinCE of each class, ``sum_B R_B^2 / W^2``, (classes,)."""
     return (table.residual**2).sum(axis=1) / table.total_weight**2
 
 
@@ -20,7 +24,7 @@ def linear_error(table: BinTable) -> float:
 
 def vector_linear_error(table: VectorTable) -> float:
     """LinCE of vector predictions: ``sum_B ||R_B||_2^2 / W^2``."""
-    squares = np.einsum("ij,ij->i", table.residual, table.residual)  # k² m numbers: no copy of them
+    squares = np.einsum("ij,ij->i", table.residual, table.residual)  # no copy of k² m numbers
     return float(squares.sum() / table.sum_w.sum() ** 2)
 
 
@@ -41,31 +45,36 @@ def confidence_corrections(table: BinTable) -> Array:
 
 
 def corrected_errors(table: BinTable) -> Array:
-    """The truthful confidence error of each class."""
+    """The truthful confidence error of each class, (classes,): LinCE plus the correction."""
     return linear_errors(table) + confidence_corrections(table)
 
 
 def confidence_correction(table: BinTable) -> float:
-    """The correction of a scalar problem."""
+    """The correction of a scalar problem; see `confidence_corrections`."""
     return float(confidence_corrections(table)[0])
 
 
 def vector_linear_errors(residual: Array, total: Array) -> Array:
-    """LinCE of vector predictions in many samples: residuals (samples, cells times classes)."""
+    """LinCE of vector predictions in many samples, (samples,).
+
+    `residual` has sums of w (u - z), (samples, cells times classes), and `total` the weight of each
+    sample.
+    """
     return np.einsum("ij,ij->i", residual, residual) / total**2
 
 
 def linear_null_mean(u: Array, w: Array) -> float:
-    """The exact mean of LinCE where predictions are calibrated (Lu et al., theorem 3.1).
+    """The exact mean of LinCE where predictions u are calibrated (Lu et al., theorem 3.1).
 
-    Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
-    u_i)`` whatever the bins.
+    Calibrated predictions have residuals of mean 0, so
+    ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 - u_i)`` whatever the bins. w are weights, and labels are
+    hard.
     """
     total = float(w.sum())
     return float((w * w * u * (1.0 - u)).sum()) / total**2
 
 
 def corrected_null_mean(u: Array, w: Array) -> float:
-    """The exact mean of the truthful confidence error where predictions are calibrated."""
+    """The exact mean of the truthful confidence error where confidences u are calibrated."""
     total = float(w.sum())
     return linear_null_mean(u, w) + float((w * w * (1.0 - u)).sum()) / total**2

@@ -34,13 +34,13 @@ from calibrant.results._reliability import ReliabilityTable
 
 RULES = ("equal-width", "quantile")
 Array = NDArray[np.float64]
-# Cells of all classes that are kept (64 bytes each); with more, each number of bins is summed by
-# itself.
+# The most cells of all classes that are kept (64 bytes each); if there are more, each number of
+# bins is summed by itself.
 MOST_CELLS = 1 << 21
 
 
 class BinCounts:
-    """Summaries of one sample at each of `counts` bins."""
+    """Summaries of one sample at each of several numbers of bins, `counts`."""
 
     def __init__(self, samples: Samples, counts: Sequence[int]) -> None:
         self.samples = samples
@@ -50,21 +50,25 @@ class BinCounts:
         self._runs: dict[str, list[Runs]] = {}
 
     def summary_at(self, m: int) -> Summary:
-        """The summary at m equal-width and m quantile bins."""
+        """The summary with m equal-width and m quantile bins."""
         return _AtCount(self, m)
 
     @cached_property
     def edges(self) -> Array:
-        """Every edge of every number of equal-width bins: correctly rounded, so equal ones are."""
+        """Every edge of every number of equal-width bins, in order, once each: edges are correctly
+        rounded quotients, so that equal ones are equal numbers.
+        """
         return np.unique(np.concatenate([np.arange(m + 1) / m for m in self.counts]))
 
     @cached_property
     def together(self) -> bool:
-        """Whether the cells of all classes fit."""
+        """Whether the cells of all classes are few enough to be kept."""
         return self.samples.n_classes * self.edges.size <= MOST_CELLS
 
     def fixed_table(self, notion: Notion | Literal["by class"], m: int) -> BinTable:
-        """m equal-width bins of a notion, put together from cells."""
+        """The table of m equal-width bins, put together from cells between the edges of all numbers
+        of bins. "by class" is the confidence problem, the rows of each predicted class apart.
+        """
         if notion not in self._cells:
             rule = Edges(self.edges.tolist())
             if notion == "by class":
@@ -76,13 +80,17 @@ class BinCounts:
         return BinTable(merged(cells.sums, starts), has_squares=cells.has_squares)
 
     def quantile_table(self, notion: Notion, m: int) -> BinTable:
-        """m quantile bins of a notion, put together from runs of distinct predictions."""
+        """The table of m quantile bins of a notion, put together from runs of distinct
+        predictions.
+        """
         if notion not in self._runs:
             self._runs[notion] = [Runs.of_levels(e, self.counts) for e in self._levels(notion)]
         return BinTable(np.stack([runs.bins("quantile", m) for runs in self._runs[notion]]))
 
     def _levels(self, notion: Notion) -> Iterator[BinTable]:
-        """The level sets of a notion's problem, or of each class's."""
+        """Yield the table of distinct predictions of the notion's problem, or for "classwise" of
+        each class's.
+        """
         if notion != "classwise":
             yield self.summary.table(notion, LevelSets())
             return
@@ -102,17 +110,19 @@ class Runs:
     together from those.
     """
 
-    # Distinct predictions of some weight.
+    # The distinct predictions with weight, in order.
     values: Array
-    # By rule and number of bins: where its bins begin, and the last ends, among the values.
+    # By rule and number of bins: the positions in `values` where bins begin and the last one ends.
     firsts: dict[tuple[str, int], NDArray[np.intp]]
-    # Where the cells begin among the values, and their sums.
+    # The positions in `values` where cells begin, and the cells' sums, (cells, fields).
     cells: NDArray[np.intp]
     sums: Array
 
     @classmethod
     def of_levels(cls, levels: BinTable, counts: Iterable[int]) -> Runs:
-        """The runs of level sets that are summed already, for quantile bins."""
+        """The runs for quantile bins of these numbers, from a table with a bin for each distinct
+        prediction.
+        """
         nonempty = levels.sum_w[0] > 0
         sums, values = levels.sums[0][nonempty], levels.mean_u[0][nonempty]
         ranks = MiddleRanks.from_mass(sums[:, 1])
@@ -124,7 +134,8 @@ class Runs:
     def from_problem(
         cls, problem: Samples, counts: Iterable[int], precision: np.dtype[np.floating[Any]]
     ) -> Runs:
-        """The runs of a problem given as (n,) predictions.
+        """The runs of a binary problem in arrays, for equal-width and quantile bins of these
+        numbers.
 
         `precision` is that in which the predictions came: float32 ones meet edges rounded to it.
         """
@@ -141,17 +152,21 @@ class Runs:
         return cls(values, firsts, cells, sums)
 
     def bins(self, rule: str, m: int) -> Array:
-        """The sums of m bins of a rule, and of an empty one after the last: (m + 1, fields)."""
+        """The sums of m bins of a rule ("equal-width" or "quantile"), and of an empty bin after the
+        last: (m + 1, fields).
+        """
         starts = np.searchsorted(self.cells, self.firsts[rule, m])
         out: Array = merged(self.sums[None], starts)[0]
         return out
 
     def cuts(self, rule: str, m: int) -> Cuts:
-        """Where the bins after the first begin; one after the last prediction begins at 1."""
+        """The predictions at which the bins after the first begin. A bin beyond the last prediction
+        begins at 1.
+        """
         return Cuts(np.append(self.values, 1.0)[self.firsts[rule, m][1:-1]])
 
     def reliability(self, rule: str, m: int, notion: Notion) -> ReliabilityTable:
-        """The reliability table of m bins of a rule."""
+        """The reliability table of m bins of a rule ("equal-width" or "quantile")."""
         named = EqualWidth(m) if rule == "equal-width" else Quantile(m)
         return ReliabilityTable(
             BinTable(self.bins(rule, m)[None, :-1]), named, self.cuts(rule, m), notion
@@ -159,13 +174,17 @@ class Runs:
 
 
 def _cells_between(firsts: Iterable[NDArray[np.intp]], size: int) -> NDArray[np.intp]:
-    """Where any bin begins among so many distinct predictions."""
+    """The positions, among `size` distinct predictions in order, at which any bin begins. `firsts`
+    has the positions for each rule and number of bins.
+    """
     everywhere = np.unique(np.concatenate([[0], *firsts]))
     return everywhere[everywhere < size].astype(np.intp)
 
 
 def merged(cells: Array, starts: NDArray[np.intp]) -> Array:
-    """Cells (classes, cells, fields) put together into bins that begin at `starts`."""
+    """The sums of bins, (classes, bins, fields), each of which joins the cells (classes, cells,
+    fields) from its position in `starts` up to the next bin's. A bin without cells has sums of 0.
+    """
     out = np.zeros((cells.shape[0], starts.size, len(FIELDS)))
     nonempty = starts < np.append(starts[1:], cells.shape[1])
     out[:, nonempty] = np.add.reduceat(cells, starts[nonempty], axis=1)
@@ -173,7 +192,9 @@ def merged(cells: Array, starts: NDArray[np.intp]) -> Array:
 
 
 class _AtCount(Summary):
-    """A summary whose bins come from cells that are already there."""
+    """The summary with m equal-width and m quantile bins, which come from the cells of `BinCounts`.
+    Its properties are those of `Summary`.
+    """
 
     def __init__(self, counts: BinCounts, m: int) -> None:
         super().__init__(counts.samples, EqualWidth(m), Quantile(m))
@@ -182,28 +203,34 @@ class _AtCount(Summary):
 
     @cached_property
     def bins(self) -> BinTable:
+        """The scalar problem in m equal-width bins."""
         return self._counts.fixed_table(self.scalar, self._m)
 
     @cached_property
     def class_bins(self) -> BinTable:
+        """Each class against the rest in m equal-width bins."""
         if not self._counts.together:
             return self.table("classwise", self.fixed)
         return self._counts.fixed_table("classwise", self._m)
 
     @cached_property
     def confidence_by_class(self) -> BinTable:
+        """The confidence problem in m equal-width bins, the rows of each predicted class apart."""
         if not self._counts.together:
             return super().confidence_by_class
         return self._counts.fixed_table("by class", self._m)
 
     @cached_property
     def quantile_bins(self) -> BinTable:
+        """The scalar problem in m quantile bins."""
         return self._counts.quantile_table(self.scalar, self._m)
 
     @cached_property
     def confidence_bins(self) -> BinTable:
+        """The confidence problem in m quantile bins."""
         return self._counts.quantile_table("confidence", self._m)
 
     @cached_property
     def class_quantile_bins(self) -> BinTable:
+        """Each class against the rest in m quantile bins."""
         return self._counts.quantile_table("classwise", self._m)

@@ -36,50 +36,58 @@ from calibrant._summaries.samples import none_above
 from calibrant._summaries.smooth import SmoothSummary
 from calibrant._summaries.stream import StreamSummary
 
-# As many as the first query brings groups.
+# The most distinct predictions for level sets that nobody asked for by name: about as many as the
+# first query has groups.
 LEVELS_UP_TO = 1 << 15
 
 
 @dataclass
 class FrameSummary(StreamSummary):
-    """A stream's summary whose rows can be read again: what it gives is exact.
+    """The statistics of a frame whose rows can be read again, so that they are exact.
 
-    `fixed` is the rule of the ordinary measures, `truthful` that of the truthful ones.
+    `fixed` is the rule of bins of the ordinary measures, `truthful` that of the truthful ones. The
+    scalar problem is the binary one, or that of the confidence for (n, k) predictions.
     """
 
     samples: FrameSamples = None  # type: ignore[assignment]
     fixed: Rule = EqualWidth(15)
     truthful: Rule = Quantile(15)
-    # Distinct predictions that may come here; None for as many as may when asked by name.
+    # The most distinct predictions that are brought here; None for the limit of queries by name.
     most_levels: int | None = None
 
     def has(self, measure: Measure) -> bool:
-        """Whether an evaluation of everything includes the measure; by name it always can."""
+        """Whether an evaluation of everything includes the measure; asked for by name, every
+        measure is given.
+        """
         if measure.statistic == "distribution":
             return self.losses.has_distribution
         return in_frame(measure, self.n_columns, self.truthful)
 
     @cached_property
     def table(self) -> tuple[BinTable, Cuts]:
-        """The scalar problem in the ordinary bins, and their cuts."""
+        """The scalar problem in the ordinary bins, and the cuts between them."""
         return self._table(self.scalar, self.fixed, self.sums["cells"])
 
     @cached_property
     def bins(self) -> BinTable:
+        """The scalar problem in the ordinary bins."""
         return self.table[0]
 
     @cached_property
     def _quantile(self) -> tuple[BinTable, Cuts]:
+        """The scalar problem in the bins of the truthful measures, and the cuts between them."""
         if self.truthful == self.fixed:
             return self.table
         return self._table(self.scalar, self.truthful, self.sums["cells"])
 
     @cached_property
     def quantile_bins(self) -> BinTable:
+        """The scalar problem in the bins of the truthful measures."""
         return self._quantile[0]
 
     @cached_property
     def equal_mass_bins(self) -> BinTable:
+        """The scalar problem in bins of equal mass, whatever rule was given."""
         rule = equal_mass_rule(self.truthful)
         if rule == self.truthful:
             return self.quantile_bins
@@ -87,6 +95,9 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def levels(self) -> BinTable:
+        """The scalar problem with a bin for each distinct prediction, in order. NotDefined if there
+        are too many to bring here.
+        """
         if isinstance(self.fixed, LevelSets):
             return self.bins
         if isinstance(self._levels, NotDefined):
@@ -95,7 +106,9 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def _levels(self) -> BinTable | NotDefined:
-        """The level sets, or why there are none: a query finds out either, and is asked once."""
+        """The level sets (a bin for each distinct prediction), or the error that says why there are
+        none. One query finds out either, and is asked once.
+        """
         try:
             return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
         except NotDefined as too_many:
@@ -103,6 +116,7 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def confidence_bins(self) -> BinTable:
+        """The confidence problem in the bins of the truthful measures."""
         if self.n_columns > 1:
             return self.quantile_bins
         return self._table("confidence", self.truthful, self.sums["top_cells"])[0]
@@ -110,6 +124,9 @@ class FrameSummary(StreamSummary):
     def _table(
         self, notion: Notion, rule: Rule, cells: NDArray[np.float64]
     ) -> tuple[BinTable, Cuts]:
+        """The table of the binary or the confidence problem by a rule of bins, and the cuts between
+        the bins; `cells` (cells, fields) are the sums of this problem's cells.
+        """
         if rule.is_fixed:
             return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
         if isinstance(rule, LevelSets):
@@ -118,48 +135,56 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def class_bins(self) -> BinTable:
+        """Each class against the rest in the ordinary bins."""
         if self.fixed.is_fixed:
             return without_dropped(self.sums["classwise"].copy(), self.fixed, True)
         return frames.classwise_table(self.samples, self.fixed)[0]
 
     @cached_property
     def confidence_by_class(self) -> BinTable:
+        """The confidence problem in the ordinary bins, the rows of each predicted class apart."""
         if self.fixed.is_fixed:
             return super().confidence_by_class
         return frames.top_class_table(self.samples, self.fixed)[0]
 
     @cached_property
     def class_quantile_bins(self) -> BinTable:
+        """Each class against the rest in the bins of the truthful measures."""
         if self.truthful == self.fixed:
             return self.class_bins
         return self.class_equal_mass_bins
 
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
+        """Each class against the rest in bins of equal mass, whatever rule was given."""
         problems = self._classes.refined(equal_mass_rule(self.truthful).m)
         return stack([groups.table for groups in problems.values()])
 
     @cached_property
     def _classes(self) -> frames.ClassQuantiles:
+        """The bins of equal mass of each class, made when they are asked for."""
         return frames.ClassQuantiles(self.samples, THRESHOLD)
 
     @cached_property
     def distribution(self) -> LossSums:
+        """Sums of the distances between predicted and target distributions."""
         if self.losses.has_distribution:
             return self.losses
         return frames.loss_sums(self.samples, distribution=True)[0]
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction."""
+        """The whole distribution as a vector prediction, by cell."""
         rule = self.truthful
         if isinstance(rule, Quantile):
-            # Where the bins of the top label begin is known: its queries need not be asked again.
+            # The cuts between the bins of the top label are known, and save their queries.
             rule = edges_at(self._quantile[1])
         return frames.vector_table(self.samples, rule)[0]
 
     def above(self, threshold: float) -> BinTable:
-        """Predictions above a threshold in bins of equal mass, for each class that has any."""
+        """Predictions above the usual threshold in bins of equal mass, for each class that has any.
+        NotDefined if none has.
+        """
         assert threshold == THRESHOLD
         problems = self._classes.refined(equal_mass_rule(self.truthful).m, above=True)
         if not problems:
@@ -168,6 +193,9 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def smooth(self) -> float:
+        """The smooth calibration error (smECE) at its fixed point, on a finer grid than that of the
+        first query where it needs one.
+        """
         try:
             return super().smooth
         except NotDefined:  # finer than the grid that was summed
@@ -177,7 +205,9 @@ class FrameSummary(StreamSummary):
 def summary_of(
     samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule
 ) -> FrameSummary:
-    """The summary of a frame's sums."""
+    """The summary of a frame from the sums of its first query. `fixed` and `truthful` are the rules
+    of bins of the ordinary and of the truthful measures.
+    """
     columns = samples.n_columns
     return FrameSummary(
         cells,

@@ -12,12 +12,14 @@ from calibrant._measures.statistics import STATISTICS
 # Each class's own quantile bins, and vectors of all classes, make long queries: up to so many
 # classes an evaluation of everything asks a frame of another engine for them.
 FRAME_CLASSES = 20
-# The statistic of distances between distributions, which are summed of soft labels.
+# The statistic of distances between distributions, which streams sum for soft labels.
 DISTANCES = "distribution"
 
 
 def known_measures(names: Iterable[str]) -> tuple[str, ...]:
-    """The catalogue's own names of what was asked for, once each, if it has them."""
+    """The catalogue's own names of the measures asked for, once each. InputError for a name that
+    the catalogue does not have.
+    """
     if isinstance(names, str):
         raise InputError(f"measures must be a list of names; got the text {names!r}")
     known = tuple(dict.fromkeys(measure.name for measure in catalogue()))
@@ -29,31 +31,38 @@ def known_measures(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _statistics(names: tuple[str, ...], multiclass: bool) -> set[str]:
+    """The names of the statistics that these measures read, of (n, k) or of (n,) predictions."""
     shape: Shape = "multiclass" if multiclass else "binary"
     return {m.statistic for m in catalogue(shape) if m.name in names}
 
 
 def needs_fine_cells(names: tuple[str, ...] | None) -> bool:
-    """Whether the bins alone are not enough: something needs the predictions in order."""
+    """Whether some measure needs the predictions in order, so that a stream must sum fine cells and
+    not its bins alone. None stands for all measures.
+    """
     if names is None:
         return True
     return any(STATISTICS[s].is_ordered for k in (False, True) for s in _statistics(names, k))
 
 
 def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
-    """The arrays to sum for these measures; None means all but those on request."""
+    """The names of the groups of arrays that a stream must sum for these measures, of (n, k) or of
+    (n,) predictions. None stands for all measures but those given on request only.
+    """
     if names is None:
         needed = {STATISTICS[m.statistic].sums for m in catalogue() if not m.on_request}
     else:
         statistics = _statistics(names, multiclass)
-        # Asked for by name, distances are summed of hard labels too, which takes longest.
+        # If asked for by name, distances are summed for hard labels too, which takes longest.
         needed = {STATISTICS[s].sums for s in statistics} | (statistics & {DISTANCES})
     sums = {"cells", *needed} - {""}
     return frozenset(sums - ({"top_cells"} if multiclass else {"classwise"}))
 
 
 def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bool) -> bool:
-    """Whether a stream that sums for the measures of these names has the sums of this one too."""
+    """Whether a stream that sums for the measures `names` (None: all) has the sums of this measure
+    too.
+    """
     if STATISTICS[measure.statistic].is_ordered and not needs_fine_cells(names):
         return False
     return holdings((measure.name,), multiclass) - {DISTANCES} <= holdings(names, multiclass)
@@ -62,8 +71,8 @@ def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bo
 def in_stream(measure: Measure, *, own_bins: bool, approximate: bool) -> bool:
     """Whether a stream gives the measure, were its labels of the right kind.
 
-    `own_bins` where a rule of fixed bins is that of all measures; `approximate` where quantile
-    bins, and predictions in order, may be taken from cells.
+    `own_bins` says that one rule of fixed bins was given for all measures; `approximate` that
+    quantile bins, and predictions in order, may be taken from the stream's cells.
     """
     statistic = STATISTICS[measure.statistic]
     if not statistic.in_streams:
@@ -74,8 +83,8 @@ def in_stream(measure: Measure, *, own_bins: bool, approximate: bool) -> bool:
 
 
 def is_from_cells(measure: Measure, *, own_bins: bool) -> bool:
-    """Whether the measure needs the predictions in order, which a stream's cells give only
-    nearly.
+    """Whether the measure needs the predictions in order, which a stream's cells give only nearly.
+    `own_bins` says that one rule of fixed bins was given for all measures.
     """
     statistic = STATISTICS[measure.statistic]
     if statistic.merges and statistic.is_ordered:
@@ -84,8 +93,11 @@ def is_from_cells(measure: Measure, *, own_bins: bool) -> bool:
 
 
 def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
-    """Whether an evaluation of everything in a frame includes the measure; by name it always
-    can.
+    """Whether an evaluation of everything in a frame includes the measure; asked for by name, every
+    measure is given.
+
+    `n_columns` is the number of columns of predictions, `truthful` the rule of bins of the truthful
+    measures. Left out are measures whose queries would be too long.
     """
     statistic = STATISTICS[measure.statistic]
     if statistic.problem == "full" and isinstance(truthful, LevelSets):
@@ -95,6 +107,8 @@ def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
 
 
 def follows_rule(measure: Measure) -> bool:
-    """Whether a rule of fixed bins, given for all measures, lets a stream give the measure."""
+    """Whether a stream gives the measure if one rule of fixed bins is given for all measures,
+    because the measure then uses these bins in place of quantile bins.
+    """
     statistic = STATISTICS[measure.statistic]
     return statistic.merges and statistic.binning == "quantile" and not measure.equal_mass

@@ -63,7 +63,9 @@ class SourceStatistics(Statistics, Protocol):
 
     @property
     def scalar(self) -> Notion:
-        """The scalar problem: "binary", or "confidence" for (n, k) predictions."""
+        """Which scalar problem is measured: "binary" (the probability of class 1), or "confidence"
+        (the largest probability) for (n, k) predictions.
+        """
         ...
 
     @property
@@ -73,7 +75,7 @@ class SourceStatistics(Statistics, Protocol):
 
     @property
     def n_logits_clipped(self) -> int:
-        """Predictions moved to the ends of the logit grid."""
+        """How many predictions were moved to the ends of the logit grid."""
         ...
 
 
@@ -81,7 +83,8 @@ class SourceStatistics(Statistics, Protocol):
 class Summary:
     """`Statistics` of samples, each computed when a measure first asks for it.
 
-    `fixed` is the rule of the ordinary measures, `quantile` that of the truthful ones.
+    `fixed` is the rule of bins of the ordinary measures, `quantile` that of the truthful ones. The
+    scalar problem is the binary one, or that of the confidence for (n, k) predictions.
     """
 
     samples: Source
@@ -102,10 +105,13 @@ class Summary:
         self.engine = engine_of(self.samples)
 
     def _note(self, findings: Findings) -> None:
+        """Merge the findings of a pass into those known. Raises InputError if labels are soft and
+        every prediction is 0 or 1, which looks like swapped arguments.
+        """
         mine = self.findings
         if findings.soft and not mine.soft:
             check_not_swapped(self.samples)
-        # Passes see the same rows again: the largest count is the count.
+        # Every pass counts the same rows, so the largest count is the count.
         self.findings = Findings(
             max(mine.n_predictions_clipped, findings.n_predictions_clipped),
             max(mine.n_rows_off_simplex, findings.n_rows_off_simplex),
@@ -114,14 +120,18 @@ class Summary:
         )
 
     def _ask(self, sum_up: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
-        """What a function of the engine sums. Findings are noted, a bad row is explained."""
+        """Call a function of the engine, note the findings that it returns last, and return the
+        rest as a list. A row that cannot be measured raises an InputError that explains it.
+        """
         with explained(self.samples):
             *sums, findings = sum_up(*arguments, **options)
         self._note(findings)
         return sums
 
     def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
-        """The bin table of a notion and a rule."""
+        """The bin table of a notion ("binary", "confidence" or "classwise") and a rule of bins.
+        Without `squares` the sums of squared predictions may be left out.
+        """
         engine, samples = self.engine, self.samples
         if notion == "classwise":
             (table,) = self._ask(engine.classwise_table, samples, rule, squares=squares)
@@ -130,7 +140,9 @@ class Summary:
         return self._checked(table)
 
     def top_class_table(self, rule: Rule) -> BinTable:
-        """The table of the top label, the rows of each predicted class apart."""
+        """The table of the confidence problem, the rows of each predicted class apart. NotDefined
+        for (n,) predictions.
+        """
         if not self.samples.multiclass:
             raise NotDefined("its classes are those of predictions (n, k); these are (n,)")
         (table,) = self._ask(self.engine.top_class_table, self.samples, rule)
@@ -138,7 +150,7 @@ class Summary:
         return table
 
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
-        """The bin table of a scalar notion and a rule, with the cuts that were used."""
+        """The bin table of the binary or the confidence problem, and the cuts between the bins."""
         if self._fused and notion == self.scalar and rule == self.fixed:
             return self.bins, fixed_cuts(rule, self.samples.precision)
         table, cuts = self._ask(self.engine.bin_table, self.samples, notion, rule)
@@ -148,11 +160,14 @@ class Summary:
 
     @property
     def _n_rows(self) -> int:
-        """Rows that are not left out; of a frame nobody has counted them yet."""
+        """How many rows there are without those left out; 1 for a frame, whose rows nobody has
+        counted yet.
+        """
         samples = self.samples
         return samples.n if isinstance(samples, Samples | TensorSamples) else 1
 
     def _checked(self, table: BinTable) -> BinTable:
+        """The table. Raises InputError if its total weight is 0 or not finite."""
         check_weight_total(table.total_weight[0], self._n_rows)
         return table
 
@@ -160,8 +175,8 @@ class Summary:
 
     @cached_property
     def _matrix(self) -> MatrixSums:
-        """One read of (n, k) predictions: the ordinary bins of every class, the top label,
-        losses.
+        """The sums of one read of (n, k) predictions: every class and the top label in the ordinary
+        bins, and the losses.
         """
         assert self.fixed.is_fixed
         cuts = fixed_cuts(self.fixed, self.samples.precision)
@@ -174,6 +189,9 @@ class Summary:
 
     @property
     def _fused(self) -> bool:
+        """Whether ordinary bins and losses come from one read, `_matrix`: for (n, k) predictions
+        and bins between fixed edges that cover all of [0, 1], where all is wanted `together`.
+        """
         plain = self.fixed.is_fixed and not self.fixed.drops_one
         return self.together and self.samples.multiclass and plain
 
@@ -188,8 +206,10 @@ class Summary:
 
     @cached_property
     def _problem(self) -> tuple[Source, Notion]:
-        """The scalar problem. For an evaluation of everything, the top label of (n, k) predictions
-        is read once and kept: 16 bytes a row, which must be put in order anyway.
+        """The samples and the notion of the scalar problem.
+
+        For an evaluation of everything, the top label of (n, k) predictions in arrays is read once
+        and kept as a binary problem: 16 bytes a row, which must be put in order anyway.
         """
         samples = self.samples
         if not (self.together and samples.multiclass and isinstance(samples, Samples)):
@@ -200,7 +220,9 @@ class Summary:
         return replace(samples, predictions=top, targets=hit, from_logits=False), "binary"
 
     def _in_bins(self, rule: Rule) -> BinTable:
-        """The scalar problem in bins that come from its predictions, or in any others."""
+        """The table of the scalar problem by a rule of bins, whether its edges are fixed or come
+        from the predictions.
+        """
         if rule.is_fixed:  # edges meet predictions in the precision in which they came
             return self.table(self.scalar, rule)
         table, _ = self._ask(self.engine.bin_table, *self._problem, rule)
@@ -208,7 +230,7 @@ class Summary:
 
     @cached_property
     def quantile_bins(self) -> BinTable:
-        """The scalar problem in bins of equal mass."""
+        """The scalar problem in the bins of the rule `quantile`."""
         levels = self._ordered
         if levels is None or not isinstance(self.quantile, Quantile):
             return self._in_bins(self.quantile)
@@ -216,8 +238,9 @@ class Summary:
 
     @property
     def _ordered(self) -> LevelTable | None:
-        """The level sets, where all measures are asked for and equal predictions share a bin: what
-        is in order already need not be searched for quantiles.
+        """The level sets (sums of each distinct prediction, in order) from which quantile bins can
+        be made: where all measures are asked for, the rows are in memory, and equal predictions
+        share a bin. Else None.
         """
         by_rank = isinstance(self.quantile, Quantile) and self.quantile.ties == "rank"
         if not self.together or by_rank or not isinstance(self.samples, Samples):
@@ -225,20 +248,20 @@ class Summary:
         return self.levels if isinstance(self.levels, LevelTable) else None
 
     def _sums(self, cuts: Cuts) -> NDArray[np.float64]:
-        """The scalar problem in given cuts: (bins, fields)."""
+        """The sums of the scalar problem in the bins between given cuts, (bins, fields)."""
         (sums,) = self._ask(self.engine.scalar_sums, *self._problem, cuts)
         return sums
 
     @cached_property
     def confidence_bins(self) -> BinTable:
-        """The top-label problem in bins of equal mass."""
+        """The confidence problem in the bins of the rule `quantile`."""
         if self.scalar == "confidence":
             return self.quantile_bins
         return self.table("confidence", self.quantile)
 
     @cached_property
     def levels(self) -> BinTable:
-        """The scalar problem by distinct prediction."""
+        """The scalar problem with a bin for each distinct prediction, in order."""
         return self._in_bins(LevelSets())
 
     @cached_property
@@ -257,13 +280,15 @@ class Summary:
 
     @property
     def _shared(self) -> bool:
-        """Whether the columns of all classes are put in order once, for all that needs it."""
+        """Whether one ordering of all classes' columns serves all bins of equal mass: for (n, k)
+        arrays where all is wanted `together`.
+        """
         return self.together and self.samples.multiclass and isinstance(self.samples, Samples)
 
     @cached_property
     def _class_tables(self) -> tuple[BinTable | None, BinTable | None]:
-        """Bins of equal mass of each class: of all predictions, and of those above the usual
-        threshold.
+        """Bins of equal mass of each class against the rest: of all predictions, and of those above
+        the usual threshold (None if no class has any).
         """
         assert isinstance(self.samples, Samples)
         self.bins  # noqa: B018 - every row is sound, and has a weight
@@ -273,20 +298,20 @@ class Summary:
 
     @cached_property
     def class_quantile_bins(self) -> BinTable:
-        """Each class against the rest in bins of equal mass."""
+        """Each class against the rest in the bins of the rule `quantile`."""
         if self._shared and equal_mass_rule(self.quantile) == self.quantile:
             return self.class_equal_mass_bins
         return self.table("classwise", self.quantile)
 
     @cached_property
     def equal_mass_bins(self) -> BinTable:
-        """The scalar problem for measures that are defined by bins of equal mass."""
+        """The scalar problem in bins of equal mass, whatever rule was given."""
         rule = equal_mass_rule(self.quantile)
         return self.quantile_bins if rule == self.quantile else self.table(self.scalar, rule)
 
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
-        """Each class against the rest, for the same measures."""
+        """Each class against the rest in bins of equal mass, whatever rule was given."""
         if self._shared:
             every, _ = self._class_tables
             assert every is not None
@@ -304,18 +329,21 @@ class Summary:
         return self._loss_sums()
 
     def mean_loss(self, name: str) -> float:
-        """One proper loss, without the others where that is faster."""
+        """The mean of one proper loss, computed without the others where that is faster."""
         if self._fused or "losses" in self.__dict__:
             return self.losses.mean(name)
         return self._loss_sums(only=COMPLEMENTS.get(name, name)).mean(name)
 
     @cached_property
     def distribution(self) -> LossSums:
-        """Sums of distances between prediction and target distributions."""
+        """Sums of the distances between predicted and target distributions; of `distance` alone, if
+        it is given.
+        """
         return self._loss_sums(distribution=True, only=self.distance)
 
     def mean_distance(self, name: str, *, spacing: NDArray[np.float64] | None = None) -> float:
-        """One distance between distributions, without the others where that is faster.
+        """The mean of one distance between distributions, computed without the others where that is
+        faster.
 
         `spacing` is how far neighbouring classes are apart, 1 by default.
         """
@@ -325,13 +353,18 @@ class Summary:
         return self._loss_sums(distribution=True, only=name, spacing=spacing).mean(name)
 
     def _loss_sums(self, **options: Any) -> LossSums:
+        """The sums of losses that the engine's `loss_sums` gives for these options. Raises
+        InputError if the total weight is 0 or not finite.
+        """
         (losses,) = self._ask(self.engine.loss_sums, self.samples, **options)
         check_weight_total(losses.sums[1], self._n_rows)
         return losses
 
     def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
-        """Vector predictions by cell, for a linear property of the label (None: the label
-        itself).
+        """Vector predictions summed by cell, for a linear property of the label.
+
+        `phi` (k, d) has the property's value for each class; None stands for the label itself. A
+        cell is which coordinate is largest and the bin of that coordinate.
         """
         (table,) = self._ask(self.engine.vector_table, self.samples, self.quantile, phi)
         check_weight_total(table.sum_w.sum(), self._n_rows)
@@ -339,7 +372,7 @@ class Summary:
 
     @cached_property
     def logit_grid(self) -> LogitGrid:
-        """The scalar problem on the logit grid."""
+        """The masses of the scalar problem on the logit grid of the default bandwidth."""
         smooth = SmoothSummary(*self._problem, findings=self.findings)
         grid = smooth.logit_grid(LS_SIGMA)
         self._note(smooth.findings)
@@ -348,7 +381,7 @@ class Summary:
 
     @cached_property
     def smooth(self) -> float:
-        """smECE of the scalar problem, at its fixed point."""
+        """The smooth calibration error (smECE) of the scalar problem, at its fixed point."""
         smooth = SmoothSummary(*self._problem, findings=self.findings)
         value = smooth.smooth_ece(None)
         self._note(smooth.findings)
@@ -356,11 +389,13 @@ class Summary:
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction."""
+        """The whole distribution as a vector prediction, by cell."""
         return self.vectors()
 
     def above(self, threshold: float) -> BinTable:
-        """Predictions above a threshold in bins of equal mass, for each class that has any."""
+        """Predictions above a threshold in bins of equal mass, for each class that has any.
+        NotDefined if none has.
+        """
         samples, engine = self.samples, self.engine
         if isinstance(samples, Samples) and not samples.multiclass:
             return self._rows_above(samples, threshold)
@@ -385,14 +420,17 @@ class Summary:
         return self._some_above(table, threshold)
 
     def _some_above(self, table: BinTable | None, threshold: float) -> BinTable:
+        """The table; NotDefined where it is None because no prediction is above the threshold."""
         if table is None:
             raise NotDefined(none_above(threshold))
         return table
 
     def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
-        """The rows of a binary problem above a threshold, read where they are and not copied."""
+        """The predictions of a binary problem above a threshold in bins of equal mass; the rows are
+        summed where they are, and not copied.
+        """
         rule = equal_mass_rule(self.quantile)
-        # Compared in the predictions' own precision, as bins are.
+        # The threshold is compared in the predictions' own precision, as edges of bins are.
         edge = np.nextafter(float(np.asarray(threshold, dtype=samples.precision)), np.inf)
         if self._ordered is not None:
             above = self._ordered.from_edge(edge)
@@ -411,7 +449,7 @@ class Summary:
 
 
 def none_above(threshold: float) -> str:
-    """Why there is no `tace`."""
+    """The message that no prediction is above the threshold of the measure `tace`."""
     return (
         f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) takes a "
         "lower one"

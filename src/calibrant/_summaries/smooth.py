@@ -31,24 +31,24 @@ from calibrant._measures.smooth_ece import smooth_ece_of_grid, unit_curve
 from calibrant._measures.smooth_rows import effective_rows
 
 NOISES = ("gaussian", "uniform")
-# The sigmoid itself must be resolved, however wide the noise.
+# The widest spacing of nodes: the sigmoid itself must be resolved, however wide the noise.
 WIDEST_SPACING = 2.0**-5
-# Nodes that a grid may have.
+# The most nodes of a logit grid.
 MOST_NODES = 1 << 22
 UNIT_CELLS = 1 << 14
 # Cells of the unit grid per bandwidth.
 CELLS_PER_SIGMA = 32
 MOST_UNIT_CELLS = 1 << 20
 
-# Widths of uniform noise that the compiled integral takes: beyond them only limits are left.
+# The widths of uniform noise that the compiled integral takes: outside only limits are left.
 COMPILED_SIGMAS = (1e-12, 64.0)
 
 Rows = tuple[NDArray[np.float64] | None, float]
 
 
 def spacing_for(sigma: float) -> float:
-    """The spacing of the logit grid for a bandwidth. That of the default is the grid of streams,
-    so that a stream has the same value to the last digits.
+    """The distance between nodes of the logit grid for noise of width `sigma`. For the default
+    width it is the grid of streams, so that a stream has the same value to the last digits.
     """
     if sigma == LS_SIGMA:
         return STREAM_SPACING
@@ -56,23 +56,25 @@ def spacing_for(sigma: float) -> float:
 
 
 def is_fine_enough(value: float, width: float, cells: int) -> bool:
-    """Whether a unit grid resolves the bandwidth."""
+    """Whether a unit grid of so many cells resolves noise of this width; always if the error,
+    `value`, is 0, since a finer grid would show nothing more.
+    """
     # Without any residual there is nothing that a finer grid would show.
     return value == 0.0 or width * cells >= CELLS_PER_SIGMA
 
 
 def smallest_sigma() -> float:
-    """The smallest bandwidth whose grid fits."""
+    """The smallest width of noise whose logit grid has no more than MOST_NODES nodes."""
     return NODES_PER_SIGMA * 2 * LOGIT_LIMIT / MOST_NODES
 
 
 def smallest_unit_sigma() -> float:
-    """The smallest bandwidth that the finest grid on [0, 1] resolves."""
+    """The smallest width of noise that the finest grid on [0, 1] resolves."""
     return CELLS_PER_SIGMA / MOST_UNIT_CELLS
 
 
 def unit_cells_for(sigma: float) -> int:
-    """Cells of a grid on [0, 1] that resolves a bandwidth."""
+    """The number of cells of a grid on [0, 1] that resolves noise of width `sigma`, if any may."""
     cells = UNIT_CELLS
     while cells < MOST_UNIT_CELLS and sigma * cells < CELLS_PER_SIGMA:
         cells *= 2
@@ -81,7 +83,11 @@ def unit_cells_for(sigma: float) -> int:
 
 @dataclass
 class SmoothSummary:
-    """Grids of a problem on demand, and what was found on the way."""
+    """The smoothing grids of one problem, made on demand, and what was found on the way.
+
+    LS-ECE adds noise to the logits of predictions, smECE to the predictions themselves; `sigma` is
+    the width of the noise. Probabilities are kept `eps` away from 0 and 1 before logits are taken.
+    """
 
     samples: Source
     notion: Notion
@@ -93,7 +99,9 @@ class SmoothSummary:
         self.engine = engine_of(self.samples)
 
     def logit_grid(self, sigma: float) -> LogitGrid:
-        """Masses of what happened and what did not, on the logit grid."""
+        """Sums of weight times target and of weight times (1 - target) at the nodes of the logit
+        grid.
+        """
         with explained(self.samples):
             grid, findings, clipped = self.engine.logit_grid(
                 self.samples, self.notion, spacing_for(sigma), self.eps
@@ -104,7 +112,9 @@ class SmoothSummary:
         return grid
 
     def ls_ece(self, sigma: float, noise: str) -> float:
-        """LS-ECE by integration, without draws; `noise` is "gaussian" or "uniform"."""
+        """LS-ECE by integration, without random draws; `noise` is "gaussian" or "uniform". The
+        classwise notion has the mean over classes.
+        """
         if noise == "gaussian":
             return ls_ece_of_grid(self.logit_grid(sigma), sigma)
         if isinstance(self.samples, Samples) and COMPILED_SIGMAS[0] <= sigma <= COMPILED_SIGMAS[1]:
@@ -121,7 +131,9 @@ class SmoothSummary:
     def monte_carlo(
         self, sigma: float, noise: str, n_draws: int, rng: np.random.Generator
     ) -> float:
-        """LS-ECE by draws, as the paper does it."""
+        """LS-ECE by random draws of the noise, as the paper does it. The classwise notion has the
+        mean over classes.
+        """
         values = [
             ls_ece_monte_carlo(h, z, w, sigma, noise, n_draws, rng)[0]
             for h, z, w in self._problems()
@@ -129,10 +141,12 @@ class SmoothSummary:
         return float(np.mean(values))
 
     def smooth_ece(self, sigma: float | None) -> float:
-        """smECE at its fixed point or at a bandwidth, on a grid fine enough for it."""
+        """smECE at noise of width `sigma`, or where the width equals the error (None), on a grid
+        fine enough for it.
+        """
         cells, total, most = UNIT_CELLS, self.total_weight, 1.0
         while True:
-            # What this grid does not resolve is looked for on a finer one, and not here.
+            # A width that this grid does not resolve is searched for on a finer one.
             least = CELLS_PER_SIGMA / cells if cells < MOST_UNIT_CELLS else 0.0
             value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma, (least, most))
             width = value if sigma is None else sigma
@@ -141,7 +155,9 @@ class SmoothSummary:
             cells, most = min(MOST_UNIT_CELLS, 4 * cells), least
 
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
-        """Masses on [0, 1]."""
+        """Masses at the ends of equal cells of [0, 1]: weight times (target less prediction), or,
+        without `residual_only`, weights, weighted predictions and weighted targets.
+        """
         with explained(self.samples):
             grid, findings = self.engine.unit_grid(
                 self.samples, self.notion, cells, residual_only=residual_only
@@ -150,13 +166,18 @@ class SmoothSummary:
         return grid
 
     def _note(self, findings: Findings) -> None:
+        """Keep the findings of the last pass. Raises InputError if labels are soft and every
+        prediction is 0 or 1, which looks like swapped arguments.
+        """
         if findings.soft and not self.findings.soft:
             check_not_swapped(self.samples)
         self.findings = findings
 
     @cached_property
     def _weights(self) -> tuple[float, float]:
-        """The sums of weights and of squared weights, once every row is known to be sound."""
+        """The sum of weights and the sum of squared weights. A pass that computes them checks every
+        row.
+        """
         samples = self.samples
         if isinstance(samples, Samples | TensorSamples) and samples.weights is None:
             return float(samples.n), float(samples.n)
@@ -168,24 +189,31 @@ class SmoothSummary:
 
     @property
     def total_weight(self) -> float:
+        """The sum of weights."""
         return self._weights[0]
 
     def schedule(self) -> float:
-        """n^(-1/3), n being the effective number of rows."""
+        """The width of noise n^(-1/3) that a sample of n rows suggests, n being the effective
+        number of rows.
+        """
         total, squares = self._weights
         return float((total**2 / squares) ** (-1.0 / 3.0))
 
     def curve(self, kind: str, sigma: float) -> dict[str, NDArray[np.float64]]:
-        """The smoothed curve: points, density, mean target, and the difference integrated."""
+        """The smoothed reliability curve: arrays "prediction", "density", "mean_target" and
+        "difference" (what is integrated), an entry per point. `kind` says where noise is added:
+        "logit" (which adds an array "logit") or "unit".
+        """
         if kind == "logit":
             return logit_curve(self.logit_grid(sigma), sigma)
         grid = self.unit_grid(unit_cells_for(sigma), residual_only=False)
         return unit_curve(grid, self.total_weight, sigma)
 
     def rows_behind(self, kind: str, sigma: float, points: NDArray[np.float64]) -> Rows:
-        """The effective number of rows at each point of a curve, and in all; None for soft labels.
+        """The effective number of rows at each point of a curve, and in all.
 
-        Of weights elsewhere than in memory there are no squares, and none either.
+        The first is None for soft labels, and for weights that are not in memory, whose squares are
+        not known by point. `kind` is "logit" or "unit", where the noise is added.
         """
         squared = self._squared()
         if squared is None or self.findings.soft:
@@ -204,7 +232,9 @@ class SmoothSummary:
         return n, self._weights[0] ** 2 / self._weights[1]
 
     def _squared(self) -> SmoothSummary | None:
-        """The same rows with their weights squared."""
+        """The summary of the same rows with their weights squared: itself without weights, None for
+        weights that are not in memory.
+        """
         if not self.samples.weighted:
             return self
         if not isinstance(self.samples, Samples) or self.samples.weights is None:
@@ -215,7 +245,9 @@ class SmoothSummary:
     def _problems(
         self,
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Logits, targets and weights of the problem, or of each class's."""
+        """Logits, targets and weights of the problem, or for the classwise notion of each
+        class's.
+        """
         samples = self.samples
         with explained(samples):
             if self.notion == "classwise":
@@ -230,6 +262,7 @@ class SmoothSummary:
     def _problem(
         self, samples: Source, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Logits (clipped), targets and weights of one scalar problem, an entry per row."""
         raw = samples.from_logits and not samples.multiclass
         if raw and isinstance(samples, Samples | TensorSamples):
             self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])

@@ -26,23 +26,31 @@ from calibrant._summaries.smooth import is_fine_enough
 
 @dataclass
 class StreamSummary(Statistics):
-    """The `Statistics` of a stream, put together from its sums."""
+    """The `Statistics` of a stream, put together from its sums by cell.
+
+    The scalar problem is the binary one, or that of the confidence for (n, k) predictions.
+    """
 
     cells: Cells
     sums: dict[str, NDArray[np.float64]]
     n_columns: int
     findings: Findings
-    # Whether the cells' rule is that of all measures (a rule was given), or a count was.
+    # Whether the rule of bins was given for all measures; False if only a number of bins was.
     own_bins: bool = False
     # Whether quantile bins, and predictions in order, may be taken from the cells.
     approximate: bool = False
 
     @property
     def scalar(self) -> Notion:
+        """Which scalar problem is measured: "binary" (the probability of class 1), or "confidence"
+        (the largest probability) for (n, k) predictions.
+        """
         return "confidence" if self.n_columns > 1 else "binary"
 
     def has(self, measure: Measure) -> bool:
-        """Whether these sums give the value that the rows themselves would, or nearly would."""
+        """Whether the stream gives the measure: its value from the rows themselves or, where
+        `approximate`, nearly this value.
+        """
         if measure.statistic == "distribution":
             return self.losses.has_distribution
         return in_stream(measure, own_bins=self.own_bins, approximate=self.approximate)
@@ -53,18 +61,24 @@ class StreamSummary(Statistics):
 
     @cached_property
     def bins(self) -> BinTable:
+        """The scalar problem in the ordinary bins."""
         return self.cells.bins(self.sums["cells"])
 
     @cached_property
     def levels(self) -> BinTable:
+        """The scalar problem with a bin for each cell, which stands for the distinct predictions in
+        it.
+        """
         return BinTable(self.sums["cells"][None].copy())
 
     @cached_property
     def quantile_bins(self) -> BinTable:
+        """The scalar problem in the rule given for all measures, else in bins of equal mass."""
         return self.bins if self.own_bins else self.equal_mass_bins
 
     @cached_property
     def confidence_bins(self) -> BinTable:
+        """The confidence problem in the rule given for all measures, else in bins of equal mass."""
         if self.n_columns > 1:
             return self.quantile_bins
         cells = self.sums["top_cells"]
@@ -72,13 +86,18 @@ class StreamSummary(Statistics):
 
     @cached_property
     def equal_mass_bins(self) -> BinTable:
+        """The scalar problem in bins of (nearly) equal mass, which are runs of cells."""
         return self._equal_mass(self.sums["cells"])
 
     def _equal_mass(self, cells: NDArray[np.float64]) -> BinTable:
+        """Bins of nearly equal mass, as many as the rule has, made of runs of the given cells
+        (cells, fields).
+        """
         return merge_levels(cells[cells[:, FIELDS.index("sum_w")] > 0], self.cells.rule.m)
 
     @cached_property
     def class_bins(self) -> BinTable:
+        """Each class against the rest in the ordinary bins."""
         sums = self.sums["classwise"]
         if self.cells.rule.drops_one:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
@@ -86,19 +105,27 @@ class StreamSummary(Statistics):
 
     @cached_property
     def confidence_by_class(self) -> BinTable:
+        """The confidence problem in the ordinary bins, the rows of each predicted class apart."""
         return without_dropped(self.sums["by_class"].copy(), self.cells.rule, True)
 
     @cached_property
     def logit_grid(self) -> LogitGrid:
+        """The scalar problem as masses on the logit grid."""
         plus, minus = self.sums["logits"]
         return LogitGrid(STREAM_SPACING, plus[None], minus[None])
 
     @property
     def n_logits_clipped(self) -> int:
+        """How many predictions were moved to the ends of the logit grid; 0 if the grid was not
+        summed.
+        """
         return int(self.sums["logits_clipped"][0]) if "logits_clipped" in self.sums else 0
 
     @cached_property
     def smooth(self) -> float:
+        """The smooth calibration error (smECE) at its fixed point. NotDefined where it is finer
+        than the stream's grid, unless `approximate`.
+        """
         grid = UnitGrid(self.sums["residuals"])
         value = smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))
         if not (self.approximate or is_fine_enough(value, value, grid.cells)):
@@ -110,14 +137,19 @@ class StreamSummary(Statistics):
 
     @property
     def class_quantile_bins(self) -> BinTable:
+        """Each class against the rest in the rule given for all measures."""
         return self.class_bins
 
     @cached_property
     def losses(self) -> LossSums:
+        """Sums of the proper losses; of the distances between distributions too if every update had
+        them.
+        """
         state = self.sums
         complete = float(state["distribution_weight"][0]) == float(state["losses"][1])
         return LossSums(state["losses"], max(2, self.n_columns), complete)
 
     @cached_property
     def distribution(self) -> LossSums:
+        """Sums of the distances between predicted and target distributions."""
         return self.losses

@@ -151,7 +151,9 @@ def load(name: str = "fashion") -> Example:
 
 @cache
 def _loaded(name: str) -> Example:
-    """An example, read once: its arrays are read-only, so everyone may have the same."""
+    """An example by its name, read once: its arrays are read-only, so that all
+    callers can share them.
+    """
     arrays = _read("fashion.npz")
     class_names: tuple[str, ...] = _CLASS_NAMES
     if name == "fashion-shirt":
@@ -174,7 +176,9 @@ def _loaded(name: str) -> Example:
 
 
 def _read(filename: str) -> dict[str, npt.NDArray[Any]]:
-    """The stored arrays, with the half-precision logits widened to float32."""
+    """The arrays in a file of this folder by name; logits, stored in half precision,
+    become float32.
+    """
     resource = resources.files("calibrant.examples").joinpath(filename)
     with resource.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         arrays: dict[str, npt.NDArray[Any]] = {key: stored[key] for key in stored.files}
@@ -185,14 +189,15 @@ def _read(filename: str) -> dict[str, npt.NDArray[Any]]:
 
 
 def _proba(logits: FloatArray) -> Float64Array:
-    """Softmax of the rows, or the logistic function of a one-dimensional array."""
+    """Probabilities from logits, read-only: the softmax of rows (n, k), or the sigmoid of (n,)."""
     return _frozen(sigmoid(logits) if logits.ndim == 1 else softmax(logits))
 
 
 def _one_against_rest(logits: FloatArray, k: int) -> Float64Array:
-    """The logit of class k: its own, less the log-sum-exp of the others.
+    """The logit of class k against the rest, (n,): its own logit, less the
+    log-sum-exp of the others.
 
-    Taking it from the probability instead would lose all precision where that is close to 1.
+    Computed from the probability it would lose all precision where that is close to 1.
     """
     z = logits.astype(np.float64)
     rest = np.delete(z, k, axis=1)
@@ -203,5 +208,6 @@ def _one_against_rest(logits: FloatArray, k: int) -> Float64Array:
 
 
 def _frozen(array: npt.NDArray[ScalarT]) -> npt.NDArray[ScalarT]:
+    """The array itself, made read-only."""
     array.setflags(write=False)
     return array

@@ -14,12 +14,12 @@ from calibrant._core.errors import InputError
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a batch: preds (n,) or (n, C), target (n,) or (n, C), and weights."""
+    """The rows of a batch: preds and target, each (n,) or (n, C), and weights (n,) or None."""
 
     preds: Any
     target: Any
     sample_weight: Any
-    # Explains row numbers in errors, where rows are positions of a map.
+    # What is added to errors of a map, to explain that row numbers are positions; else empty.
     note: str = ""
 
 
@@ -30,9 +30,12 @@ def rows_of_batch(
     num_classes: int | None,
     ignore_index: int | None,
 ) -> Rows:
-    """The rows of a batch: of a map, one for each position; ignored rows are dropped.
+    """The rows of a batch, without those that are ignored.
 
-    Positions come in the order of the target's memory: image by image, line by line.
+    Each position of a map (a pixel, a token) is a row; positions come in the order of the target's
+    memory: image by image, line by line. A row is ignored if its target is `ignore_index`; a soft
+    target must be that in every class. If a batch is no map and `ignore_index` is None, all its
+    rows are given back as they are.
     """
     if ignore_index is None and not _is_map(preds, num_classes):
         return Rows(preds, target, sample_weight)
@@ -53,6 +56,7 @@ def rows_of_batch(
     if ignore_index is None:
 
         def rows(part: Tensor) -> Tensor:
+            """A tensor with all positions flattened into its first dimension, the rows."""
             return part.flatten(0, depth - 1)
     else:
         kept = target != ignore_index
@@ -60,6 +64,7 @@ def rows_of_batch(
             kept = kept.any(dim=-1)
 
         def rows(part: Tensor) -> Tensor:
+            """The rows of a tensor that are kept, in its first dimension."""
             return part[kept.to(part.device)]
 
     weights = None if sample_weight is None else rows(sample_weight)
@@ -67,6 +72,7 @@ def rows_of_batch(
 
 
 def _to_tensor(values: Any, argument: str) -> Tensor:
+    """Values as a tensor; an error that names the argument if they cannot be one."""
     try:
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -77,8 +83,11 @@ def _to_tensor(values: Any, argument: str) -> Tensor:
 
 
 def _is_map(preds: Any, num_classes: int | None) -> bool:
-    """Whether every position of preds is a row. Binary maps need num_classes=1: (n, k) might be
-    classes as well as positions.
+    """Whether preds are a map, in which every position (a pixel, a token) is a row.
+
+    A map with classes, (B, C, ...), has more than two dimensions. A binary map has any shape and
+    needs ``num_classes=1``, since (n, k) might be classes as well as positions. If `num_classes` is
+    None, more than one dimension is an error.
     """
     n_dims = _n_dims(preds)
     if num_classes == 1:
@@ -94,11 +103,17 @@ def _is_map(preds: Any, num_classes: int | None) -> bool:
 
 
 def _n_dims(values: Any) -> int:
+    """The number of dimensions of a tensor, an array or nested lists."""
     return int(values.ndim) if hasattr(values, "ndim") else np.asarray(values, dtype=object).ndim
 
 
 def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tuple[Tensor, Tensor]:
-    """A map with its classes last, and labels of the same positions."""
+    """A map with its classes in the last dimension, and the target of the same positions.
+
+    With ``num_classes=1``, the map has no dimension for classes. A target is a class for each
+    position, or soft labels in the shape of preds, whose classes are moved too; another shape is an
+    error.
+    """
     if num_classes == 1:
         return _binary_map(preds, target)
     if preds.shape[1] != num_classes:
@@ -120,7 +135,11 @@ def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tup
 
 
 def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """A map of P(y = 1), and labels of the same shape; preds may have one channel more."""
+    """A map of probabilities of class 1, and its target in the same shape.
+
+    If preds have one channel, (B, 1, ...), and the target has none, the channel is dropped. A
+    target of another shape is an error.
+    """
     if target.shape == preds.shape:
         return preds, target
     if preds.shape[1] == 1 and target.shape == preds[:, 0].shape:
@@ -132,6 +151,7 @@ def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _check_weights(sample_weight: Tensor | None, where: torch.Size) -> None:
+    """Raise an error unless the weights are None or have the shape `where` of a map's positions."""
     if sample_weight is not None and sample_weight.shape != where:
         raise InputError(
             f"sample_weight must have a weight for each position, the shape {tuple(where)}; got "
@@ -140,6 +160,7 @@ def _check_weights(sample_weight: Tensor | None, where: torch.Size) -> None:
 
 
 def _check_rows(target: Tensor, where: torch.Size) -> None:
+    """Raise an error unless the target has as many rows as preds; `where` is (rows of preds,)."""
     if target.shape[:1] != where:
         raise InputError(
             "target and preds must have the same number of rows; got "
@@ -148,5 +169,6 @@ def _check_rows(target: Tensor, where: torch.Size) -> None:
 
 
 def _shape_text(values: Any) -> str:
+    """The shape of a tensor, an array or nested lists, as text for a message."""
     shape = values.shape if hasattr(values, "shape") else np.asarray(values, dtype=object).shape
     return str(tuple(shape))

@@ -54,9 +54,9 @@ __all__ = [
 ]
 
 Display = type[DrawnFromPredictions]
-# Options that the estimator determines.
+# Options of the functions that the estimator determines, so that `from_estimator` has none of them.
 _SETTLED = {"classes", "data", "from_logits", "from_logprobs", "ids"}
-# Arguments of `from_estimator` that are about the estimator.
+# Arguments of `from_estimator` that are about the estimator: the first three are positional.
 _OF_ESTIMATOR = ("estimator", "X", "y", "y_soft", "response_method", "from_logits", "pos_label")
 _OF_ESTIMATORS = ("estimators", *_OF_ESTIMATOR[1:])
 _RESPONSES = """\
@@ -135,15 +135,20 @@ class Constructors:
         )
 
     def add_to(self, display: Display) -> None:
-        """Give the Display both constructors."""
+        """Set both constructors on a Display, as class methods."""
         for name in ("from_predictions", "from_estimator"):
             setattr(display, name, self._constructor(display, name))
 
     def _constructor(self, display: Display, name: str) -> Any:
-        """A constructor with every option in its signature and its docstring."""
+        """The constructor that a Display gets under this name, a class method.
+
+        `name` is "from_predictions" or "from_estimator". The signature and the docstring of the
+        constructor have all options.
+        """
         signature, target = self._signature(display, name), getattr(self, name)
 
         def relay(*args: Any, **options: Any) -> Any:
+            """Fill in the defaults of the signature, and call the constructor with all options."""
             bound = signature.bind(*args, **options)
             bound.apply_defaults()
             return target(*bound.args, **bound.kwargs)
@@ -156,6 +161,11 @@ class Constructors:
         return classmethod(public(relay))
 
     def _signature(self, display: Any, name: str) -> inspect.Signature:
+        """The signature of a constructor: `cls`, the data, then all options by keyword.
+
+        The options are those of the function, of the Display and of its `plot`. `from_estimator`
+        has those about the estimator first, and none that the estimator determines.
+        """
         of_display, of_plot = keywords_of(display), keywords_of(display.plot)
         of_function = {
             option: parameter.replace(default=self.defaults.get(option, parameter.default))
@@ -184,7 +194,10 @@ class Constructors:
         return inspect.Signature(parameters, return_annotation=display.__name__)
 
     def _docstring(self, display: Any, summary: str, signature: inspect.Signature) -> str:
-        """The docstring of a constructor: what the function and `plot` say of their options."""
+        """The docstring of a constructor, which begins with `summary`.
+
+        Its entries are those that the function, the Display and `plot` have for their options.
+        """
         known = {
             **_parameter_entries(str(inspect.getdoc(display.plot))),
             **_parameter_entries(str(inspect.getdoc(display))),
@@ -203,20 +216,24 @@ class Constructors:
 
 
 def problem_of_estimator(estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Problem:
-    """Labels and predictions of an estimator; its response options are taken out of `options`."""
+    """Labels and predictions of an estimator on rows X.
+
+    The options about its response (`response_method`, `from_logits`, `y_soft`, `pos_label`) are
+    removed from `options`.
+    """
     methods = resolve_methods(options.pop("response_method"), options.pop("from_logits"))
     y_soft, pos_label = options.pop("y_soft"), options.pop("pos_label", None)
     return read_problem(estimator, X, y, y_soft=y_soft, pos_label=pos_label, methods=methods)
 
 
 def keywords_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword-only parameters of a function or a class."""
+    """The keyword-only parameters of a function or a class, by name."""
     parameters = inspect.signature(function).parameters.values()
     return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def _parameter_entries(doc: str) -> dict[str, str]:
-    """The entries of a docstring's Parameters section, by name."""
+    """The entries of a docstring's Parameters section, as texts, by the parameter's name."""
     _, _, section = doc.partition("Parameters\n----------\n")
     section = re.split(r"\n\n(?=\S[^\n]*\n-{3,}\n)", section, maxsplit=1)[0]
     entries: dict[str, str] = {}
@@ -227,10 +244,10 @@ def _parameter_entries(doc: str) -> dict[str, str]:
 
 
 class OverlayConstructors(Constructors):
-    """Constructors for several predictors by name, each with a table of its own."""
+    """Constructors for several predictors by name: each has its own table and its own curve."""
 
     def from_estimator(self, cls: Display, estimator: Any, X: Any, y: Any, **options: Any) -> Any:
-        """Draw the diagram of several fitted classifiers."""
+        """Draw the diagram of several fitted classifiers, which `estimator` maps names to."""
         # Each estimator has classes of its own, so each is measured by itself.
         of_plot = {name: options.pop(name) for name in keywords_of(OverlaidReliabilityDisplay.plot)}
         tables = {}
@@ -249,16 +266,19 @@ class OverlayConstructors(Constructors):
 
 
 class ComparisonConstructors(Constructors):
-    """Constructors for several predictors by name, which are compared."""
+    """Constructors for several predictors by name, which are compared on the same labels."""
 
     def from_predictions(self, cls: Display, y_true: Any, y_proba: Any, **options: Any) -> Any:
-        """Draw the diagram of labels and the predictions of several models."""
+        """Draw the diagram of several models; `y_proba` maps their names to predictions."""
         if options["measures"] is not None:  # an iterator would be used up by the first reading
             options["measures"] = list(options["measures"])
         return super().from_predictions(cls, y_true, y_proba, **options)
 
     def from_estimator(self, cls: Display, estimator: Any, X: Any, y: Any, **options: Any) -> Any:
-        """Draw the diagram of several fitted classifiers."""
+        """Draw the diagram of several fitted classifiers, which `estimator` maps names to.
+
+        Classifiers with other classes, or another kind of predictions, than the first are an error.
+        """
         problems = {
             name: problem_of_estimator(each, X, y, dict(options))
             for name, each in _check_estimators(estimator).items()
@@ -281,6 +301,7 @@ class ComparisonConstructors(Constructors):
 
 
 def _check_estimators(estimators: Any) -> Mapping[str, Any]:
+    """The classifiers by name; an error unless they are a mapping that is not empty."""
     if not isinstance(estimators, Mapping) or not estimators:
         raise InputError(
             "estimators must map names to fitted classifiers, such as {'forest': model}; got "
@@ -290,7 +311,7 @@ def _check_estimators(estimators: Any) -> Mapping[str, Any]:
 
 
 def _is_same_problem(problem: Problem, first: Problem) -> bool:
-    """Whether two classifiers pose the same problem."""
+    """Whether two problems have the same labels, classes and kind of predictions."""
     classes = [None if each.classes is None else list(each.classes) for each in (problem, first)]
     same_kind = problem.from_logits == first.from_logits and classes[0] == classes[1]
     return same_kind and np.array_equal(np.asarray(problem.y_true), np.asarray(first.y_true))

@@ -23,8 +23,11 @@ METHODS = ("predict_proba", "decision_function")
 
 @dataclass(frozen=True)
 class Problem:
-    """Targets and predictions: (n,) for two classes or for one against the rest, (n, k) for
-    more.
+    """Labels and predictions of a classifier, in the form that a measure takes.
+
+    `y_proba` is (n,) for two classes or for one against the rest, and (n, k) for more. `y_true`
+    holds hard or soft labels. `classes` are the labels of the columns, or None where `y_true` holds
+    0 and 1 or soft labels. `from_logits` says whether `y_proba` holds logits.
     """
 
     y_true: Any
@@ -34,7 +37,11 @@ class Problem:
 
 
 def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
-    """The methods to read, in order of preference. Scores are logits only with `from_logits`."""
+    """The methods of an estimator to read predictions from, in order of preference.
+
+    Scores of `decision_function` count as logits only if the caller says so: it is an error if it
+    is among the methods without `from_logits`, or not among them with it.
+    """
     one = isinstance(response_method, str)
     methods = (response_method,) if one else tuple(response_method)
     if not methods or any(method not in METHODS for method in methods):
@@ -56,7 +63,7 @@ def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
 
 
 def available_method(estimator: Any, methods: tuple[str, ...]) -> str:
-    """The first of these methods that the estimator has."""
+    """The first of these methods that the estimator has; an error if it has none of them."""
     for method in methods:
         if hasattr(estimator, method):
             return method
@@ -70,8 +77,10 @@ def available_method(estimator: Any, methods: tuple[str, ...]) -> str:
 
 
 def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
-    """The labels of the estimator's classes, in the order of its columns. A single class is an
-    error unless the caller names all classes (`all_named`).
+    """The labels of the estimator's classes, in the order of its columns of predictions.
+
+    A single class is an error unless the caller names all classes (`all_named`). So is an estimator
+    that is not fitted, or that has several outputs.
     """
     classes = getattr(estimator, "classes_", None)
     if classes is None:
@@ -90,7 +99,10 @@ def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
 
 
 def check_seen(y: Any, classes: NDArray[Any]) -> None:
-    """Raise for labels that the estimator has not seen, as when a training fold lacks one."""
+    """Raise an error for a label in `y` that is not among the estimator's classes.
+
+    That happens where a training fold lacks a class. Missing labels are not looked at here.
+    """
     labels = to_array(y, "y")
     names = classes.tolist()
     if labels.ndim != 1 or are_indices(labels.dtype.kind, names):
@@ -111,7 +123,12 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
 def add_unseen_classes(
     values: Any, own: NDArray[Any], names: list[Any], logits: bool
 ) -> NDArray[Any]:
-    """Add a column of zeros for each class of `names` that the estimator has not seen."""
+    """Predictions with a column for each class in `names`, (n, len(names)).
+
+    `values` has a column for each of the estimator's `own` classes, or is (n,) for the second of
+    two. A class that the estimator has not seen gets the probability 0. If `values` are `logits`,
+    an unseen class is an error, since no logit is that.
+    """
     array = to_array(values, "predictions")
     if array.ndim == 1:  # probabilities of the second of two classes
         array = np.stack([np.zeros_like(array) if logits else 1 - array, array], axis=1)
@@ -137,10 +154,12 @@ def add_unseen_classes(
 def problem_of(
     values: Any, classes: NDArray[Any], y: Any, y_soft: Any, pos_label: Any, from_logits: bool
 ) -> Problem:
-    """Targets and predictions in the form that a measure takes.
+    """Labels and predictions in the form that a measure takes.
 
-    Two classes: the probability of `pos_label`, or of the second class. More: all of them, or with
-    `pos_label` that class against the rest.
+    `values` are the estimator's predictions: (n, k), or (n,) for the second of two classes;
+    `classes` are the labels of the columns. With `pos_label`, that class is measured against the
+    rest. Without it, two classes are measured by the probability of the second, and more all
+    together. If `y_soft` is not None, soft labels take the place of `y`.
     """
     if pos_label is None and classes.size > 2:
         soft = _check_soft_labels(y_soft, classes.size)
@@ -158,7 +177,11 @@ def problem_of(
 def read_problem(
     estimator: Any, X: Any, y: Any, *, y_soft: Any, methods: tuple[str, ...], pos_label: Any
 ) -> Problem:
-    """Predict rows X with an estimator, and give targets and predictions to measure."""
+    """Predict rows X with an estimator, and give labels and predictions to measure.
+
+    `methods` are those that may give the predictions, in order of preference. With `y_soft`, soft
+    labels take the place of `y`; with `pos_label`, that class is measured against the rest.
+    """
     method = available_method(estimator, methods)
     classes = classes_of(estimator)
     values = getattr(estimator, method)(X)
@@ -166,6 +189,10 @@ def read_problem(
 
 
 def _check_soft_labels(y_soft: Any, k: int) -> NDArray[Any] | None:
+    """Soft labels as an array of shape (n,) or (n, k), for k classes; another shape is an error.
+
+    None if `y_soft` is None.
+    """
     if y_soft is None:
         return None
     soft = to_array(y_soft, "y_soft")
@@ -180,7 +207,11 @@ def _check_soft_labels(y_soft: Any, k: int) -> NDArray[Any] | None:
 
 
 def _against_rest(soft: NDArray[Any], column: int) -> NDArray[Any]:
-    """Soft labels of one class against the rest; counts of votes stay counts."""
+    """Soft labels of the class in this column against the rest.
+
+    Shares of shape (n, k) become the column's share, (n,). Counts of votes stay counts, (n, 2): of
+    the rest, and of the class. Labels of shape (n,) stay as they are.
+    """
     if soft.ndim == 1:
         return soft
     # With uniform predictions, which are valid, any error is about the labels.
@@ -192,7 +223,7 @@ def _against_rest(soft: NDArray[Any], column: int) -> NDArray[Any]:
 
 
 def column_of(pos_label: Any, names: list[Any]) -> int:
-    """The column of the class that is measured against the rest."""
+    """The index of the class `pos_label` in `names`; an error if it is not there."""
     column = Lookup(names).find(pos_label)
     if column is None:
         raise InputError(f"pos_label={pos_label!r} is not a class: {nearest(pos_label, names)}")
@@ -200,9 +231,11 @@ def column_of(pos_label: Any, names: list[Any]) -> int:
 
 
 def binary_column(values: Any, column: int, given: Given) -> NDArray[Any]:
-    """The predictions of one of two classes: probabilities, or logits where logits were given.
+    """The predictions of the class in column 0 or 1 of two, (n,).
 
-    Both columns count: probabilities must sum to 1, and a logit is the difference of two.
+    They are probabilities, or logits where logits were given. Both columns count: probabilities
+    must sum to 1, and the logit of one class is the difference of both. `given` says what `values`
+    are.
     """
     array = to_array(values, "predictions")
     samples = to_samples(np.zeros(array.shape[0], dtype=np.int8), array, from_logits=given)
@@ -212,7 +245,11 @@ def binary_column(values: Any, column: int, given: Given) -> NDArray[Any]:
 
 
 def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any:
-    """The predictions of one class against the rest."""
+    """The predictions of the class in this column against the rest, (n,), of k classes.
+
+    `values` are (n, k), or (n,) for the second of two classes. Logits of more than two classes are
+    an error.
+    """
     if values.ndim == 1:  # probabilities of the second of two classes
         return values if column == 1 else (-values if from_logits else 1 - values)
     if values.shape[1] != k:
@@ -228,6 +265,7 @@ def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any
 
 
 def _wrong_column_count(n_classes: int, n_columns: int) -> InputError:
+    """The error for predictions whose number of columns is not the number of classes."""
     return InputError(
         f"the estimator has {n_classes} classes, but {n_columns} columns of predictions"
     )

@@ -130,9 +130,11 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
         )
 
     def _blank(self) -> Accumulator:
+        """An accumulator with the metric's options and no rows."""
         return Accumulator(**self._settings, approximate=self._approximate)
 
     def _info(self) -> Any:
+        """The description of the metric, which the `evaluate` library asks for."""
         return evaluate.MetricInfo(
             description="Can these predicted probabilities be believed? Calibration errors and "
             "proper losses, for hard and soft labels.",
@@ -147,9 +149,11 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
         )
 
     def _build_data_dir(self) -> str:
+        """The folder that the `evaluate` library writes rows to; empty, since none are written."""
         return ""  # nothing is written, so no folder is made
 
     def __len__(self) -> int:
+        """The number of rows that have been added since the last `compute`."""
         return self._sums.n_rows
 
     def add_batch(
@@ -219,7 +223,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     def _compute(
         self, *, predictions: Any, references: Any, sample_weight: Any = None
     ) -> dict[str, float]:
-        """The measures of these rows alone, exactly."""
+        """The measures of these rows alone, computed from the rows and not from sums."""
         return evaluate_rows(
             references, predictions, sample_weight=sample_weight, **self._settings
         ).values

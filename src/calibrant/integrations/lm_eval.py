@@ -63,6 +63,12 @@ def multiple_choice(
     """
 
     def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+        """The metrics of one document by name.
+
+        `acc` is 1.0 if the likeliest choice is right; each of `metrics` gets the pair of right
+        choice and probabilities. `results` has a tuple for each choice, which begins with its
+        log-likelihood.
+        """
         right = doc[gold] if isinstance(gold, str) else gold(doc)
         logs = np.array([[float(each[0]) for each in results]])
         if isinstance(right, bool) or not isinstance(right, int) or not 0 <= right < logs.size:
@@ -110,6 +116,7 @@ def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[A
     """
 
     def aggregate(items: Iterable[Any]) -> float:
+        """The measure over all items, each a pair of the right choice and the probabilities."""
         from calibrant._api.evaluate import evaluate
 
         pairs = list(items)
@@ -125,6 +132,6 @@ def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[A
 def _top_choices(
     labels: list[int], rows: list[NDArray[np.float64]]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Whether the likeliest choice is right, and its probability."""
+    """Whether the likeliest choice of each document is right, and its probability, both (n,)."""
     right = [int(np.argmax(row)) == label for row, label in zip(rows, labels, strict=True)]
     return np.array(right), np.array([row.max() for row in rows])

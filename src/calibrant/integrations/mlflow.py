@@ -21,7 +21,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from calibrant.results._report import Report
 
-# Options that are those of `report`.
+# Options that are passed on to `calibrant.report`.
 _PASSED = ("measures", "bins", "from_logits", "from_logprobs", "level", "tolerance", "seed")
 _OPTIONS = (
     *_PASSED[:2],
@@ -141,6 +141,7 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
 
 
 def _check_options(given: Any) -> Mapping[str, Any]:
+    """The evaluator's options, without those that MLflow adds; an unknown one is an error."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -158,7 +159,12 @@ def _check_options(given: Any) -> Mapping[str, Any]:
 def _probabilities(
     dataset: Any, model: Any, column: Any, options: Mapping[str, Any]
 ) -> tuple[Any, Any]:
-    """Predicted probabilities, and the classes of their columns where these are known."""
+    """Predicted probabilities, and the labels of their columns, or None where these are not known.
+
+    They come from the columns that the option `predictions` names; else from the model's
+    `predict_proba`; else from what the model predicts, or without a model from the predictions in
+    the dataset. `column` picks one column of these last.
+    """
     classes = options.get("classes")
     named = options.get("predictions")
     if named is not None:
@@ -182,7 +188,7 @@ def _probabilities(
 
 
 def _read_columns(dataset: Any, named: Any) -> Any:
-    """The columns of the dataset that the option `predictions` names."""
+    """The columns of the dataset that `named` names: (n,) for one text, (n, k) for a list."""
     import numpy as np
 
     features = dataset.features_data
@@ -203,7 +209,10 @@ def _read_columns(dataset: Any, named: Any) -> Any:
 
 
 def _raw_estimator(model: Any) -> Any:
-    """The estimator inside a pyfunc model, where MLflow lets one reach it."""
+    """The estimator inside a pyfunc model where MLflow lets one reach it.
+
+    Else it is MLflow's wrapper of the model, or None if there is no model.
+    """
     inner: Any = getattr(model, "_model_impl", None)
     if hasattr(inner, "get_raw_model"):
         return inner.get_raw_model()
@@ -211,7 +220,7 @@ def _raw_estimator(model: Any) -> Any:
 
 
 def _check_probabilities(given: Any) -> Any:
-    """Predictions as an array; an error for class labels, which have no calibration."""
+    """Predictions as an array, (n,) or (n, k); an error if they are class labels."""
     import numpy as np
 
     array = np.asarray(given)
@@ -232,6 +241,10 @@ def _check_probabilities(given: Any) -> Any:
 
 
 def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any]) -> Report:
+    """The report of labels and predictions, with the evaluator's options.
+
+    Of two columns, that of `pos_label`, or else the second, is measured as a binary prediction.
+    """
     import numpy as np
 
     from calibrant._api.report.report import report
@@ -242,7 +255,7 @@ def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, 
     positive = options.get("pos_label")
     chosen = {name: options[name] for name in _PASSED if name in options}
     if y_proba.ndim == 2 and y_proba.shape[1] == 2:
-        # Two columns say one thing: the probability of the second class, or of the one asked for.
+        # Of two columns one is measured: that of the second class, or of the one asked for.
         names = [0, 1] if classes is None else list(classes)
         column = 1 if positive is None else column_of(positive, names)
         given = given_as(chosen.get("from_logits", False), chosen.pop("from_logprobs", False))
@@ -256,7 +269,11 @@ def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, 
 
 
 def _metrics(report: Report, prefix: str) -> dict[str, float]:
-    """Every measure that is a number, with its bias-corrected estimate and its limits."""
+    """Every finite number to log, by name: each measure, its estimate and its limits.
+
+    The names are ``{prefix}ece``, ``{prefix}ece_estimate``, ``{prefix}ece_low``,
+    ``{prefix}ece_high``.
+    """
     import math
 
     out: dict[str, float] = {}
@@ -274,7 +291,7 @@ def _metrics(report: Report, prefix: str) -> dict[str, float]:
 def _log_to_run(
     report: Report, metrics: Mapping[str, float], run_id: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Log measures and files to the run, and give the artifacts by name."""
+    """Log measures and files to the run, and give MLflow's artifacts by path in the run."""
     import time
 
     from mlflow.entities import Metric
@@ -302,6 +319,10 @@ def _log_to_run(
 
 
 def _write_files(report: Report, folder: Path, *, page: bool) -> list[Path]:
+    """Write the evaluation as JSON, and the page if asked for, into a folder; give their paths.
+
+    The page is left out where the packages that it needs are not installed.
+    """
     written = [folder / "evaluation.json"]
     written[0].write_text(report.evaluation.to_json(), encoding="utf-8")
     if page:

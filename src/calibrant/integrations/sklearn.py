@@ -36,7 +36,8 @@ except ImportError as error:
 
 __all__ = ["MeasureScorer", "ReliabilityDisplay", "scorer", "scorer_names"]
 
-# Options of the functions that the estimator or scikit-learn's metadata settle.
+# Options of the functions that a scorer does not take, since the estimator or scikit-learn's
+# metadata determine them: by name, what to do instead.
 _SETTLED = {
     "sample_weight": "pass it as metadata: cross_validate(..., params={'sample_weight': w})",
     "data": "scikit-learn hands the scorer its rows",
@@ -133,12 +134,14 @@ def scorer(
 
 
 def _all_classes(classes: Any) -> list[Any]:
+    """All classes as a list; an error unless each is named once."""
     return named_once(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
 
 
 class _UncheckedMethod(BaseEstimator):  # type: ignore[misc]
-    """A method of an estimator under its name, and no classifier: of two classes scikit-learn would
-    hand over one column, unchecked.
+    """An object that has one method of an estimator, under its name, and is no classifier.
+
+    Of a classifier with two classes, scikit-learn would hand over one column, unchecked.
     """
 
     def __init__(self, method: str, call: Callable[..., Any]) -> None:
@@ -148,7 +151,7 @@ class _UncheckedMethod(BaseEstimator):  # type: ignore[misc]
 def _metadata_signature(
     y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any = None
 ) -> None:
-    """Never called: scikit-learn reads from a signature which metadata a scorer takes."""
+    """Never called: scikit-learn reads from its signature which metadata a scorer takes."""
 
 
 class MeasureScorer(_BaseScorer):  # type: ignore[misc]
@@ -206,11 +209,17 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         sample_weight: Any = None,
         y_soft: Any = None,
     ) -> float:
+        """Score a fitted classifier on rows X; the sign is such that greater is better.
+
+        `method_caller` is scikit-learn's, and keeps predictions for other scorers. With `y_soft`,
+        soft labels take the place of `y_true`.
+        """
         method = available_method(estimator, self._response_method)
         logits = method == "decision_function"
         known = classes_of(estimator, all_named=self.classes is not None)
-        # Asked through scikit-learn, so that the scorers of a dict share one prediction. The name
-        # twice is a key of our own: under others may lie another scorer's positive class.
+        # scikit-learn is asked for the predictions, so that all scorers of a dict share them. It
+        # keeps them under the given methods: the name twice is a key that no other scorer uses,
+        # whose predictions may be those of another positive class.
         as_it_is = _UncheckedMethod(method, getattr(estimator, method))
         values = method_caller(as_it_is, (method, method), X)
         if self.classes is not None:
@@ -240,6 +249,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
 
 
 def _find_measure(name: str) -> Measure:
+    """The first entry of the catalogue for the measure of this name; an error if there is none."""
     for entry in catalogue():
         if entry.name == canonical(name):
             return entry
@@ -247,7 +257,10 @@ def _find_measure(name: str) -> Measure:
 
 
 def _public_call(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The public function of a measure and its options: ``ece(norm='l2')``, taken apart."""
+    """The public function of a measure, and the options that make it this measure.
+
+    Of ``ece(norm='l2')`` it is the function `ece`, and ``{"norm": "l2"}``.
+    """
     call = ast.parse(entry.function, mode="eval").body
     if isinstance(call, ast.Name):
         return _function(call.id), {}
@@ -258,7 +271,7 @@ def _public_call(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
 
 @cache
 def _function(name: str) -> Callable[..., Any]:
-    """A public function of a measure, by its name."""
+    """The public function of this name, from the modules of `calibrant._api.metrics`."""
     for module in pkgutil.iter_modules(metrics.__path__, f"{metrics.__name__}."):
         functions = vars(import_module(module.name))
         if name in functions:
@@ -270,7 +283,11 @@ def _function(name: str) -> Callable[..., Any]:
 def _check_options(
     entry: Measure, function: Callable[..., Any], fixed: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Validate options: the function has them, and they do not turn the measure into another."""
+    """The options unchanged; an error if the function lacks one, or one changes the measure.
+
+    `fixed` are the options that make the function this measure. Another value for one of them is an
+    error unless the measure has the function's own name.
+    """
     known = [name for name in inspect.signature(function).parameters if name not in _SETTLED][2:]
     for name, value in options.items():
         if name in _SETTLED:

@@ -151,7 +151,7 @@ class CalibrationMetric(Metric):
 
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
-        """What the catalogue says of the measure; None for several that differ."""
+        """Whether higher values are better, as the catalogue says; None if the measures differ."""
         shape: Shape = "binary" if self._columns == 1 else "multiclass"
         directions = {find(name, shape).higher_is_better for name in self._names}
         return directions.pop() if len(directions) == 1 else None
@@ -247,15 +247,21 @@ class CalibrationMetric(Metric):
 
     @property
     def _names(self) -> tuple[str, ...]:
+        """The measures, under their names in the catalogue."""
         asked = (self.measure,) if isinstance(self.measure, str) else self.measure
         return tuple(canonical(name) for name in asked)
 
     @property
     def _columns(self) -> int:
+        """The number of columns of predictions: 1 for binary ones."""
         return self.num_classes or 1
 
     def _probe(self) -> Accumulator:
-        """Sums of one row: they give the shapes of states, and show whether sums are enough."""
+        """An accumulator of one row with the metric's options.
+
+        Its arrays give the shapes of the states, and it raises an error if a measure cannot be had
+        from sums.
+        """
         row = np.full((1, self._columns), 1.0 / max(2, self._columns))
         row = row if self._columns > 1 else row[:, 0]
         blank = self._blank
@@ -269,8 +275,10 @@ class CalibrationMetric(Metric):
         return probe
 
     def _digest(self) -> Tensor:
-        """A digest of the options: torchmetrics shares equal states between metrics, and the digest
-        keeps metrics with other options apart.
+        """A digest of the options, as a tensor of 32 numbers.
+
+        Torchmetrics shares equal states between metrics; the digest is a state that keeps metrics
+        with other options apart.
         """
         recipe = self._blank.recipe()
         recipe.pop("measures")
@@ -278,10 +286,14 @@ class CalibrationMetric(Metric):
         return torch.tensor(list(hashlib.sha256(text.encode()).digest()), dtype=torch.float64)
 
     def _apply(self, fn: Callable[..., Any], exclude_state: Sequence[str] = "") -> Any:
-        """Move states as `fn` does, but keep float64, on the host if the device lacks it."""
+        """Move the states as `fn` moves tensors, but keep them in float64.
+
+        They go to the host if the device has no float64.
+        """
 
         @functools.wraps(fn)  # torchmetrics reads the function's name
         def moved(tensor: Tensor) -> Tensor:
+            """Move a tensor as `fn` does; one in float64 keeps its type, on the host if need be."""
             if tensor.dtype != torch.float64:
                 return fn(tensor)
             device = fn(torch.zeros(1, device=tensor.device)).device
@@ -291,18 +303,21 @@ class CalibrationMetric(Metric):
 
 
 def _shape_of(columns: int) -> str:
+    """The shape of predictions with this many columns, in words."""
     return "the shape (n,)" if columns == 1 else f"{columns} columns"
 
 
 class _MetricNames(Naming):
-    """Arguments as torchmetrics calls them, and in its order."""
+    """The names that messages have for arguments: those of torchmetrics, with preds first."""
 
     order = ("y_proba", "y_true")
 
     def name(self, argument: str) -> str:
+        """The name of an argument: `preds` for `y_proba`."""
         return _CALLED.get(argument, argument)
 
     def values(self, argument: str) -> str:
+        """The name of the values that an argument holds, as in `preds[3]`."""
         return _CALLED.get(argument, argument)
 
 

@@ -109,8 +109,10 @@ def atb_loss(
 
 
 def rooted(value: Tensor) -> Tensor:
-    """The square root, whose gradient is 0 where it would be infinite."""
+    """The square root of a tensor; where that is 0, its gradient is 0 and not
+    infinite. NaN stays NaN.
+    """
     some = value > 0
     root = torch.where(some, value, torch.ones_like(value)).sqrt()
-    # What is not a number stays so.
+    # NaN is not above 0, and 0 times NaN is NaN.
     return torch.where(some, root, 0.0 * value)

@@ -17,11 +17,14 @@ from calibrant.losses._soft_bins import soft_binned_ece_loss
 
 
 class _CalibrationLoss(torch.nn.Module):
-    """A loss of a batch, with its options."""
+    """A loss of a batch as a torch module; `_function` computes it, and `options` are
+    its keywords.
+    """
 
     _function: Callable[..., Tensor]
 
     def __init__(self, **options: Any) -> None:
+        """Keep the options, and check them on a small batch."""
         super().__init__()
         self.options = options
         # Options are checked now, and not in the middle of the first epoch.

@@ -1,8 +1,12 @@
 """From a batch to scalar problems: predictions, targets and weights, which keep their gradients.
 
+A scalar problem has one prediction u in [0, 1], one target z and one weight w for each row. A
+notion says which: "binary" (P(y = 1) and the label), "confidence" (the probability of the top label
+and whether it is right), or "classwise" (a problem for each class).
+
 Nothing is copied to the host, and no pass waits for the device. What can be seen from shapes and
-types is checked everywhere, and values where that costs nothing: in memory. Elsewhere, and inside
-`torch.compile`, a bad value makes the loss NaN.
+types is checked everywhere; values are checked only in memory, where that costs nothing. Elsewhere,
+and inside `torch.compile`, a bad value makes the loss NaN.
 """
 
 from __future__ import annotations
@@ -21,28 +25,32 @@ from calibrant._engines.arrays.smooth import logit_reach
 
 NOTIONS = ("binary", "confidence", "classwise")
 REDUCTIONS = ("mean", "sum", "none")
-# By how much probabilities may miss [0, 1], and rows the sum of 1: single precision, and half.
+# How far probabilities may lie outside [0, 1], and sums of rows from 1: in single precision or
+# better, and in half precision.
 OVERSHOOT, HALF_OVERSHOOT = 1e-3, 2e-2
-# A logit this far below the largest has a probability of exactly 0.
+# A logit that is this far below the largest of its row has a probability of exactly 0.
 LEAST_LOGIT = -1000.0
-# A graph of `torch.compile` cannot look for one.
+# Tensors have no pandas index, and a graph of `torch.compile` cannot look for one.
 have_no_index(Tensor, Parameter)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One scalar problem, or one for each class: all of the shape (problems, rows)."""
+    """One scalar problem, or one for each class: predictions u and targets z of the
+    shape (problems, rows).
+    """
 
     u: Tensor
     z: Tensor
-    # Of the shape (1, rows).
+    # Weights, of the shape (1, rows).
     w: Tensor
-    # Logits of u, where those of the batch were given; binary ones are used as they came.
+    # Logits of u if the batch holds logits, else None. `raw` is True for a batch of logits (n,),
+    # which are used as they came.
     h: Tensor | None
     raw: bool
-    # NaN where a value is not what it must be and could not be looked at, else 0.
+    # NaN if a value of the batch is bad and the batch is not in memory, else 0.
     doubt: Tensor
-    # What the result has: the precision of the predictions, or single.
+    # The type of the result: that of the predictions, or single precision for shorter ones.
     dtype: torch.dtype
     n_classes: int | None
 
@@ -53,22 +61,27 @@ class Problem:
 
     @property
     def residual(self) -> Tensor:
-        """w (u - z)."""
+        """The weight times prediction less target, (problems, rows)."""
         return self.w * (self.u - self.z)
 
     def logits(self, eps: float) -> Tensor:
-        """The logits of predictions clipped to [eps, 1 - eps]; of given ones, to [-40, 40]."""
+        """The logits of predictions clipped to [eps, 1 - eps]; binary logits that were given are
+        clipped to [-40, 40] instead.
+        """
         if self.h is None:
             u = self.u.clamp(eps, 1.0 - eps)
             return u.log() - (-u).log1p()
         return self.h.clamp(-self.reach(eps), self.reach(eps))
 
     def reach(self, eps: float) -> float:
-        """The largest logit that there can be."""
+        """The largest absolute value that `logits` can have."""
         return LOGIT_LIMIT if self.raw else logit_reach(eps, whole=False)
 
     def reduced(self, values: Tensor, reduction: str) -> Tensor:
-        """The error of each problem as one number, or as it is."""
+        """The errors `values` (problems,) as the loss returns them: the number of a single problem,
+        or the mean, the sum or all (reduction "none") of the classes. They are NaN if a value of
+        the batch was bad.
+        """
         values = (values + self.doubt).to(self.dtype)
         if self.n_classes is None:  # one problem has one number
             return values[0]
@@ -86,7 +99,9 @@ def problem_of(
     sample_weight: Tensor | None,
     reduction: str,
 ) -> Problem:
-    """The problem that a notion makes of a batch."""
+    """The scalar problems that a notion makes of a batch, checked; the arguments are
+    those of the losses.
+    """
     _check_shapes(input, target, sample_weight)
     if not isinstance(from_logits, bool):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
@@ -120,6 +135,9 @@ Parts = tuple[Tensor, Tensor, Tensor | None]
 
 
 def _column_problem(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
+    """Predictions, targets and logits (None if probabilities are given), each (1, rows), of a batch
+    x (n,); for "confidence" those of the likelier of the two classes.
+    """
     if notion == "confidence":
         positive = x > (0.0 if from_logits else 0.5)
         z = torch.where(positive, z, 1.0 - z)
@@ -130,11 +148,14 @@ def _column_problem(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Par
 
 
 def _class_problems(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
+    """Predictions, targets and logits (None if probabilities are given) of a batch x (n, k): each
+    (1, rows) of the top class for "confidence", or (k, rows) for "classwise".
+    """
     p = x.softmax(dim=1) if from_logits else x.clamp(0.0, 1.0)
     h = _class_logits(x, p) if from_logits else None
     classes = torch.arange(x.shape[1], device=x.device)
     if notion == "classwise":
-        # By comparison: an index that is out of range finds nothing, and harms no device.
+        # Compared rather than scattered: a class index out of range would be an error on a device.
         z = (y[:, None] == classes).to(p.dtype) if y.ndim == 1 else y
         return p.T, z.T, None if h is None else h.T
     top = p.detach().max(dim=1, keepdim=True).indices  # the first of equals
@@ -143,10 +164,10 @@ def _class_problems(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Par
 
 
 def _class_logits(x: Tensor, p: Tensor) -> Tensor:
-    """log p / (1 - p) of each class, from logits.
+    """The logit log p / (1 - p) of each class, (n, k), from logits x and their softmax p.
 
-    1 - p loses its digits where p is near 1, which only the top class's can be: its logit is that
-    of the class over all others together.
+    1 - p loses precision where p is near 1, which it can be for the top class only: there the logit
+    is taken of the class against all others together.
     """
     top = x.detach().max(dim=1, keepdim=True).indices
     is_top = torch.zeros_like(x, dtype=torch.bool).scatter(1, top, True)
@@ -156,6 +177,7 @@ def _class_logits(x: Tensor, p: Tensor) -> Tensor:
 
 
 def _weights(sample_weight: Tensor | None, x: Tensor) -> Tensor:
+    """The weights as a tensor (n,) of the type and device of x; 1 for each row by default."""
     if sample_weight is None:
         return torch.ones_like(x[:, 0] if x.ndim == 2 else x).detach()
     return sample_weight.to(x.device, x.dtype)
@@ -164,8 +186,8 @@ def _weights(sample_weight: Tensor | None, x: Tensor) -> Tensor:
 def _without_padding(
     x: Tensor, y: Tensor, w: Tensor, from_logits: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The batch with rows of weight 0 overwritten: NaN that stands there would be NaN times 0, in
-    gradients too.
+    """The batch x, y, w with harmless values in rows of weight 0: NaN there would stay NaN when it
+    is multiplied by 0, in gradients too.
     """
     off = w == 0
     plain = 0.0 if from_logits else 0.5 if x.ndim == 1 else 1.0 / x.shape[1]
@@ -174,6 +196,9 @@ def _without_padding(
 
 
 def _notion(notion: str | None, input: Tensor) -> str:
+    """The notion, by default "confidence" for (n, k) and "binary" for (n,); an InputError if it
+    does not suit the shape of the input.
+    """
     multiclass = input.ndim == 2
     if notion is None:
         return "confidence" if multiclass else "binary"
@@ -194,6 +219,9 @@ def _notion(notion: str | None, input: Tensor) -> str:
 
 
 def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
+    """An InputError unless input, target and weights are tensors whose shapes and
+    types go together.
+    """
     for name, value in (("input", input), ("target", target), ("sample_weight", sample_weight)):
         if not isinstance(value, Tensor) and (value is not None or name != "sample_weight"):
             raise InputError(f"{name} must be a torch tensor; got {type(value).__name__}")
@@ -229,7 +257,10 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
 
 
 def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
-    """0, or NaN if a value is bad; in memory it raises an InputError for the first bad one."""
+    """A tensor that is 0, or NaN if a value of the batch is bad; in memory an InputError is raised
+    for the first bad value instead. `slack` is how far probabilities may miss [0, 1] and rows a sum
+    of 1.
+    """
     total = w.sum()
     # Written so that NaN, which is neither above nor below, is bad too.
     checks = [

@@ -28,16 +28,20 @@ from calibrant.losses._problem import problem_of
 
 
 def smoothed(position: Tensor, mass: Tensor, size: int, damping: Tensor, n_points: int) -> Tensor:
-    """Masses (problems, rows) at places on a ring of nodes, smoothed, at points of equal spacing.
+    """Masses (problems, rows) at `position`s on a ring of `size` nodes, smoothed by noise, at
+    `n_points` points of equal spacing: (problems, n_points).
 
-    `damping` holds what is left of the first frequencies; of the others nothing is.
+    `damping` holds the factors by which the noise multiplies the first frequencies; higher
+    frequencies are removed.
     """
     spectrum = torch.fft.rfft(deposited(position, mass, size))[:, : damping.numel()]
     return torch.fft.irfft(spectrum * damping, n=n_points)
 
 
 def deposited(position: Tensor, mass: Tensor, size: int) -> Tensor:
-    """The mass at each node of a ring."""
+    """The mass at each node of a ring, (problems, size). Each mass is divided among the four nodes
+    around its position by cubic interpolation, so that gradients reach the position.
+    """
     first = position.detach().floor()
     t = position - first
     a, b, c = t + 1.0, t - 1.0, t - 2.0
@@ -50,11 +54,12 @@ def deposited(position: Tensor, mass: Tensor, size: int) -> Tensor:
 
 
 def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
-    """The integral of |f| over the nodes of each row, f being 0 or even beyond both ends.
+    """The integral of |f| over the nodes of each row; beyond both ends f is 0 or goes
+    on as its mirror image.
 
     As `calibrant._measures.smooth.integral_of_absolute`: a sum, and where f changes sign the terms
-    of Euler and Maclaurin for the kink of |f|. Every node is looked at, so that nothing waits for
-    how many there are.
+    of Euler and Maclaurin for the kink of |f|. The terms are computed at every node, so that
+    nothing waits until the sign changes are counted.
     """
     size = f.abs()
     total = size.sum(dim=1, keepdim=True)
@@ -87,7 +92,9 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
 
 
 def _crossing(f1: Tensor, f2: Tensor, cubic: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """Where, between two nodes, the cubic through four of them is 0."""
+    """Where, from 0 at a node to 1 at the next, the cubic through four nodes is 0. `f1` and `f2`
+    are its values at the two, and `cubic` its coefficients of the first, second and third power.
+    """
     c1, c2, c3 = cubic
     at = f1 / (f1 - f2)
     for _ in range(2):
@@ -100,7 +107,7 @@ def _crossing(f1: Tensor, f2: Tensor, cubic: tuple[Tensor, Tensor, Tensor]) -> T
     return at
 
 
-# The bandwidth of smECE as a loss: that at which the usual fixed points of small batches lie.
+# The default bandwidth of smECE as a loss: about the fixed point that small batches usually have.
 SMOOTH_SIGMA = 0.1
 
 
@@ -184,7 +191,7 @@ def ls_ece_loss(
         reduction=reduction,
     )
     spacing = spacing_for(sigma)
-    # Of the nodes, every so many is a point of the integral: the points that the measure has.
+    # Every `coarser`-th node is a point of the integral: these are the points of the measure.
     coarser = max(1, int(min(sigma, 1.0) / SUMMED_PER_SIGMA / spacing + 1e-9))
     half = coarser * math.ceil((problem.reach(eps) + TAIL * sigma) / (spacing * coarser) + 4)
     size, n_points = _ring(2 * half, coarser)
@@ -195,7 +202,8 @@ def ls_ece_loss(
     smooth = smoothed(position, masses, size, damping / (spacing * coarser), n_points)
     plus, minus = smooth.chunk(2)
     t = (torch.arange(n_points, device=h.device, dtype=h.dtype) * coarser - half) * spacing
-    # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
+    # z - rho(t) is split into a term for events and one for non-events, so that nothing cancels at
+    # the ends.
     difference = plus * (-t).sigmoid() - minus * t.sigmoid()
     errors = integral_of_absolute(difference, spacing * coarser) / problem.total
     return problem.reduced(errors, reduction)
@@ -289,7 +297,9 @@ def smooth_ece_loss(
 
 
 def _ring(n_nodes: int, coarser: int) -> tuple[int, int]:
-    """Nodes of a ring at least as long whose transform is fast, and every so many of them."""
+    """The number of nodes of a ring with at least `n_nodes` nodes whose Fourier transform is fast,
+    and the number of points if only every `coarser`-th node is one.
+    """
     wanted = -(-n_nodes // coarser)
     power = 1 << max(0, wanted.bit_length() - 3)
     n_points = next(power * m for m in (4, 5, 6, 8) if power * m >= wanted)
@@ -297,13 +307,17 @@ def _ring(n_nodes: int, coarser: int) -> tuple[int, int]:
 
 
 def _damping(sigma: float, step: float, most: int, like: Tensor) -> Tensor:
-    """What the noise leaves of each frequency; beyond TAIL it leaves nothing."""
+    """The factors by which Gaussian noise of width `sigma` multiplies the frequencies 0, step, 2
+    step, ... At most `most` + 1 of them are given, and none beyond TAIL, where nothing is left.
+    `like` is a tensor of the wanted type and device.
+    """
     n_left = min(most, math.ceil(TAIL / (sigma * step))) + 1
     k = torch.arange(n_left, device=like.device, dtype=like.dtype)
     return torch.exp(-0.5 * (sigma * step * k) ** 2)
 
 
 def _check_sigma(sigma: Any, least: float) -> None:
+    """An InputError unless the width of the noise is a number from `least` to WIDE_SIGMA."""
     if not is_number(sigma) or not least <= float(sigma) <= WIDE_SIGMA:
         raise InputError(
             f"sigma must be a number between {least:.1e} and {WIDE_SIGMA:g}; got {sigma!r}"

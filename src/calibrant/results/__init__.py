@@ -94,10 +94,12 @@ __all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
+    """Import the module of a result class when the class is first asked for."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:
+    """The names of this module and of all result classes, imported or not."""
     return sorted({*globals(), *__all__})

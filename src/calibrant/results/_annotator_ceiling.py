@@ -80,6 +80,7 @@ class AnnotatorCeiling(TableOfRows[Predictor]):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Predictor:
+        """Give the line of this name; an error if the table has none."""
         return self._row_named(name, f"there is no line {name!r} in the table")
 
     def columns(self) -> dict[str, list[Any]]:
@@ -117,4 +118,5 @@ class AnnotatorCeiling(TableOfRows[Predictor]):
         return f"Annotators' ceiling: {counted(self.n, 'item', '')} of {each} votes"
 
     def _messages(self) -> tuple[str, ...]:
+        """What each measure is, a line for each, and the notes."""
         return (*(f"{name}: {what}" for name, what in self.measures.items()), *self.notes)

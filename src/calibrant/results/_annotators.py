@@ -108,11 +108,12 @@ class Annotators(TableOfRows[Annotator]):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: Any) -> Annotator:
+        """Give the annotator, or group, of this name; an error if there is none."""
         return self._row_named(name, f"there is no {self.by} {name!r}")
 
     @property
     def standing_out(self) -> tuple[Annotator, ...]:
-        """Those with a verdict."""
+        """The annotators that have a verdict: it is empty for those that do not stand out."""
         return tuple(row for row in self.rows if row.verdict)
 
     def plot(self, *, cap: int = 30, ax: Any = None, color: Any = None) -> AnnotatorsDisplay:
@@ -138,7 +139,7 @@ class Annotators(TableOfRows[Annotator]):
 
     @property
     def title(self) -> str:
-        """How many of what, in one line."""
+        """How many annotators (or groups) and items there are, and how many stand out."""
         out = len(self.standing_out)
         items = counted(self.n_items, "item", "")
         return f"{counted(len(self.rows), self.by, '')} on {items}, {out} standing out"

@@ -107,6 +107,7 @@ class Audit(TableOfRows[AuditVerdict]):
     replay_fn: Replay | None = None
 
     def __bool__(self) -> bool:
+        """Whether every claim is confirmed."""
         return not self.disagreements
 
     def verdict(self, measure: str, property: str, shape: str | None = None) -> AuditVerdict:
@@ -197,6 +198,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return out
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute; `borne_out`: whether all claims hold."""
         return bool(self) if attribute == "borne_out" else super()._json_item(attribute)
 
     def to_markdown(self) -> str:
@@ -244,6 +246,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return f"Audit of {counted(n, 'measure', '')}"
 
     def _messages(self) -> tuple[str, ...]:
+        """How many claims are confirmed, a line for each one that is not, and the notes."""
         claimed = [row for row in self.rows if row.claim is not None]
         wrong = tuple(f"! {row!r}" for row in self.disagreements)
         if not claimed:
@@ -265,6 +268,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return f"{text}\n\n{lines}"
 
     def _repr_html_(self) -> str:
+        """The result as HTML, which notebooks show."""
         return html_box(
             html_table(self.table(), self.title),
             html_list(self._messages()),
@@ -273,6 +277,11 @@ class Audit(TableOfRows[AuditVerdict]):
 
 
 def _cell(row: AuditVerdict) -> str:
+    """A row as one cell of the table of properties.
+
+    It is "yes", "no" or "?", with " !" where the claim is not confirmed. For the property
+    `bin_sensitivity` it is the share `flips` of the evidence as a percentage.
+    """
     if row.property == "bin_sensitivity":
         return f"{row.evidence['flips']:.0%}"
     return _WORDS[row.holds] + (" !" if row.agrees is False else "")

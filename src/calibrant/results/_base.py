@@ -12,7 +12,7 @@ from calibrant.results._notebook import html_box, html_list, html_table
 from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
 
 T = TypeVar("T")
-# Rows that a text shows of a table.
+# The most rows of a table that are printed as text.
 MOST_LINES = 200
 
 
@@ -26,8 +26,8 @@ class Record:
     'Spiegelhalter z'
     """
 
-    # The keys that JSON has, in its order; key=attribute where the attribute has another name. By
-    # default the fields of the dataclass.
+    # The keys of the JSON object in their order, with spaces between them. A key is written
+    # key=attribute where the attribute has another name. Empty: the fields of the dataclass.
     _json_keys: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Record:
         return {key: self._json_item(attribute or key) for key, _, attribute in pairs}
 
     def _json_item(self, attribute: str) -> Any:
-        """What JSON has of an attribute."""
+        """The value that JSON has of this attribute; subclasses override it for some."""
         return json_value(getattr(self, attribute))
 
     def to_json(self) -> str:
@@ -73,7 +73,7 @@ class Result(Record):
     (2, 8)
     """
 
-    # The key under which JSON has the columns of the table.
+    # The key of the JSON object that holds the columns of the table; empty: none does.
     _table_key: ClassVar[str] = ""
 
     @property
@@ -102,7 +102,7 @@ class Result(Record):
         return self.columns()
 
     def _messages(self) -> tuple[str, ...]:
-        """Sentences beside the table: its summary, what was inferred, and notes."""
+        """Sentences beside the table: its summary (`sentence`), what was inferred, and notes."""
         sentence = getattr(self, "sentence", None)
         own = () if sentence is None else (sentence,)
         return (*own, *getattr(self, "inferred", ()), *getattr(self, "notes", ()))
@@ -119,6 +119,10 @@ class Result(Record):
         return {key: value for key, value in super().to_dict().items() if key != "note" or value}
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute.
+
+        The key that a subclass names in `_table_key` has the columns of the table.
+        """
         if attribute == self._table_key:
             return json_value(self.columns())
         return super()._json_item(attribute)
@@ -158,11 +162,13 @@ class Result(Record):
         return as_markdown(self.display_columns())
 
     def __repr__(self) -> str:
+        """The title, the messages and the table as text; a long table is cut."""
         lines = "".join(f"\n  {line}" for line in self._messages())
         table = as_text(self.display_columns(), indent="  ", most=MOST_LINES)
         return f"{self.title}{lines}{chr(10) if lines else ''}\n{table}"
 
     def _repr_html_(self) -> str:
+        """The table and its messages as HTML, which notebooks show."""
         return html_box(html_table(self.display_columns(), self.title), html_list(self._messages()))
 
 
@@ -223,18 +229,22 @@ class TableOfRows(Result, Generic[T]):
         return {name: values for name, values in self.columns().items() if self._is_shown(name)}
 
     def _is_shown(self, name: str) -> bool:
-        """Whether people read this column."""
+        """Whether the column of this name is printed; if not, only frames and JSON have it."""
         hidden = [
             each.name for each in fields(self._row_class) if not each.metadata.get("shown", True)
         ]
         return name not in hidden
 
     def _values(self, attribute: str) -> list[Any]:
-        """One attribute of every row."""
+        """The values of one attribute, a value for each row."""
         return [getattr(row, attribute) for row in self.rows]
 
     def _row_named(self, name: Any, problem: str, attribute: str = "name") -> T:
-        """The row of this name, or an error that says the problem and names the nearest one."""
+        """The row whose `attribute` is this name.
+
+        If there is none, an error says `problem`, a clause of the caller, and which name is
+        nearest.
+        """
         known = self._values(attribute)
         if str(name) not in known:
             raise InputError(f"{problem}: {nearest(str(name), known)}")

@@ -64,12 +64,13 @@ class BayesError(float, Record):
         return out
 
     def __getnewargs__(self) -> tuple[Any, ...]:
+        """The arguments of `__new__`, for pickle and copy."""
         own = self.low, self.high, self.level, self.plug_in, self.method, self.note, self.n
         return float(self), *own
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Both limits."""
+        """The lower and the upper confidence limit."""
         return self.low, self.high
 
     @property
@@ -78,6 +79,7 @@ class BayesError(float, Record):
         return 1.0 - float(self)
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute; `value` is the number itself."""
         return float(self) if attribute == "value" else super()._json_item(attribute)
 
     def __repr__(self) -> str:

@@ -63,6 +63,7 @@ class BinSensitivity(Result):
         return tuple(self.values)
 
     def __getitem__(self, measure: str) -> tuple[float, ...]:
+        """Give a measure's values, one for each number of bins."""
         measure = canonical(measure)
         if measure not in self.values:
             raise InputError(
@@ -71,6 +72,7 @@ class BinSensitivity(Result):
         return self.values[measure]
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the measures."""
         return iter(self.values)
 
     def __len__(self) -> int:
@@ -126,6 +128,7 @@ class BinSensitivity(Result):
     display_columns = spread
 
     def _bins_at(self, name: str, value: float) -> int:
+        """The number of bins at which a measure has this value; the first of several."""
         return self.bins[self.values[name].index(value)]
 
     def plot(
@@ -169,6 +172,7 @@ class BinSensitivity(Result):
         return f"{measures} of {counted(self.n, 'row', '')} at {counts}"
 
     def _repr_html_(self) -> str:
+        """The table as HTML, with a small line of each measure's values, for notebooks."""
         lines = [sparkline(self.values[name]) for name in self.values]
         ends = f"{self.bins[0]} to {self.bins[-1]} bins"
         columns = {**self.spread(), ends: lines}

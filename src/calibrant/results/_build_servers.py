@@ -11,7 +11,7 @@ from calibrant.results._rendering import as_markdown
 
 
 class CheckedLimit(Protocol):
-    """What is read of a limit and its verdict."""
+    """What this module reads of a checked limit (a `LimitCheck`)."""
 
     @property
     def limit(self) -> object: ...
@@ -24,7 +24,7 @@ class CheckedLimit(Protocol):
 
 
 class CheckedLimits(Protocol):
-    """What is read of a check."""
+    """What this module reads of a check (a `Check`): `rows` are its limits."""
 
     @property
     def rows(self) -> Sequence[CheckedLimit]: ...
@@ -37,12 +37,12 @@ class CheckedLimits(Protocol):
 
 _SIGNS = {"pass": "✅", "fail": "❌", "undecided": "⚠️"}
 _COMMANDS = {"fail": "error", "undecided": "warning"}
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 cannot hold, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(check: CheckedLimits, name: str) -> str:
-    """The check as JUnit XML: a failure is a broken limit, an error one that is undecided."""
+    """The check as JUnit XML, a test for each limit: broken is a failure, undecided an error."""
     broken = sum(row.verdict == "fail" for row in check.rows)
     unclear = sum(row.verdict == "undecided" for row in check.rows)
     suites, suite = _test_suite(name, len(check.rows), broken, unclear)
@@ -54,7 +54,7 @@ def junit_xml(check: CheckedLimits, name: str) -> str:
 
 
 def junit_error(name: str, message: str) -> str:
-    """A check that could not be done as JUnit XML: one error."""
+    """JUnit XML of a check that could not be done: one test, which has an error."""
     suites, suite = _test_suite(name, 1, 0, 1)
     name, message = _xml_text(name), _xml_text(message)
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": "check"})
@@ -65,7 +65,10 @@ def junit_error(name: str, message: str) -> str:
 def _test_suite(
     name: str, tests: int, failures: int, errors: int
 ) -> tuple[ElementTree.Element, ElementTree.Element]:
-    """The root of a JUnit file, and its one suite."""
+    """The root of a JUnit file, and its one suite, which is still empty.
+
+    Both have the numbers of tests, failures and errors as attributes.
+    """
     counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
     suites = ElementTree.Element("testsuites", counts)
     own = {"name": _xml_text(name), **counts, "skipped": "0"}
@@ -73,12 +76,17 @@ def _test_suite(
 
 
 def _xml_document(suites: ElementTree.Element) -> str:
+    """The whole JUnit file as indented text, from its root."""
     ElementTree.indent(suites)
     text = ElementTree.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def _test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None:
+    """Add the test of one limit to a suite. `name` is that of the check.
+
+    A broken limit gets a failure, an undecided one an error, one that is kept neither.
+    """
     title = f"{row.limit}" + (f" ({row.where})" if row.where else "")
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _xml_text(title)})
     if row.verdict == "pass":
@@ -89,12 +97,12 @@ def _test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None
 
 
 def _xml_text(text: str) -> str:
-    """Text without characters that XML cannot hold."""
+    """The text, with U+FFFD in place of each character that XML cannot hold."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def github_summary(check: CheckedLimits, name: str) -> str:
-    """The check as Markdown, for the summary of a job."""
+    """The check as Markdown, for the summary of a job: heading, table, notes and sentences."""
     heading = " ".join(name.split()).replace("<", "&lt;")
     table = as_markdown(check.display_columns())
     lines = _markdown_list((*check.notes, *(row.sentence for row in check.rows)))
@@ -102,11 +110,16 @@ def github_summary(check: CheckedLimits, name: str) -> str:
 
 
 def _markdown_list(lines: Iterable[str]) -> str:
+    """The lines as a Markdown list, with whitespace collapsed and HTML escaped."""
     return "\n".join(f"- {' '.join(line.split()).replace('<', '&lt;')}" for line in lines)
 
 
 def github_annotations(check: CheckedLimits, name: str) -> str:
-    """Workflow commands, a line for each limit that is not kept; empty where all are."""
+    """Workflow commands of GitHub, a line for each limit that is not kept.
+
+    A broken limit is an error, an undecided one a warning. The text is empty if all limits are
+    kept.
+    """
     return "\n".join(
         f"::{_COMMANDS[row.verdict]} title={_escape_property(f'{name}: {row.verdict}')}"
         f"::{_escape_data(row.sentence)}"
@@ -116,9 +129,10 @@ def github_annotations(check: CheckedLimits, name: str) -> str:
 
 
 def _escape_data(text: str) -> str:
-    """Text that cannot end the command, nor begin another."""
+    """The message of a workflow command, escaped so that it stays within its line."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escape_property(text: str) -> str:
+    """A property (the title) of a workflow command, where a colon or comma would end it."""
     return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -14,7 +14,7 @@ from calibrant.results._uncertainty import Interval, interval_words
 
 Verdict = Literal["pass", "fail", "undecided"]
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
-# A recommendation of more rows than this is left out.
+# If more rows than this would be needed, no number is recommended.
 MOST_ROWS = 1e12
 # At the estimated number of rows only half of all samples decide; with twice as many, most do.
 MARGIN = 2.0
@@ -71,7 +71,10 @@ class Limit:
 
     @property
     def bound(self) -> float:
-        """The number that the value, or the change, is compared with."""
+        """The number that the value, or the change, is compared with.
+
+        For a largest decrease it is minus `value`, since a decrease is a change below 0.
+        """
         return -self.value if self.kind == "max_decrease" else self.value
 
     def kept_by(self, low: float, high: float) -> Verdict:
@@ -194,7 +197,11 @@ class LimitCheck(Record):
 
     @property
     def too_few(self) -> bool:
-        """Whether the interval decides, but on too few rows to be reliable."""
+        """Whether there are too few rows to rely on the interval.
+
+        They are fewer than 30 independent ones, or fewer than a pass needs where the interval
+        passes.
+        """
         return (
             self.interval is not None
             and not self.same
@@ -206,7 +213,10 @@ class LimitCheck(Record):
 
     @property
     def units_are(self) -> str:
-        """How many rows, or clusters, there are, and how many that makes, with their verb."""
+        """The number of rows, or of clusters, with its verb: "12 rows are".
+
+        Where weights or sizes differ, it also says how many equal ones they are as good as.
+        """
         effective = f"{self.effective_n:,.0f}"
         if self.n_clusters is None:
             n, unit, whose, alike = f"{self._smaller_n:,}", "row", self._sample_name, "weight"
@@ -228,6 +238,11 @@ class LimitCheck(Record):
         return self._decide(self.interval)
 
     def _decide(self, interval: Interval) -> Verdict:
+        """The verdict of an interval, whatever the number of rows.
+
+        With several limits or slices a fail needs the wider `joint` interval to fail too; if that
+        does not, the limit is undecided.
+        """
         decision = self.limit.kept_by(interval.low, interval.high)
         if decision == "fail" and self.joint is not None:
             together = self.limit.kept_by(self.joint.low, self.joint.high)
@@ -236,10 +251,12 @@ class LimitCheck(Record):
 
     @property
     def _growth(self) -> float | None:
-        """How many times as many rows would decide; None where that cannot be estimated.
+        """How many times as many rows would decide an undecided limit; None if not known.
 
-        On the scale of a gap an interval shrinks with the root of n, whatever the power of the
-        measure; with its own rate where it reaches 0.
+        Values are compared as gaps: `scale` turns a value into the gap between prediction and
+        target that, in every bin, gives it. The interval of a gap shrinks with the root of the
+        number of rows, also for squared measures. Where the interval reaches 0, it shrinks at the
+        measure's own rate.
         """
         interval = self.interval
         if interval is None or self.verdict != "undecided":
@@ -263,7 +280,10 @@ class LimitCheck(Record):
 
     @property
     def _least_growth(self) -> float:
-        """The factor by which rows must grow before anything can be decided."""
+        """The factor by which rows must grow before the interval can be relied on.
+
+        It is 0 where there are enough of them already.
+        """
         return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n if self.too_few else 0.0
 
     @property
@@ -273,11 +293,12 @@ class LimitCheck(Record):
 
     @property
     def _smaller_n(self) -> int:
-        """Number of rows of the smaller sample: of these rows, or of the baseline's."""
+        """The number of rows of the smaller sample: these rows or the baseline."""
         return self.n if self.n_baseline is None else min(self.n, self.n_baseline)
 
     @property
     def _sample_name(self) -> str:
+        """The words " of the baseline" if that is the smaller sample, else an empty text."""
         return " of the baseline" if self._smaller_n < self.n else ""
 
     @property
@@ -286,6 +307,11 @@ class LimitCheck(Record):
         return None if self.n_clusters is None else self._n_needed(self.n_clusters)
 
     def _n_needed(self, n: int) -> int | None:
+        """How many rows (or clusters) would decide, if there are n now; None if not known.
+
+        The number is rounded up to two digits. It is exact where it is the fewest that can be
+        relied on.
+        """
         growth = self._growth
         if growth is None:
             return None
@@ -303,6 +329,7 @@ class LimitCheck(Record):
         return f"{about}{self.verdict}, {self.limit}: {self._reason_text()}"
 
     def _reason_text(self) -> str:
+        """The reason of the verdict, in words: value, interval, and how much data would decide."""
         if self.reason or math.isnan(self.compared):
             return self.reason or "it cannot be computed"
         if self.same:
@@ -326,7 +353,10 @@ class LimitCheck(Record):
         return f"{text}; there is not enough data to decide{more}"
 
     def _interval_text(self, interval: Interval) -> str:
-        """What is limited, with its interval; the sample value where that is another number."""
+        """The value, or the change, with its interval, in words.
+
+        The sample value is added where it is another number than the bias-corrected estimate.
+        """
         number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
         text = f"{self._value_text(number, corrected=bool(sample))}, "
         text += f"{percent(interval.level)} CI {low} to {high}"
@@ -335,7 +365,10 @@ class LimitCheck(Record):
         return "; ".join(filter(None, [text, sample, interval.note]))
 
     def _value_text(self, number: str, *, corrected: bool = False) -> str:
-        """The value, or the change and what it is of, on how many rows."""
+        """The value and the number of rows, in words; with a baseline, both values and the change.
+
+        `number` is the value or the change as text; `corrected` says that it is bias-corrected.
+        """
         if self.baseline is None:
             it = "the bias-corrected estimate" if corrected else "it"
             return f"{it} is {number} on {self.n:,} rows"
@@ -408,6 +441,7 @@ class Check(TableOfRows[LimitCheck]):
         return CODES[self.verdict]
 
     def __bool__(self) -> bool:
+        """Whether the verdict is a pass: an undecided check is false."""
         return self.verdict == "pass"
 
     def assert_passed(self) -> None:

@@ -58,12 +58,14 @@ class ClinicalValue(float, Record):
         title: str,
         estimate: float | None = None,
     ) -> ClinicalValue:
+        """Make the number; without an `estimate` it is the value itself."""
         out = super().__new__(cls, value)
         out.low, out.high, out.method, out.note, out.title = low, high, method, note, title
         out.estimate = float(value if estimate is None else estimate)
         return out
 
     def __getnewargs__(self) -> tuple[Any, ...]:
+        """The arguments of `__new__`, for pickle and copy."""
         own = self.low, self.high, self.method, self.note, self.title, self.estimate
         return float(self), *own
 
@@ -85,7 +87,7 @@ class ClinicalValue(float, Record):
 
     @property
     def sample(self) -> str:
-        """The sample value as text, where it is another number than the estimate."""
+        """The sample value as text; empty where it prints like the estimate."""
         text = shown(float(self))
         return "" if text == shown(self.estimate) else text
 
@@ -134,6 +136,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     n_weighted: float | None = None
 
     def __getitem__(self, name: str) -> ClinicalValue:
+        """Give the value of this name; a KeyError if there is none."""
         if name not in self.values_:
             raise KeyError(f"no clinical value is called {name!r}: {nearest(name, self.values_)}")
         return self.values_[name]

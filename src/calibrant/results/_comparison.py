@@ -201,6 +201,11 @@ class Comparison(RankedPairs, WithPage, Result):
         return as_frame(columns, backend)
 
     def _interval_columns(self, measure: str) -> dict[str, list[Any]]:
+        """The columns of one measure with uncertainty, a row per predictor.
+
+        They are the value, its limits `_low` and `_high`, `_estimate`, `_rank` with its limits, and
+        `_tied`: whether the predictor is the best or not significantly different from it.
+        """
         j, ranks = self._measure(measure), self._ranks(measure)
         tied = {self.order(measure)[0], *self.tied(measure)}
         low, high, estimate = self.limits[:, j].T.tolist()
@@ -228,6 +233,10 @@ class Comparison(RankedPairs, WithPage, Result):
         return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute.
+
+        Intervals, rankings and differences are methods: JSON has what they give, by measure.
+        """
         by_measure: dict[str, Callable[[str], Any]] = {
             "intervals": self.intervals,
             "rankings": self.ranking,
@@ -358,6 +367,10 @@ class Comparison(RankedPairs, WithPage, Result):
         return markdown_table(table)
 
     def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:
+        """The table that `to_latex` and `to_markdown` write, of the measures of these names.
+
+        None takes all measures. `options` are those of `paper_table`.
+        """
         chosen = [self._measure(name) for name in (self.measures if measures is None else measures)]
         if not chosen:
             raise InputError("measures must name one measure or more")
@@ -371,6 +384,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return {name: find(name, self.shape).called(soft=self.soft) for name in self.measures}
 
     def _page(self, name: str | None, source: Any) -> str:
+        """The page as HTML; `name` is its title, `source` says where the rows are from."""
         from calibrant.results._pages.comparison_page import comparison_page
 
         return comparison_page(self, self._sentence_names, name, source)
@@ -394,9 +408,11 @@ class Comparison(RankedPairs, WithPage, Result):
         return f"Comparison of {counted(len(self.names), 'predictor', '')} on {rows}"
 
     def _messages(self) -> tuple[str, ...]:
+        """What was inferred, the notes, and those of the annotators' ceiling, if any."""
         return (*self.inferred, *self.notes, *(self.ceiling.notes if self.ceiling else ()))
 
     def __repr__(self) -> str:
+        """The values, the ranks by the first measure, and the rank correlations, as text."""
         messages = "\n".join(f"  {line}" for line in self._messages())
         head = f"{self.title}\n{messages}\n\n"
         parts = ["Sample values\n" + as_text(self.display_columns(), indent="  ")]
@@ -410,6 +426,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return head + "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
+        """The result as HTML, which notebooks show."""
         main = self.measures[0]
         parts = [
             html_table(self.display_columns(), f"{self.title}: sample values"),

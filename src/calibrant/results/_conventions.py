@@ -85,12 +85,14 @@ class Conventions(TableOfRows[Convention]):
         return f"Conventions ({self.notion})"
 
     def __repr__(self) -> str:
+        """The table without rules and versions, and why each tool differs, as text."""
         short = {k: v for k, v in self.columns().items() if k not in ("rule", "why", "version")}
         why = "\n".join(f"  {row.tool}: {row.why}" for row in self.rows)
         note = f"\n  {self.note}" if self.note else ""
         return f"{self.title}{note}\n{as_text(short, indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
+        """The table as HTML, for notebooks; the rule of each tool is a tooltip."""
         columns = self.columns()
         rules = columns.pop("rule")
         tips = {"tool": rules, "why": rules}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 ALL, NONE = "all", "none"
-# Thresholds that are printed.
+# The most thresholds that are printed.
 _SHOWN = 10
 
 
@@ -104,6 +104,7 @@ class DecisionCurve(Result):
     recalibration: str
 
     def _check_strategy(self, name: Any) -> str:
+        """The name of a strategy (a model, "all" or "none"); an error for any other name."""
         if name not in self.benefits:
             raise InputError(f"no strategy is called {name!r}: {nearest(name, self.benefits)}")
         return str(name)
@@ -207,7 +208,10 @@ class DecisionCurve(Result):
         return envelope_loss(self.thresholds, self._gain(model) * (1.0 - self.thresholds))
 
     def _gain(self, model: str) -> Array:
-        """What recalibration adds to a model's net benefit; an error if it was not recalibrated."""
+        """What recalibration adds to a model's net benefit, at each threshold.
+
+        It is an error if the strategy was not recalibrated.
+        """
         gain = self.benefits[self._check_strategy(model)].gain
         if gain is None:
             raise InputError(
@@ -278,6 +282,10 @@ class DecisionCurve(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
+        """What `gain` is, and each model's calibration decision loss.
+
+        There is nothing to say without recalibration.
+        """
         if not self.recalibration:
             return ()
         losses = []

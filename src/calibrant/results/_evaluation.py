@@ -77,6 +77,7 @@ class Estimate(Record):
         return math.nan if self.interval is None else self.interval.estimate
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute; `rule` is null for a measure without bins."""
         return (self.rule or None) if attribute == "rule" else super()._json_item(attribute)
 
 
@@ -157,13 +158,16 @@ class Evaluation(Result):
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
 
     def __getitem__(self, name: str) -> float:
+        """Give the value of a measure; an error if it was not computed."""
         return self.estimate(name).value
 
     def __contains__(self, name: object) -> bool:
+        """Whether the measure of this name was computed."""
         own = canonical(name)
         return any(estimate.name == own for estimate in self.estimates)
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the measures."""
         return iter(self.values)
 
     def __len__(self) -> int:
@@ -194,7 +198,11 @@ class Evaluation(Result):
         }
 
     def _uncertainty_columns(self) -> dict[str, list[Any]]:
-        """The estimate without bias, the interval and the noise floor, if they were computed."""
+        """The columns of uncertainty, a row per measure; none if nothing was computed.
+
+        They are `estimate`, `low`, `high`, `noise_mean`, `noise_95` and `p_value`, NaN for a
+        measure without them.
+        """
         if not any(e.interval or e.noise_floor for e in self.estimates):
             return {}
         # What was not computed is None, and has none of these attributes.
@@ -207,6 +215,10 @@ class Evaluation(Result):
         return out
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute.
+
+        The reliability table has intervals if the evaluation was made with a level.
+        """
         if attribute == "reliability":
             return self.reliability.to_dict(self.recipe.get("level"))
         return super()._json_item(attribute)
@@ -281,10 +293,12 @@ class Evaluation(Result):
         return f"{title}\n{messages}\n\n{table}{slices}{segments}"
 
     def _messages(self) -> tuple[str, ...]:
+        """The verdict if there is one, what was inferred, and the notes."""
         verdict = (str(self.verdict),) if self.verdict else ()
         return (*verdict, *self.inferred, *self.notes)
 
     def _repr_html_(self) -> str:
+        """The evaluation as HTML, for notebooks: a diagram, the measures, and sections to open."""
         columns = self.columns()
         titles = columns.pop("title")
         level = self.recipe.get("level", 0.95)
@@ -307,7 +321,11 @@ class Evaluation(Result):
 
 
 def _compact_columns(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
-    """Fewer columns for notebooks: both limits in one, and no mean of the noise."""
+    """The table of measures with fewer columns, for notebooks.
+
+    Both limits become one column, named after the level, and the mean of the noise is left out.
+    Without intervals the columns stay as they are.
+    """
     out = dict(columns)
     if "low" in out:
         limits = zip(out.pop("low"), out.pop("high"), strict=True)

@@ -69,6 +69,7 @@ class Multilabel(Slices):
     mean_estimate: float = math.nan
 
     def __getitem__(self, name: Any) -> Slice:
+        """Give the label of this name; an error if there is none."""
         return self._row_named(name, f"there is no label {name!r}")
 
     @property
@@ -90,9 +91,14 @@ class Multilabel(Slices):
         return before | missing | columns
 
     def _is_shown(self, name: str) -> bool:
+        """Whether the column of this name is printed.
+
+        `n_missing` is printed only if a label is missing in some row.
+        """
         return super()._is_shown(name) and (name != "n_missing" or any(self.n_missing.values()))
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute; `worst` is the name of the label."""
         return self.worst.name if attribute == "worst" else super()._json_item(attribute)
 
     @property
@@ -121,7 +127,10 @@ class Multilabel(Slices):
         )
 
     def _number(self, value: float, estimate: float, low: float, high: float) -> str:
-        """A value; with an interval, the estimate that it contains, and the value of the sample."""
+        """The value as text; with an interval, the bias-corrected estimate and its interval.
+
+        The sample value is then added if it prints differently. `low` is NaN without an interval.
+        """
         if math.isnan(low):
             return shown(value)
         sample = f"; sample value {shown(value)}" if shown(value) != shown(estimate) else ""

@@ -8,10 +8,10 @@ from typing import Any
 
 from calibrant.results._rendering import Columns, shown
 
-# A longer table shows only its first and last rows.
+# A table of more rows than this shows only its first and last ones.
 MOST_ROWS = 30
 _FIRST, _LAST = 20, 5
-# A longer cell is cut; its tooltip has the whole text.
+# A cell of more letters than this is cut; its tooltip has the whole text.
 _MOST_LETTERS = 120
 # A word longer than this may be broken.
 _WORD = 30
@@ -37,11 +37,11 @@ _STYLE = (
 
 
 class Drawing(str):
-    """A cell that is HTML already: a drawing of our own, never a user's text."""
+    """A cell of a table that is HTML already, such as an SVG: made by us, never a user's text."""
 
 
 def html_box(*parts: str) -> str:
-    """The parts of a result in one box, with the style that they share."""
+    """The parts of a result (HTML) in one box, with the style sheet that they share."""
     return f'<div class="calibrant"><style>{_STYLE}</style>{"".join(parts)}</div>'
 
 
@@ -50,7 +50,8 @@ def html_table(
 ) -> str:
     """Columns as an HTML table, text to the left and numbers to the right; all text is escaped.
 
-    `tips` are what a pointer over a column's cells shows.
+    A table of more than 30 rows shows its first 20 and its last 5. `tips` has, by the name of a
+    column, the tooltip of each of its cells.
     """
     rows = list(zip(*columns.values(), strict=True))
     places: list[int | None] = list(range(len(rows)))
@@ -77,6 +78,10 @@ def html_table(
 
 
 def _cell(value: Any, tip: str) -> str:
+    """One cell of a table as HTML, with its tooltip if there is one.
+
+    A text of more than 120 letters is cut; its tooltip is the whole text unless it has another.
+    """
     if isinstance(value, Drawing):
         return f"<td>{value}</td>"
     text = shown(value)
@@ -87,7 +92,7 @@ def _cell(value: Any, tip: str) -> str:
 
 
 def _breakable_text(text: str) -> str:
-    """The text escaped, with places where a very long word may be broken."""
+    """The text escaped; if a word has more than 30 letters, with places where it may be broken."""
     if all(len(word) <= _WORD for word in text.split()):
         return escape(text)
     pieces = (text[i : i + _WORD] for i in range(0, len(text), _WORD))
@@ -95,21 +100,22 @@ def _breakable_text(text: str) -> str:
 
 
 def _omitted_rows(n: int, width: int) -> str:
+    """The row of a table that says how many of n rows are left out; `width` counts columns."""
     n_omitted = n - _FIRST - _LAST
     return f'<tr><td colspan="{width}">… {n_omitted:,} more rows: to_frame() has them</td></tr>'
 
 
 def html_list(lines: Iterable[str]) -> str:
-    """Sentences as a list; nothing where there are none."""
+    """Sentences as an HTML list; an empty text if there are none."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def html_details(title: str, inside: str) -> str:
-    """A section that the reader can open."""
+    """A section with a title that the reader can open; `inside` is HTML."""
     return f"<details><summary>{escape(title)}</summary>{inside}</details>"
 
 
 def side_by_side(*parts: str) -> str:
-    """Parts next to one another where there is room."""
+    """Parts (HTML) next to one another where there is room, else below one another."""
     return f'<div class="side">{"".join(f"<div>{part}</div>" for part in parts)}</div>'

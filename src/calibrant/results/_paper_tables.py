@@ -30,16 +30,19 @@ _LATEX_ESCAPES = {
 }
 _RAW = "raw"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# The smallest and the largest number of digits after the point.
+# The fewest and the most decimal places that are chosen by the widths of intervals.
 _DIGITS = 1, 6
-# Numbers that agree to this many digits count as equal.
+# Numbers that print alike with one decimal place fewer than this count as equal.
 _MOST_DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One predictor's estimate of a measure: as text, and how it compares with the best; and the
-    value of the sample.
+    """One predictor's value of a measure, as texts.
+
+    `value` is the bias-corrected estimate, `interval` its limits in brackets (or empty), `raw` the
+    value of the sample. `best` is printed bold; `tied` (a dagger) is not significantly different
+    from the best.
     """
 
     value: str
@@ -51,21 +54,24 @@ class Cell:
 
 @dataclass(frozen=True)
 class MeasureColumn:
-    """One measure of a table: its title, its direction, its scale and its cells."""
+    """One measure of a table: its title, its direction, its scale and a cell for each row.
+
+    The numbers in the cells are multiples of ``10 ** exponent``.
+    """
 
     title: str
     higher_is_better: bool
     exponent: int
     cells: tuple[Cell, ...]
-    # Whether a column of the values of the sample follows.
+    # Whether a second column follows, of the values of the sample.
     raw: bool
 
 
 class PaperTable(NamedTuple):
-    """A table before it is written: predictors, or annotators, by measures."""
+    """A table before it is written: a row per predictor (or annotator), a column per measure."""
 
     names: tuple[str, ...]
-    # The rows after these are annotators.
+    # The first so many rows are predictors, the rest are annotators.
     n_predictors: int
     columns: list[MeasureColumn]
     level: float
@@ -74,7 +80,11 @@ class PaperTable(NamedTuple):
 
 
 class Markup(NamedTuple):
-    """How LaTeX or Markdown writes what a table holds."""
+    """How LaTeX or Markdown writes what a table holds.
+
+    `text` escapes a text, `bold` and `interval` are formats, `tied` is the mark of a tie, `higher`
+    and `lower` are arrows that say what is better, and `power_of_ten` writes the scale of a column.
+    """
 
     text: Callable[[str], str]
     bold: str
@@ -93,8 +103,11 @@ def paper_table(
     digits: int | None,
     raw: bool,
 ) -> PaperTable:
-    """The table of a comparison; `titles` has each measure's name, title and direction. With `raw`,
-    measures whose sample values are other numbers than the estimates have a column of these.
+    """The table of a comparison.
+
+    `titles` has the name, the title and whether higher is better of each measure. `digits` are
+    those after the point; None chooses them for each measure. With `raw`, a measure whose sample
+    values print differently from the estimates has a second column of them.
     """
     if digits is not None and (isinstance(digits, bool) or not 0 <= digits <= 15):
         raise InputError(f"digits must be a number from 0 to 15; got {digits!r}")
@@ -109,6 +122,11 @@ def paper_table(
 def _column(
     comparison: ComparisonData, measure: str, title: str, higher: bool, digits: int | None
 ) -> MeasureColumn:
+    """One measure of the table; `higher` says whether a higher value is better.
+
+    If `digits` is None, the widths of the intervals decide how many there are; more are added if a
+    bold number would print like another.
+    """
     limits = comparison.intervals(measure)
     names = limits["predictor"]
     raw, estimates, lows, highs = (
@@ -122,6 +140,7 @@ def _column(
         digits = _distinct_places(estimates * scale, bold, _places((highs - lows) * scale))
 
     def text(number: float) -> str:
+        """A number as a multiple of the column's power of ten, with the digits of the column."""
         return f"{number * scale:.{digits}f}"
 
     by_name = {}
@@ -144,7 +163,10 @@ def _column(
 
 
 def _places(widths: Any) -> int:
-    """As many places as show the usual interval's width with two digits."""
+    """As many decimal places as show the median width of the intervals with two digits.
+
+    There are 1 to 6; 3 where no width is known.
+    """
     known = widths[np.isfinite(widths) & (widths > 0)]
     if not known.size:
         return 3
@@ -153,7 +175,10 @@ def _places(widths: Any) -> int:
 
 
 def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
-    """As many places as tell the bold numbers from the others."""
+    """The fewest decimal places, from `places` on, at which no bold number prints like another.
+
+    `bold` says which estimates are bold. It is `places` if even 11 are not enough.
+    """
     for more in range(places, _MOST_DIGITS):
         best_values, others = estimates[bold], estimates[~bold]
         alike = [a != b and f"{a:.{more}f}" == f"{b:.{more}f}" for a in best_values for b in others]
@@ -163,7 +188,7 @@ def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
 
 
 def _heads(table: PaperTable, markup: Markup) -> list[str]:
-    """The heading of each column."""
+    """The heading of each column: title, arrow and power of ten; `raw` above sample values."""
     heads = []
     for column in table.columns:
         power = markup.power_of_ten(column.exponent) if column.exponent else ""
@@ -174,7 +199,7 @@ def _heads(table: PaperTable, markup: Markup) -> list[str]:
 
 
 def _cells(table: PaperTable, i: int, markup: Markup) -> list[str]:
-    """The cells of row i, those of raw values included."""
+    """The texts of row i: a cell per measure, followed by the sample value if it has a column."""
     out = []
     for column in table.columns:
         cell = column.cells[i]
@@ -187,7 +212,7 @@ def _cells(table: PaperTable, i: int, markup: Markup) -> list[str]:
 
 
 def _table_notes(table: PaperTable) -> list[str]:
-    """What daggers and columns of raw values say."""
+    """The lines below the table, if it has daggers or columns `raw`: what they mean."""
     notes = []
     if any(cell.tied for column in table.columns for cell in column.cells):
         notes.append(
@@ -200,7 +225,7 @@ def _table_notes(table: PaperTable) -> list[str]:
 
 
 def latex_table(table: PaperTable, *, caption: str | None, label: str | None) -> str:
-    """A booktabs table; a float where it has a caption or a label."""
+    """A booktabs tabular; with a caption or a label, inside a table environment."""
     heads = _heads(table, _LATEX)
     head = " & ".join(["", *heads]).lstrip() + r" \\"
     lines = [rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule", head, r"\midrule"]
@@ -221,26 +246,29 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
 
 
 def _first_cell(name: str) -> str:
-    """A name at the beginning of a row, where a bracket or a star would be an option of the line
-    before it.
+    """A name, escaped, as the first cell of a row.
+
+    LaTeX would take a bracket or a star there for an option of the line break before it: braces
+    prevent that.
     """
     text = latex_text(name)
     return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
 def _latex_label(label: str) -> str:
+    """The label; an error if it has characters that are special in LaTeX."""
     if any(letter in label for letter in "\\{}%#$^~&") or not label.isprintable():
         raise InputError(f"label must be a plain name such as tab:models; got {label!r}")
     return label
 
 
 def latex_text(text: str) -> str:
-    """Text that LaTeX prints as it is."""
+    """Text in one line, escaped so that LaTeX prints it as it is."""
     return "".join(_LATEX_ESCAPES.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def markdown_table(table: PaperTable) -> str:
-    """A pipe table, and a line about ties."""
+    """A pipe table, and below it the notes on ties and raw values."""
     heads = _heads(table, _MARKDOWN)
     lines = [f"| predictor | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for i, name in enumerate(table.names):

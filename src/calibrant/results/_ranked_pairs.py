@@ -73,6 +73,10 @@ class Difference:
 class RankedPairs:
     """Predictors of which every two are compared: all that is said of their order rests on that.
 
+    `values` is (predictors, measures). `limits` is (predictors, measures, 3): the lower and upper
+    limit and the bias-corrected estimate of each value. `pairs` is (measures, predictors,
+    predictors, 3): the same three numbers of the first predictor's value less that of the second.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -93,14 +97,16 @@ class RankedPairs:
     @property
     @abstractmethod
     def _sentence_names(self) -> Mapping[str, str]:
-        """What each measure is called in sentences."""
+        """What each measure is called in sentences, by its name."""
 
     def _name(self, name: str) -> int:
+        """The index, in `names`, of the predictor of this name; an error if there is none."""
         if name not in self.names:
             raise InputError(f"no predictor is called {name!r}: {nearest(name, self.names)}")
         return self.names.index(name)
 
     def _measure(self, measure: str) -> int:
+        """The index, in `measures`, of the measure of this name; an error if there is none."""
         measure = canonical(measure)
         if measure not in self.measures:
             hint = nearest(measure, self.measures)
@@ -108,6 +114,7 @@ class RankedPairs:
         return self.measures.index(measure)
 
     def _ranks(self, measure: str) -> Ranks:
+        """The ranks and the order of the predictors by one measure."""
         j = self._measure(measure)
         higher = self.higher_is_better[j]
         return ranks_of(self.pairs[j], self.values[:, j], higher_is_better=higher, level=self.level)
@@ -302,16 +309,18 @@ class RankedPairs:
 
 
 def _listed(names: list[str]) -> str:
-    """A; A and B; A, B and C."""
+    """Names as a list in a sentence: "A", "A and B", "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 class Ranks(NamedTuple):
-    """Predictors by one measure: all that can be said of their order.
+    """Predictors by one measure: all that can be said of their order. Each array is (predictors,).
 
-    `rank` counts the predictors whose difference is estimated to be better. `low` and `high` count
-    those that are clearly better and clearly worse, so that ``low <= rank <= high``. `best` is the
-    confidence that a predictor is better than every other. `order` has the positions, best first.
+    `rank` is 1 plus the number of predictors that are estimated to be better. `low`, the best
+    possible rank, is 1 plus the number that are significantly better; `high`, the worst possible
+    one, is the number of predictors less those that are significantly worse. So ``low <= rank <=
+    high``. `best` is the confidence that a predictor is better than every other. `order` has the
+    indices of the predictors, best first.
     """
 
     rank: Counts
@@ -322,7 +331,7 @@ class Ranks(NamedTuple):
 
 
 def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: float) -> Ranks:
-    """The ranks of n predictors.
+    """Rank n predictors by one measure, from the differences of every two.
 
     Parameters
     ----------
@@ -359,7 +368,12 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
 def _badness_gaps(
     pairs: Array, badness: Array, *, higher_is_better: bool
 ) -> tuple[Array, Array, Array]:
-    """Differences in badness of every two predictors: limits, and an estimate between them."""
+    """Lower limit, upper limit and estimate of the difference in badness of every two, each (n, n).
+
+    Badness is the value, or minus the value where higher is better: above 0, the predictor of the
+    row is worse than that of the column. Where nothing is known the estimate is the sign of the
+    difference in the sample.
+    """
     low, high, estimate = np.moveaxis(pairs, -1, 0)
     if higher_is_better:
         low, high, estimate = -high, -low, -estimate
@@ -372,16 +386,19 @@ def _badness_gaps(
 
 
 def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array:
-    """The confidence that each predictor is better than each other.
+    """The confidence that the predictor of each row is better than that of each column, (n, n).
 
-    The limit on the side of 0 is as many standard errors from the estimate as the level says; at
-    that scale the estimate is `z |estimate| / distance` standard errors from 0. It exceeds
-    ``(1 + level) / 2`` where the interval excludes 0, and nowhere else.
+    `low`, `high` and `estimate` are differences in badness (`_badness_gaps`). An interval at this
+    level reaches z standard errors to each side, where z is a quantile of the normal distribution.
+    So the estimate is ``z |estimate| / distance`` standard errors from 0, where the distance is
+    that from the estimate to the limit on the side of 0. The confidence is above ``(1 + level) /
+    2`` where the interval shows the row's predictor to be better, and nowhere else. It is NaN
+    without limits.
     """
     size, width = np.abs(estimate), high - low
     clear, sure = (low > 0) | (high < 0), (1.0 + level) / 2.0
     near = np.where(estimate > 0, estimate - low, high - estimate)
-    # At the limit itself the estimate says nothing about the spread towards 0.
+    # If the estimate is the limit itself, the whole width stands in for the distance.
     near = np.where((near > 0) | (width == 0), near, width)
     ratio = np.where(size > 0, size / near, 0.0)
     # An infinite difference would give infinity over infinity.
@@ -396,7 +413,9 @@ def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array
 
 
 def _order(rank: Counts, badness: Array, worse: NDArray[np.bool_]) -> list[int]:
-    """Positions sorted by rank, then value, then input order. No predictor precedes one that is
+    """The indices of the predictors, sorted by rank, then by badness, then by input order.
+
+    `worse[i, j]` says that i is significantly worse than j. No predictor stands before one that is
     significantly better, even if the estimated differences form a circle.
     """
     rest = [int(i) for i in np.lexsort((np.arange(len(rank)), badness, rank))]

@@ -47,8 +47,9 @@ class TriedMap:
 
 
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
-    """The simplest map within one standard error of the lowest loss; the map of the lowest loss if
-    no map improves the predictions.
+    """The simplest map whose loss is within one standard error of the lowest of all.
+
+    If no map improves on the predictions as they are, it is the map with the lowest loss.
     """
     maps = [row for row in rows if row.map != AS_THEY_ARE]
     lowest = min(maps, key=lambda row: row.loss)
@@ -117,10 +118,11 @@ class Recommendation(TableOfRows[TriedMap]):
 
     @property
     def lowest(self) -> TriedMap:
-        """The lowest loss: that of a map, or of the predictions as they are."""
+        """The row with the lowest loss: a map, or the predictions as they are."""
         return min(self.rows, key=lambda row: row.loss)
 
     def __getitem__(self, name: Any) -> TriedMap:
+        """Give the map of this name; an error if it was not tried."""
         return self._row_named(name, f"the map {name!r} was not tried", "map")
 
     def columns(self) -> dict[str, list[Any]]:
@@ -152,6 +154,7 @@ class Recommendation(TableOfRows[TriedMap]):
         }
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute; `rows` is a record for each map."""
         if attribute != "rows":
             return super()._json_item(attribute)
         return json_value(as_records(self.columns()))
@@ -176,6 +179,7 @@ class Recommendation(TableOfRows[TriedMap]):
 
     @property
     def _why_this_map(self) -> str:
+        """Why the recommended map was chosen among those that were tried, in words."""
         chosen, lowest = self[self.best], self.lowest
         if len(self.rows) == 2:
             return "the one map that was tried"
@@ -192,6 +196,10 @@ class Recommendation(TableOfRows[TriedMap]):
 
     @property
     def _why_none(self) -> str:
+        """Why no map is recommended, in words.
+
+        The sentence is about the map that would be chosen: how much it gains or harms.
+        """
         first = simplest_of(self.rows)
         which = f"{first.map}, the simplest map within one standard error of the lowest,"
         if len(self.rows) == 2:
@@ -206,11 +214,15 @@ class Recommendation(TableOfRows[TriedMap]):
         return f"{AS_THEY_ARE}: {which} {is_so}. The predictions may stay."
 
     def _messages(self) -> tuple[str, ...]:
+        """Why this map or none is recommended, and the notes."""
         return (self.why, *self.notes)
 
 
 def _parameter_text(row: TriedMap) -> str:
-    """The number of a map's parameters in words."""
+    """The number of a map's parameters as text.
+
+    It is "by rows" if the number grows with the rows, and empty for the predictions as they are.
+    """
     if row.map == AS_THEY_ARE:
         return ""
     return "by rows" if row.parameters == float("inf") else f"{row.parameters:.0f}"

@@ -92,6 +92,10 @@ class ReliabilityTable(Result):
         return is_hard(self.table)
 
     def _edges(self) -> tuple[list[float], list[float]]:
+        """The lower edges and the upper edges of the bins, a list each.
+
+        With `LevelSets` a bin is one distinct prediction, and both of its edges are that number.
+        """
         m = self.table.n_bins
         if isinstance(self.rule, FixedRule):
             edges = outer_edges(self.rule)
@@ -219,6 +223,7 @@ class ReliabilityTable(Result):
         return calibration_decision_loss(table.mean_u[0], table.mean_z[0], table.sum_w[0])
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
+        """The columns of the table; with a level, those of `intervals` too."""
         return self.columns() if level is None else self.intervals(level)
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
@@ -324,7 +329,7 @@ class ReliabilityTable(Result):
 
     @property
     def title(self) -> str:
-        """The notion and the rule, in one line."""
+        """What is measured (`notion`), the rule that made the bins, and rows in no bin."""
         rows = "row" if self.n_dropped == 1 else "rows"
         dropped = f"; {self.n_dropped} {rows} in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
@@ -380,6 +385,7 @@ class ReliabilityTable(Result):
         return reliability_sketch(self._columns(level), names, line)
 
     def _repr_html_(self) -> str:
+        """The diagram and the table with 95% intervals as HTML, for notebooks."""
         level = 0.95
         shown = html_table(self.display_columns(level), f"Reliability: {self.title}")
         return html_box(
@@ -416,11 +422,13 @@ class ClasswiseReliability(Result):
     tables: tuple[ReliabilityTable, ...]
 
     def __getitem__(self, name: Any) -> ReliabilityTable:
+        """Give the table of the class of this name; an error if there is none."""
         if str(name) not in self.names:
             raise InputError(f"no class is called {name!r}: {nearest(name, self.names)}")
         return self.tables[self.names.index(str(name))]
 
     def __iter__(self) -> Iterator[tuple[str, ReliabilityTable]]:
+        """Iterate over the classes: the name and the table of each, worst first."""
         return iter(zip(self.names, self.tables, strict=True))
 
     def __len__(self) -> int:

@@ -150,6 +150,7 @@ class ReliabilityCurve(Result):
         return f"Reliability curve of {counted(self.n, 'row')} ({self.notion}): {self.called}"
 
     def _messages(self) -> tuple[str, ...]:
+        """What the band is, if there is one, and the note."""
         return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:
@@ -172,6 +173,7 @@ class ReliabilityCurve(Result):
         return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
 
     def _repr_html_(self) -> str:
+        """A drawing of the curve and some of its points as HTML, for notebooks."""
         axes = curve_axes(self.notion, self.is_hard)
         columns = self.columns()
         sketch = curve_sketch(columns["prediction"], columns["mean_target"], axes)

@@ -17,7 +17,11 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def shown(value: Any) -> str:
-    """A value as people read it: four decimal places, an empty text for a missing value."""
+    """A value as people read it.
+
+    Numbers have four decimal places, those below 0.01 three significant digits, those from 100 on
+    up to ten. Booleans are yes or no. What is missing (None, NaN) is an empty text.
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -32,9 +36,12 @@ def shown(value: Any) -> str:
 def distinct_numbers(
     values: Sequence[float], beside: Sequence[float] = (), places: int = 4
 ) -> list[str]:
-    """Numbers of one sentence, with enough digits to differ from each other and from those
-    `beside` them, which are printed in full (`in_full`): a reader sees what decides. Small numbers
-    get more digits only if that is not enough.
+    """The numbers of one sentence as texts that differ wherever the numbers do.
+
+    They also differ from the numbers `beside` them in the sentence, which are printed in full
+    (`in_full`), so that a reader sees on which side of a limit a value lies. There are `places`
+    decimal places, more if necessary; numbers below 0.01 get more digits only if that is not
+    enough.
     """
     for more in range(15):
         for small in sorted({0, more}):
@@ -46,8 +53,9 @@ def distinct_numbers(
 
 
 def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]:
-    """Numbers of one column as texts, with enough digits that no marked (bold) number prints like
-    another one that is not marked.
+    """The numbers of one column as texts.
+
+    They have enough digits that no marked (bold) number prints like another that is not marked.
     """
     texts = [shown(value) for value in values]
     for more in range(1, 12):
@@ -61,22 +69,30 @@ def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]
 
 
 def _is_below(a: float, b: float) -> bool:
-    """Whether one number is below another by more than rounding."""
+    """Whether `a` is below `b` by more than rounding errors."""
     return a < b - 1e-13 * max(abs(a), abs(b))
 
 
 def snapped(value: float, others: Sequence[float]) -> list[float]:
-    """A value and others; others that differ from it by rounding become equal to it."""
+    """A value, followed by the others.
+
+    Others that differ from it by rounding alone (a relative 1e-6) become equal to it.
+    """
     near = [value if abs(each - value) <= 1e-6 * abs(value) else each for each in others]
     return [value, *near]
 
 
 def in_full(value: float) -> str:
-    """A number with all its digits: 0.05, 5, 1e-06."""
+    """A number as text with all its digits: 0.05, 5, 1e-06."""
     return repr(float(value)).removesuffix(".0")
 
 
 def _rounded(value: float, more: int, places: int) -> str:
+    """A number as text with the usual digits and `more`; `places` decimal places are usual.
+
+    Numbers below 0.01 usually have three significant digits, those from 100 on ten. Zero and
+    numbers that are not finite are printed in full.
+    """
     if value == 0 or not math.isfinite(value):
         return in_full(value)
     if abs(value) < 0.01:
@@ -85,27 +101,30 @@ def _rounded(value: float, more: int, places: int) -> str:
 
 
 def percent(level: float) -> str:
-    """A level of confidence: 95%, 99.975%."""
+    """A confidence level as a percentage: 95%, 99.975%."""
     return f"{100 * level:.6g}%"
 
 
 def range_text(low: float, high: float) -> str:
-    """Both limits of an interval: 0.01 to 0.04."""
+    """Both limits of an interval as text: 0.0100 to 0.0400."""
     return f"{shown(low)} to {shown(high)}"
 
 
 def interval_text(low: float, high: float, level: float) -> str:
-    """A confidence interval: 95% CI 0.01 to 0.04."""
+    """A confidence interval as text: 95% CI 0.0100 to 0.0400."""
     return f"{percent(level)} CI {range_text(low, high)}"
 
 
 def shortened(name: str, most: int = 60) -> str:
-    """A name for a sentence; tables have it in full."""
+    """A name for a sentence, cut at `most` letters; tables have it in full."""
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
 def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> str:
-    """Aligned columns, numbers to the right; of more than `most` rows the first and the last."""
+    """Columns as an aligned table of text, numbers to the right, each line after the `indent`.
+
+    Of a table of more than `most` rows, the first and the last are printed, `most` in all.
+    """
     names = list(columns)
     n = len(next(iter(columns.values()), ()))
     cut = 0
@@ -128,7 +147,7 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
 
 
 def as_markdown(columns: Columns) -> str:
-    """A Markdown table, numbers to the right; what Markdown would read otherwise is escaped."""
+    """The columns as a Markdown table, numbers to the right; texts are escaped."""
     right = [any(isinstance(v, int | float) for v in values) for values in columns.values()]
     lines = [
         "| " + " | ".join(map(_markdown_cell, columns)) + " |",
@@ -145,21 +164,24 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def _markdown_cell(value: Any) -> str:
+    """A value as the cell of a Markdown table; texts are escaped."""
     return markdown_text(value) if isinstance(value, str) else shown(value)
 
 
 def markdown_text(text: str) -> str:
-    """Text in one line that Markdown prints as it is."""
+    """Text in one line, escaped so that Markdown prints it as it is."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-# Below this exponent, the reciprocal of a power of ten overflows.
+# The smallest exponent of a scale: the reciprocal of a smaller power of ten may overflow.
 SMALLEST = -300
 
 
 def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
-    """Exponent of the power of ten in which small numbers are printed: -6 if the largest is 1e-6 to
-    1e-3, and 0 if one is not `below` the limit.
+    """The exponent of the power of ten that small numbers are printed as multiples of.
+
+    It is a multiple of 3 (-6 if the largest number is from 1e-6 to 1e-3), and 0 if the largest
+    number is not `below` the limit.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     exponent = 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
@@ -167,7 +189,11 @@ def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
 
 
 def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
-    """Columns, those of small numbers as multiples of a power of ten that their name states."""
+    """The columns, with small numbers as multiples of a power of ten.
+
+    The name of such a column says which: "brier (1e-6)". Columns that are not all floats stay as
+    they are.
+    """
     out: dict[str, list[Any]] = {}
     for name, values in columns.items():
         numbers = [value for value in values if isinstance(value, float)]
@@ -180,13 +206,13 @@ def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
 
 
 def as_records(columns: Columns) -> list[dict[str, Any]]:
-    """A dict for each row of a table."""
+    """The rows of a table, each as a dict from the names of the columns to its values."""
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
-    """A frame of pandas, polars or pyarrow: `backend`, or the first that is installed."""
+    """The columns as a frame of pandas, polars or pyarrow: `backend`, or the first installed."""
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:
@@ -204,7 +230,11 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value that JSON can hold: results by their `to_dict`, null for what is no finite number."""
+    """The value as JSON can hold it.
+
+    Results become what `to_dict` gives, dataclasses their fields, arrays lists, times ISO texts.
+    NaN and infinity become null.
+    """
     if isinstance(value, list | tuple):
         kinds = set(map(type, value))
         if kinds == {float}:  # most of a report: a call for each number would take twice the time

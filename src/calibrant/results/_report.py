@@ -60,7 +60,7 @@ class Entry:
 
 
 def entry(name: str, shape: Shape) -> Entry:
-    """Give the glossary entry of a measure of the catalogue."""
+    """Give the glossary entry of a measure, from the catalogue of measures."""
     measure = find(name, shape)
     better = "higher is better" if measure.higher_is_better else "lower is better"
     names = ("name", "title", "formula", "range", "reference", "function")
@@ -256,7 +256,7 @@ class BeforeAfter:
 
     @property
     def helps(self) -> bool:
-        """Whether it makes the Brier score of the measured half clearly better."""
+        """Whether the map makes the Brier score of the measured half clearly better."""
         brier = [each for each in self.changes if each.measure == "brier"]
         return any(each.high is not None and each.high < 0 for each in brier)
 
@@ -283,7 +283,7 @@ class BeforeAfter:
 
 
 def spoken(method: str) -> str:
-    """A map's name in words: Platt scaling; Venn-Abers, after two people."""
+    """The name of a map (its class) in words: PlattScaling is "Platt scaling"."""
     if method == "VennAbers":
         return "Venn-Abers"
     first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]
@@ -378,6 +378,11 @@ class Report(Record):
         return float(self.recipe["options"]["level"])
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute.
+
+        Groups are records, and the tables of views and recalibrations have intervals at the
+        report's level.
+        """
         if attribute == "groups":
             names = ("title", "what", "measures")
             return [json_value(dict(zip(names, group, strict=True))) for group in self.groups]
@@ -417,10 +422,12 @@ class Report(Record):
         return write_page(path, self.to_html)
 
     def __repr__(self) -> str:
+        """The name, the number of rows and the sentences of the report, as text."""
         noted = filter(None, [find_note(self.evaluation.inferred, TWO_COLUMNS.code)])
         sentences = "\n".join(f"  {line}" for line in (self.answer, *self.sentences, *noted))
         rows = counted(self.evaluation.recipe["n"], "row")
         return f"Report on {self.name!r}, {rows}\n{sentences}\n  save(path) writes the page"
 
     def _repr_html_(self) -> str:
+        """The evaluation as HTML, for notebooks; `save` writes the whole page."""
         return self.evaluation._repr_html_()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOT_CALIBRATION = (
     "Ranking, not calibration: any rising map of the predictions leaves this curve as it is."
 )
-# Rows of the table that is printed.
+# The most rows of the table that are printed.
 _SHOWN = 10
 
 
@@ -134,6 +134,7 @@ class RiskCoverage(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
+        """The sentence that this is ranking and not calibration, and the note."""
         return tuple(filter(None, [NOT_CALIBRATION, self.note]))
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:

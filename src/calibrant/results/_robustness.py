@@ -153,6 +153,11 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         return as_frame(columns, backend)
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute.
+
+        `chain_names` are the names of the predictors in `chain`; null where predictors have no
+        names.
+        """
         if attribute != "chain_names":
             return super()._json_item(attribute)
         return None if self.names is None else [self.names[i] for i in self.chain]

@@ -9,7 +9,7 @@ from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._rendering import shown
 
-# Number of segments that are printed.
+# The most segments that are printed.
 MOST_SHOWN = 15
 
 
@@ -61,6 +61,7 @@ class Segment:
     p_value: float
 
     def __str__(self) -> str:
+        """The segment in words: rows, mean prediction, mean target, and how far they are apart."""
         lean = "too high" if self.gap > 0 else "too low"
         return (
             f"{self.name}: {counted(self.n, 'row')}, predicted {shown(self.mean_predicted)}, "
@@ -130,6 +131,7 @@ class Segments(TableOfRows[Segment]):
         return self.rows[0]
 
     def __getitem__(self, name: Any) -> Segment:
+        """Give the segment of this name; an error if there is none."""
         return self._row_named(name, f"there is no segment {name!r}")
 
     def columns(self) -> dict[str, list[Any]]:
@@ -174,7 +176,11 @@ class Segments(TableOfRows[Segment]):
 
     @property
     def _contrast_words(self) -> str:
-        """How the worst segment differs from all rows; empty where it is not compared with them."""
+        """How far the gap of the worst segment is from that of all rows, in words.
+
+        The gap is the mean prediction less the mean target. It is empty if segments are not
+        compared with all rows.
+        """
         if not self.against_all_rows:
             return ""
         side = "above" if self.worst.contrast > 0 else "below"

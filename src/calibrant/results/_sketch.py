@@ -1,4 +1,8 @@
-"""Small drawings for notebooks, as SVG that takes its colours from the page."""
+"""Small drawings for notebooks, as SVG that takes its colours from the page.
+
+Here u is a prediction or the mean of some (the horizontal axis), z a mean target (the vertical
+one).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,9 @@ from calibrant.results._notebook import Drawing
 # A blue that can be read on white and on black.
 _BLUE = "#2b87c4"
 _SIDE = 170
-# Left, top, right and bottom of the square.
+# The left edge and the top edge of the square, in pixels.
 _X0, _Y0 = 26, 8
-# Beyond this number of bins bars would hide one another.
+# With more bins than this, bars and dots would hide one another.
 _CROWD = 60
 
 
@@ -23,8 +27,11 @@ def reliability_sketch(
     axes: tuple[str, str],
     curve: Mapping[str, Sequence[float]] | None = None,
 ) -> Drawing:
-    """A reliability diagram of a table's columns, with intervals if they have limits. Its line is
-    the `curve`, or joins the bins where there is none.
+    """A reliability diagram of the columns of a table of bins.
+
+    `axes` names the horizontal and the vertical axis. Each bin has a bar for its interval if the
+    columns have limits. The line is the `curve`, or joins the bins if there is none. With more than
+    60 bins there are no bars, and bins are not joined.
     """
     nonempty = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
     points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in nonempty]
@@ -42,7 +49,7 @@ def reliability_sketch(
     if len(nonempty) <= _CROWD:
         parts += [_dot(i, u, z, bins) for i, (u, z) in zip(nonempty, points, strict=True)]
     else:
-        # One dot per pixel is enough: level sets may be thousands.
+        # One dot per pixel is enough: there may be thousands of distinct predictions.
         places = sorted({(_x(u), _y(z)) for u, z in points})
         spots = "".join(f"M{x},{y}h0" for x, y in places)
         parts.append(
@@ -52,7 +59,7 @@ def reliability_sketch(
 
 
 def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
-    """The points of a curve that a drawing of this size can tell apart."""
+    """The points (prediction, mean target) of a curve, without those drawn at the same place."""
     points: dict[tuple[str, str], tuple[float, float]] = {}
     for u, z in zip(curve["prediction"], curve["mean_target"], strict=True):
         points.setdefault((_x(u), _y(z)), (u, z))
@@ -60,14 +67,18 @@ def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def curve_axes(notion: str, is_hard: bool) -> tuple[str, str]:
-    """Names of both axes of a curve's sketch."""
+    """The names of the horizontal and of the vertical axis of a curve's sketch.
+
+    With the `notion` "confidence" the curve is of top labels; `is_hard` says that all targets are 0
+    or 1.
+    """
     top = notion == "confidence"
     target = "accuracy" if top else "frequency"
     return "confidence" if top else "prediction", target if is_hard else "mean soft label"
 
 
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:
-    """A smoothed reliability curve; a gap where y is not a number."""
+    """A reliability curve through the points (x, y); it is interrupted where y is NaN."""
     path, pen = "", "M"
     for u, z in zip(x, y, strict=True):
         if not math.isfinite(z):
@@ -80,6 +91,7 @@ def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) 
 
 
 def _drawing(parts: Sequence[str], label: str) -> Drawing:
+    """The SVG of a diagram out of its parts; `label` describes it to screen readers."""
     width, height = _X0 + _SIDE + 8, _Y0 + _SIDE + 34
     return Drawing(
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
@@ -88,12 +100,16 @@ def _drawing(parts: Sequence[str], label: str) -> Drawing:
 
 
 def _dot(i: int, u: float, z: float, bins: Mapping[str, Sequence[Any]]) -> str:
+    """The SVG of the dot of bin i, with its rows and means as a tooltip.
+
+    It is drawn at the mean prediction u and the mean target z.
+    """
     label = f"{counted(bins['n'][i], 'row')}: mean prediction {u:.3f}, mean target {z:.3f}"
     return f'<circle cx="{_x(u)}" cy="{_y(z)}" r="3" fill="{_BLUE}"><title>{label}</title></circle>'
 
 
 def _square(x_label: str, y_label: str) -> str:
-    """The empty diagram: frame, diagonal, ends of the scales and their names."""
+    """The SVG of the empty diagram: frame, diagonal, ends of the scales, names of the axes."""
     low, high, right = _Y0 + _SIDE, _Y0, _X0 + _SIDE
     middle = _X0 + _SIDE / 2
     return (
@@ -112,15 +128,20 @@ def _square(x_label: str, y_label: str) -> str:
 
 
 def _x(u: float) -> str:
+    """The horizontal place of a prediction in the drawing, in pixels, as text."""
     return f"{_X0 + _SIDE * u:.1f}".removesuffix(".0")
 
 
 def _y(z: float) -> str:
+    """The vertical place of a mean target in the drawing, in pixels, as text."""
     return f"{_Y0 + _SIDE * (1 - z):.1f}".removesuffix(".0")
 
 
 def sparkline(values: Sequence[float], width: int = 120, height: int = 18) -> Drawing:
-    """A line without scales, from its lowest to its highest value; a gap where there is none."""
+    """A small line through the values, without scales, from the lowest to the highest.
+
+    It is interrupted where a value is not finite.
+    """
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     step = (width - 4) / max(1, len(values) - 1)

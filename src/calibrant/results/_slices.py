@@ -126,6 +126,7 @@ class Slices(TableOfRows[Slice]):
     tolerance: float | None = None
 
     def __getitem__(self, name: Any) -> Slice:
+        """Give the slice of this name; an error if there is none."""
         return self._row_named(name, f"there is no slice {name!r} of {self.by!r}")
 
     @property
@@ -152,12 +153,16 @@ class Slices(TableOfRows[Slice]):
         return shown
 
     def _is_shown(self, name: str) -> bool:
+        """Whether the column is printed; of the columns of measures only that of `measure` is."""
         own = name == self.measure or name not in self.rows[0].values
         return own and super()._is_shown(name)
 
     @property
     def _clustered(self) -> bool | None:
-        """True where rows come in clusters, else None, which leaves the column out."""
+        """True if rows come in clusters, else None.
+
+        The column `n_clusters` is declared with ``when="_clustered"``: None leaves it out.
+        """
         return any(row.n_clusters is not None for row in self.rows) or None
 
     def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
 
-# Number of bins that a curve is compared with, and the fewest rows of a bin that counts.
+# The number of bins that a curve is compared with, and the fewest rows that a bin must have.
 N_CHECKED, ENOUGH = 25, 20
 BIAS = (
     "The curve is an average over neighbouring predictions: where the frequency changes within a "
@@ -65,9 +65,10 @@ class OutsideBin:
 
 
 def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBin, ...]:
-    """Find bins that lie outside a curve's 95% band, by intervals that hold for all bins together.
+    """Find bins whose interval does not meet a curve's 95% band.
 
-    Where a curve has no band, the curve itself is compared with the bins' intervals.
+    The intervals of the bins hold for all bins together at 95%; bins of fewer than 20 rows are left
+    out. Where a curve has no band, the curve itself is compared with the bins' intervals.
     """
     columns = table.intervals(1 - 0.05 / table.table.n_bins)
     limits = curve.columns() if curve.n_effective is None else curve.intervals()
@@ -77,6 +78,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
         return ()
 
     def interpolated(name: str, where: float) -> float:
+        """A column of the curve at a prediction, on a line between its points."""
         return float(np.interp(where, predictions[known], np.asarray(limits[name])[known]))
 
     out = []
@@ -271,6 +273,10 @@ class SmoothCurve(Result):
         return f"SmoothCurve ({self.title}){notes}\n{table}"
 
     def _repr_html_(self) -> str:
+        """A drawing of the curve and some of its points as HTML, for notebooks.
+
+        The drawing leaves out points that have less than one row within about a bandwidth.
+        """
         supported = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
         axes = curve_axes(self.notion, self.is_hard)
         sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), axes)

@@ -33,8 +33,11 @@ _HAIR = 1e-9
 
 
 def estimand_of(resampled: str, *, of_labels: bool) -> str:
-    """The estimand of an interval of soft labels, by what was resampled: rows, votes or both. With
-    `of_labels` the measure includes vote noise, whatever the number of rows.
+    """What an interval of soft labels is about, in words.
+
+    `resampled` says what was resampled: "rows", "votes" or "both". `of_labels` says that the
+    measure includes vote noise, whatever the number of rows. An empty text stands for the usual
+    `ESTIMAND`.
     """
     if resampled == "votes":
         return _THESE_ROWS
@@ -44,7 +47,7 @@ def estimand_of(resampled: str, *, of_labels: bool) -> str:
 
 
 def _joined(*clauses: str) -> str:
-    """Clauses of one sentence; empty ones are left out."""
+    """Clauses of one sentence with semicolons between them; empty ones are left out."""
     return "; ".join(filter(None, clauses))
 
 
@@ -108,6 +111,7 @@ class Interval(Record):
     widened_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """Put the estimate between the limits; without one, take the value."""
         estimate = self.value if math.isnan(self.estimate) else self.estimate
         if self.low <= self.high:
             estimate = min(max(estimate, self.low), self.high)
@@ -119,6 +123,7 @@ class Interval(Record):
         object.__setattr__(self, "estimate", estimate)
 
     def __contains__(self, value: float) -> bool:
+        """Whether the value lies between the limits, both included."""
         return self.low <= value <= self.high
 
     @property
@@ -169,11 +174,13 @@ class Interval(Record):
 def interval_words(
     interval: Interval, others: Sequence[float] = (), beside: Sequence[float] = (), places: int = 4
 ) -> list[str]:
-    """An interval as texts: the estimate, the limits, what is to be said of the sample value, and
-    `others`, with enough digits to differ from each other and from numbers `beside` them.
+    """An interval as texts, with enough digits to differ from each other.
 
-    Of the sample value: "sample value 0.035 (raw values are biased upwards)", with the reason where
-    it lies outside; nothing where it is the estimate.
+    They are the estimate, the lower and the upper limit, a clause on the sample value, and each of
+    `others`. They also differ from the numbers `beside` them in the sentence; `places` are the
+    usual decimal places. The clause is like "sample value 0.035 (raw values are biased upwards)",
+    with the reason where the value lies outside the limits. It is empty where the sample value
+    prints like the estimate.
     """
     own, *ends = snapped(interval.value, (interval.low, interval.high))
     usual = [distinct_numbers((number,), (), places) for number in (interval.estimate, own)]
@@ -235,7 +242,7 @@ class NoiseFloor(Record):
 
     @property
     def side(self) -> str:
-        """Where calibrated predictions would stay: "above" where more is better, or "below"."""
+        """Where calibrated predictions would stay: "below" `upper`, or "above" if more is good."""
         return "above" if self.upper < self.mean else "below"
 
     def __repr__(self) -> str:
@@ -429,7 +436,10 @@ class CoxCalibration(Record):
         return f"CoxCalibration({_joined(self._numbers(), self.note)}{beside})"
 
     def _numbers(self) -> str:
+        """Slope and intercepts with their limits, and the p-value, as one line."""
+
         def coefficient(name: str) -> str:
+            """One coefficient as text, with its limits, or that it is "not estimable"."""
             value, low, high = (getattr(self, name + end) for end in ("", "_low", "_high"))
             if math.isnan(value):
                 return f"{name} not estimable"

@@ -77,7 +77,10 @@ def verdict_words(
 
 
 def _needed(checked: LimitCheck) -> str:
-    """How much data would decide, as a sentence."""
+    """How much data would decide a limit that is undecided, as a sentence.
+
+    Where that cannot be estimated, the sentence says so, or only that there are too few rows.
+    """
     needed = checked.needed_text
     if checked.too_few:
         # Say so even if the interval lies within the tolerance, which would seem to decide.
@@ -174,7 +177,7 @@ def curve_words(p_value: float) -> str:
 
 
 def _capitalized(text: str) -> str:
-    """A clause as the start of a sentence; names such as smECE stay as they are."""
+    """A clause as the start of a sentence; names such as smECE or ECE stay as they are."""
     first = text.split(maxsplit=1)[0]
     return text[0].upper() + text[1:] if first.islower() else text
 
@@ -224,7 +227,11 @@ def direction_words(gap: float, *, confidence: bool) -> str:
 
 
 def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str) -> str:
-    """The value, its interval and its noise floor, with as many digits as decide."""
+    """The estimate, its interval and its noise floor, in words; `label` names the measure.
+
+    Numbers have enough digits to show on which side of the tolerance they lie. For a squared
+    measure the limits are also given as a gap in every bin, since the tolerance is one.
+    """
     interval, scale = checked.interval, checked.scale
     assert interval is not None
     # A squared measure is compared with the tolerance as a gap, which is printed too.

@@ -116,6 +116,10 @@ class Windows(WithPage, TableOfRows[Window]):
     shown: tuple[str, ...] = ()
 
     def __getitem__(self, start: datetime | str) -> Window:
+        """Give the window that begins at this time, a datetime or an ISO text.
+
+        A time without a zone is in UTC. It is an error if no window with rows begins then.
+        """
         wanted = start
         if isinstance(start, str):
             try:
@@ -152,6 +156,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return self.rows[-1]
 
     def _json_item(self, attribute: str) -> Any:
+        """The value that JSON has of this attribute; `alarm` is its window's start, or null."""
         if attribute == "alarm":
             return None if self.alarm is None else self.alarm.start.isoformat()
         return super()._json_item(attribute)
@@ -188,6 +193,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return windows_chart(self)
 
     def _page(self, name: str | None, source: Any) -> str:
+        """The page as HTML; `name` is its title, `source` says where the rows are from."""
         from calibrant.results._pages.windows_page import windows_page
 
         return windows_page(self, ALARM, name, source)
@@ -217,6 +223,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return {"start": [start.strftime(form) for start in starts], **columns}
 
     def _is_shown(self, name: str) -> bool:
+        """Whether the column is printed; of the columns of measures only those in `shown` are."""
         own = name in self.shown or name not in self.rows[0].values
         return own and super()._is_shown(name)
 

@@ -22,7 +22,7 @@ class WithPage:
 
     @abstractmethod
     def _page(self, name: str | None, source: Any) -> str:
-        """The page as text."""
+        """The page as HTML; `name` is its title, `source` says where the rows are from."""
 
     def to_html(self, *, name: str | None = None, source: Any = None) -> str:
         """Give the page as text. Needs ``pip install 'calibrant[report]'``.

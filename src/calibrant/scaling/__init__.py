@@ -74,4 +74,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """The names of the module, with the two that are imported when they are first used."""
     return sorted({*globals(), *__all__})

@@ -58,28 +58,37 @@ class BetaCalibration(OneVsRest):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a, b and c of each map."""
         return 3 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The logit of each class against the rest, in the shape of the predictions."""
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """Fit a, b and c of one class against the rest, with a and b at least 0."""
         features = np.stack(_both_ends(column.predictions), axis=1)
         fit = fit_increasing(features, column.targets, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
     def _formula(self, inputs: Inputs) -> list[Node]:
+        """The map as a formula of the inputs, one node for each output."""
+
         def map_of(a: float, b: float, c: float) -> Callable[[Node], Node]:
+            """The map of one class, from the node of its logit to that of its probability."""
             largest = max(a, b) * inputs.largest + abs(c)
             return lambda h: (a * -(-h).softplus() + b * h.softplus() + c).sigmoid(largest)
 
         return inputs.one_against_rest(list(map(map_of, self.a_, self.b_, self.c_)))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The probabilities that the j-th map gives for the logits `values`."""
         log_p, minus_log_rest = _both_ends(values)
         return sigmoid(self.a_[j] * log_p + self.b_[j] * minus_log_rest + self.c_[j])
 
 
 def _both_ends(log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """ln p and -ln(1 - p) from the logit of p, with nothing lost near 0 or 1."""
+    """ln p and -ln(1 - p) of probabilities p, from their logits, without loss of
+    precision near 0 or 1.
+    """
     return -np.logaddexp(0.0, -log_odds), np.logaddexp(0.0, log_odds)

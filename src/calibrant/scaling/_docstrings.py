@@ -32,7 +32,9 @@ _PARAMETERS, _ATTRIBUTES = "Parameters\n----------\n", "Attributes\n----------\n
 
 
 def documented(kind: type[T]) -> type[T]:
-    """Complete the docstring of a map with the options and attributes that every map has."""
+    """Class decorator: complete the docstring of a map with the options and
+    attributes that every map has.
+    """
     if kind.__doc__:  # -OO leaves none
         logits = inspect.signature(kind).parameters["from_logits"].default
         kind.__doc__ = _completed(inspect.cleandoc(kind.__doc__), by_logits=logits)
@@ -40,7 +42,9 @@ def documented(kind: type[T]) -> type[T]:
 
 
 def _completed(doc: str, *, by_logits: bool) -> str:
-    """The docstring with both sections; an entry that it has itself is kept."""
+    """A cleaned docstring with all entries of its sections Parameters and Attributes; entries that
+    it has itself are kept. `by_logits` is the default of the option from_logits.
+    """
     before, _, rest = doc.partition(_ATTRIBUTES)
     attributes, after = re.split(r"\n(?=\n[A-Z][A-Za-z ]+\n---)", rest, maxsplit=1)
     own, name, losses = attributes.partition("loss_before_, loss_ :")

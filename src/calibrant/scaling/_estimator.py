@@ -134,6 +134,9 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         return both_classes(self._fit(X, y, sample_weight))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
+        """Fit a clone of the scaler, and give the recalibrated probabilities of the same rows: (n,
+        k), or (n,) if X has one column.
+        """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         labels_of_y, codes = np.unique(y, return_inverse=True)
@@ -229,4 +232,5 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
 
 
 def _predictions(X: FloatArray) -> FloatArray:
+    """X as a scaler takes it: (n,) if it has one column, else as it is."""
     return X[:, 0] if X.shape[1] == 1 else X

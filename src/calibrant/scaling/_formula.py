@@ -22,81 +22,100 @@ from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLERANCE
 from calibrant._data.logprobs import LOGPROBS, Given
 from calibrant.scaling._predictions import LARGEST_LOGIT
 
-# exp of more than this overflows in some databases; beyond it a probability is 0 or 1 anyway.
+# Exponents beyond this overflow in some databases; there a probability is 0 or 1 anyway.
 FURTHEST = 700.0
 # The largest number, and one that every database reads.
 _FINITE, _LARGE = sys.float_info.max, 1e300
-# The largest logit and logarithm of a probability that is lifted to the floor.
+# The largest absolute value of a logit or logarithm of a probability, which is at least LOG_FLOOR.
 LARGEST = -math.log(LOG_FLOOR)
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operation on other nodes; `value` are its numbers, or the position of an input."""
+    """An operation on other nodes, its `parts`. `value` holds the numbers of the operation: a
+    constant, the limits of a clip, the position of an input or of an output of softmax.
+    """
 
     operation: str
     parts: tuple[Node, ...] = ()
     value: tuple[float, ...] = ()
 
     def __add__(self, other: Node | float) -> Node:
+        """The node of this one plus another, or plus a number."""
         return Node("add", (self, node(other)))
 
     def __radd__(self, other: float) -> Node:
+        """The node of a number plus this node."""
         return Node("add", (node(other), self))
 
     def __sub__(self, other: Node | float) -> Node:
+        """The node of this one less another, or less a number."""
         return Node("subtract", (self, node(other)))
 
     def __rsub__(self, other: float) -> Node:
+        """The node of a number less this node."""
         return Node("subtract", (node(other), self))
 
     def __mul__(self, other: Node | float) -> Node:
+        """The node of this one times another, or times a number."""
         return Node("multiply", (self, node(other)))
 
     def __rmul__(self, other: float) -> Node:
+        """The node of a number times this node."""
         return Node("multiply", (node(other), self))
 
     def __truediv__(self, other: Node | float) -> Node:
+        """The node of this one divided by another, or by a number."""
         return Node("divide", (self, node(other)))
 
     def __rtruediv__(self, other: float) -> Node:
+        """The node of a number divided by this node."""
         return Node("divide", (node(other), self))
 
     def __neg__(self) -> Node:
+        """The node of this one with the opposite sign."""
         return Node("negate", (self,))
 
     def ln(self) -> Node:
+        """The node of the natural logarithm."""
         return Node("ln", (self,))
 
     def ln_of_rest(self) -> Node:
-        """ln(1 - x)."""
+        """The node ln(1 - x), where x is this node."""
         return either(Node("log1p", (-self,)), (1.0 - self).ln())
 
     def exp(self, largest: float = math.inf) -> Node:
-        """exp, without overflow; `largest` is the largest size that the exponent may have."""
+        """The node of the exponential, without overflow. `largest` is the largest absolute value
+        that the exponent may have; if that is above FURTHEST, the exponent is clipped.
+        """
         return Node("exp", (self if largest <= FURTHEST else self.clip(-FURTHEST, FURTHEST),))
 
     def clip(self, low: float, high: float) -> Node:
+        """The node limited to [low, high]; an infinite limit is none."""
         return Node("clip", (self,), (float(low), float(high)))
 
     def sigmoid(self, largest: float = math.inf) -> Node:
-        """1 / (1 + exp(-x)), where no x is larger than `largest`."""
+        """The node 1 / (1 + exp(-x)), where x is this node; `largest` is the largest
+        absolute value of x.
+        """
         return either(Node("sigmoid", (self,)), 1.0 / (1.0 + (-self).exp(largest)))
 
     def softplus(self) -> Node:
-        """ln(1 + exp(x))."""
+        """The node ln(1 + exp(x)), where x is this node."""
         size = Node("abs", (self,))
         sql = self.clip(0.0, math.inf) + (1.0 + (-size).exp()).ln()
         return either(Node("softplus", (self,)), sql)
 
 
 def node(value: Node | float) -> Node:
-    """A number as a node."""
+    """A number as a node that is a constant; a node stays as it is."""
     return value if isinstance(value, Node) else Node("number", (), (float(value),))
 
 
 def either(python: Node, sql: Node) -> Node:
-    """One form for each language."""
+    """A node that is written as `python` in Python and as `sql` in SQL; both have the
+    same value.
+    """
     return Node("either", (python, sql))
 
 
@@ -106,9 +125,10 @@ def total(nodes: Iterable[Node]) -> Node:
 
 
 def softmax_nodes(scores: Sequence[Node], largest: float = math.inf) -> list[Node]:
-    """The softmax of scores; in SQL as 1 / sum_i exp(s_i - s_j), which does without a maximum.
+    """The softmax of scores, a node for each of them.
 
-    `largest` is the largest difference that two scores may have.
+    SQL gets 1 / sum_i exp(s_i - s_j), which needs no maximum. `largest` is the largest difference
+    that two scores may have.
     """
     whole = Node("softmax", tuple(scores))
     out = []
@@ -120,18 +140,24 @@ def softmax_nodes(scores: Sequence[Node], largest: float = math.inf) -> list[Nod
 
 @dataclass(frozen=True)
 class Inputs:
-    """The predictions of one row: of class 1 alone (`columns` is None), or of every class."""
+    """The predictions of one row as nodes, in the forms that maps read.
+
+    `given` says what they are: False for probabilities, True for logits, LOGPROBS for
+    log-probabilities. `columns` is the number of classes, or None where only the prediction of
+    class 1 is given.
+    """
 
     given: Given
     columns: int | None
 
     @cached_property
     def raw(self) -> list[Node]:
+        """The predictions as they come, a node for each column; one node without columns."""
         return [Node("input", (), (float(j),)) for j in range(self.columns or 1)]
 
     @cached_property
     def probabilities(self) -> list[Node]:
-        """The probability of each class; of the second alone without columns."""
+        """The probability of each class; without columns that of class 1 alone."""
         if self.given is False:
             return [either(x, x.clip(0.0, 1.0)) for x in self.raw]
         if self.given == LOGPROBS:
@@ -142,7 +168,9 @@ class Inputs:
 
     @cached_property
     def scores(self) -> list[Node]:
-        """One score a class: logits, or logarithms of probabilities; always of two classes."""
+        """A score for each class, also for class 0 without columns: logits as they come, or
+        logarithms of probabilities.
+        """
         if self.given is True:
             return self.raw if self.columns else [-self.raw[0] / 2.0, self.raw[0] / 2.0]
         p = self.raw if self.given is False else self.probabilities
@@ -152,7 +180,7 @@ class Inputs:
 
     @cached_property
     def log_odds(self) -> list[Node]:
-        """The logit of each class against the rest; of the second alone without columns."""
+        """The logit of each class against the rest; without columns that of class 1 alone."""
         if self.given is True:
             if not self.columns:
                 return self.raw
@@ -165,15 +193,22 @@ class Inputs:
 
     @property
     def largest(self) -> float:
-        """The largest size of a log-odds, or distance of two scores."""
+        """The largest absolute value of a logit, or difference of two scores;
+        infinite for given logits.
+        """
         return math.inf if self.given is True else LARGEST
 
     def of_classes(self, both: list[Node]) -> list[Node]:
-        """What a row of this shape becomes: every class, or the second alone."""
+        """The outputs for a row of this shape, from the nodes of all classes: all of them, or class
+        1 alone without columns.
+        """
         return both if self.columns else both[1:]
 
     def one_against_rest(self, maps: Sequence[Callable[[Node], Node]]) -> list[Node]:
-        """A map of each class's log-odds, divided by their sum; one map for two classes."""
+        """The outputs of one-vs-rest maps. Each map takes the node of its class's logit and gives
+        that of a probability; these are divided by their sum. For two classes there is one map,
+        that of class 1.
+        """
         if len(maps) == 1:
             one = maps[0](self.log_odds[-1])
             return [1.0 - one, one] if self.columns else [one]
@@ -217,7 +252,9 @@ _HELPERS = {
 
 
 def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) -> str:
-    """A module with one function to call, which needs the standard library alone."""
+    """The source of a module with a function `name` that computes the outputs; it needs the
+    standard library alone. `about` becomes the docstring of the module.
+    """
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise InputError(f"name must be that of a Python function; got {name!r}")
     if name in (*_HELPERS, "exp", "log", "log1p"):
@@ -229,6 +266,9 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     written: dict[int, str] = {}
 
     def text(each: Node) -> str:
+        """The text of a node. A node that is used several times becomes a variable,
+        and its line is written.
+        """
         if id(each) in written:
             return written[id(each)]
         out = _python_of(each, [text(part) for part in each.parts])
@@ -251,7 +291,9 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
 
 
 def _in_language(each: Node, language: int, done: dict[int, Node]) -> Node:
-    """The graph with one form of what has a form for each language."""
+    """The graph of a node in which each `either` is replaced by its form for one language: 0 is
+    Python, 1 is SQL. `done` holds the nodes that were replaced, by the id of the original.
+    """
     if id(each) not in done:
         if each.operation == "either":
             done[id(each)] = _in_language(each.parts[language], language, done)
@@ -262,7 +304,7 @@ def _in_language(each: Node, language: int, done: dict[int, Node]) -> Node:
 
 
 def _count_uses(outputs: Sequence[Node]) -> Counter[int]:
-    """How often each node is part of others."""
+    """How often each node is an output or a part of another node, by its id."""
     uses: Counter[int] = Counter()
     pending = list(outputs)
     while pending:
@@ -274,6 +316,7 @@ def _count_uses(outputs: Sequence[Node]) -> Counter[int]:
 
 
 def _python_of(each: Node, parts: Sequence[str]) -> str:
+    """A node in Python, given the texts of its parts."""
     if each.operation == "number":
         return repr(each.value[0]) if each.value[0] >= 0 else f"({each.value[0]!r})"
     if each.operation == "input":
@@ -292,11 +335,16 @@ def _python_of(each: Node, parts: Sequence[str]) -> str:
 
 
 def _format(form: str, each: Node, parts: Sequence[str]) -> str:
+    """A node by its template `form`, given the texts of its parts; inside the parentheses of a
+    call, parts lose the parentheses around them.
+    """
     return form.format(*(map(_bare, parts) if each.operation in _CALLS else parts))
 
 
 def _bare(text: str) -> str:
-    """A text without the parentheses around all of it."""
+    """A text without a pair of parentheses that encloses all of it; other texts stay
+    as they are.
+    """
     if not text.startswith("("):
         return text
     depth = 0
@@ -308,12 +356,15 @@ def _bare(text: str) -> str:
 
 
 def _refusal(fits: str, what: str, said: str) -> list[str]:
+    """Two lines of Python that raise a ValueError, "<value of `what`> <said>", unless
+    the condition `fits` holds.
+    """
     return [f"if not {fits}:", f'    raise ValueError(f"{{{what}!r}} {said}")']
 
 
 def _checks(inputs: Inputs) -> list[str]:
-    """Lines that take the inputs apart, refuse what `transform` refuses, and put what rounding has
-    carried beyond 0 or 1 back.
+    """The first lines of the Python function: they unpack the row, refuse what `transform` refuses,
+    and move values that rounding has carried beyond 0 or 1 back.
     """
     x = "x" if inputs.columns else "x0"
     if inputs.given is True:
@@ -358,13 +409,17 @@ _PLAIN_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 def to_sql(outputs: Sequence[Node], inputs: Inputs, columns: Sequence[str]) -> list[str]:
-    """An expression for each output, in standard SQL and the functions LN, EXP and ABS. What
-    `transform` refuses, NaN too, becomes NULL: an expression has no errors.
+    """An expression for each output, in standard SQL with the functions LN, EXP and ABS; `columns`
+    are the names of the inputs in SQL.
+
+    An expression cannot raise an error: a row that `transform` refuses, for example
+    with NaN, becomes NULL.
     """
     names = [c if _PLAIN_COLUMN.fullmatch(c) else f"({c})" for c in columns]
     written: dict[int, str] = {}
 
     def text(each: Node) -> str:
+        """The text of a node, written once and used again."""
         if id(each) not in written:
             written[id(each)] = _sql_of(each, [text(part) for part in each.parts], names)
         return written[id(each)]
@@ -376,8 +431,10 @@ def to_sql(outputs: Sequence[Node], inputs: Inputs, columns: Sequence[str]) -> l
 
 
 def _sql_check(inputs: Inputs, names: Sequence[str]) -> str:
-    """Whether the columns of a row are predictions. Databases have NaN above all numbers, or equal
-    to none of them: with an upper limit it is refused by all.
+    """An SQL condition that holds where the columns of a row are predictions.
+
+    Some databases order NaN above all numbers, in others it equals no number: an upper limit
+    refuses it in both.
     """
     low, high = (-OVERSHOOT, 1 + OVERSHOOT) if inputs.given is False else (-_LARGE, _LARGE)
     if inputs.given == LOGPROBS:
@@ -398,6 +455,7 @@ def _sql_check(inputs: Inputs, names: Sequence[str]) -> str:
 
 
 def _sql_of(each: Node, parts: Sequence[str], names: Sequence[str]) -> str:
+    """A node in SQL, given the texts of its parts and the names of the columns."""
     if each.operation == "number":
         return _sql_number(each.value[0])
     if each.operation == "input":
@@ -412,7 +470,9 @@ def _sql_of(each: Node, parts: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _cases(x: str, low: float, below: str, high: float, above: str, inside: str) -> str:
-    """What holds below, above and between two numbers; NULL is between them, and stays NULL."""
+    """An SQL expression that is `below` where x < low, `above` where x > high, and else `inside`,
+    also where x is NULL. An infinite limit has no case.
+    """
     cases = "".join(
         f"WHEN {x} {sign} {_sql_number(bound)} THEN {value} "
         for sign, bound, value in (("<", low, below), (">", high, above))
@@ -422,7 +482,9 @@ def _cases(x: str, low: float, below: str, high: float, above: str, inside: str)
 
 
 def _sql_number(value: float) -> str:
-    """An approximate number: without an exponent some databases read an exact decimal."""
+    """A number in SQL with an exponent, because some databases read a number without
+    one as an exact decimal.
+    """
     text = repr(value)
     text = text if "e" in text else f"{text}e0"
     return text if value >= 0 else f"({text})"

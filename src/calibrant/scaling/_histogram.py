@@ -80,11 +80,17 @@ class HistogramBinning(OneVsRest):
         self.from_logprobs = from_logprobs
 
     def _check_options(self) -> None:
+        """An InputError if an option, such as the binning rule, is not what it must be."""
         super()._check_options()
         self._rule()
 
     def _rule(self, n: int | None = None) -> EqualWidth | Quantile | Edges:
-        """The rule; a number of bins that follows from the rows is that of the fit."""
+        """The binning rule of the option `bins`; an InputError for a rule that does not give every
+        new prediction one bin.
+
+        A number of bins that follows from the number of rows is that for `n` rows; without `n` it
+        is the number of the fit, or 15 before the fit.
+        """
         if is_by_rows(self.bins) and n is None:
             return EqualWidth(self.values_[0].size if hasattr(self, "values_") else 15)
         rule = as_rule(self.bins, n=n)
@@ -98,6 +104,9 @@ class HistogramBinning(OneVsRest):
         return rule
 
     def _check_learned(self) -> None:
+        """A ValueError if edges and values read from a file do not go together, or
+        are no probabilities.
+        """
         super()._check_learned()
         rule = self._rule()
         for edges, values in zip(self.edges_, self.values_, strict=True):
@@ -108,10 +117,15 @@ class HistogramBinning(OneVsRest):
                 raise ValueError("a value of a bin is not a probability")
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The predictions as probabilities, in their own shape."""
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        # In its own precision, so that 0.7 in single precision is at the edge 0.7.
+        """The inner edges of the bins of one class, and the mean target of each bin;
+        NaN if it is empty.
+        """
+        # Predictions are binned in their own precision, so that 0.7 in single precision lies at the
+        # edge 0.7.
         predictions = column.predictions.astype(column.precision)
         samples = to_samples(column.targets, predictions, sample_weight=column.weights)
         table, cuts, _ = bin_table(samples, "binary", self._rule(samples.n))
@@ -120,6 +134,9 @@ class HistogramBinning(OneVsRest):
         return ColumnFit((cuts.inner, np.clip(values, 0.0, 1.0)))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The mean target of each value's bin in the j-th map; a value in an empty bin stays as it
+        is. Values are compared with the edges in their own `precision`.
+        """
         rule = self._rule()
         cuts = Cuts(self.edges_[j]) if isinstance(rule, Quantile) else fixed_cuts(rule, precision)
         means = self.values_[j][cuts.find(values)]

@@ -13,10 +13,10 @@ from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
-# A mean of ones may be a little more than 1.
+# How far rounding may carry a value beyond [0, 1]: a mean of ones may be a little more than 1.
 ROUNDING = 1e-9
-# Means of blocks that differ by less than this part of themselves are equal: sums of a million
-# weights or soft labels, in whatever order and unit, agree to this and not to the last bit.
+# Means of blocks whose relative difference is less than this count as equal: sums of a million
+# weights or soft labels agree to this, in any order and unit, but not to the last bit.
 EQUAL = 1e-10
 
 
@@ -67,6 +67,9 @@ class IsotonicCalibration(OneVsRest):
         self.from_logprobs = from_logprobs
 
     def _check_learned(self) -> None:
+        """A ValueError if thresholds and values read from a file do not go together,
+        or do not increase.
+        """
         super()._check_learned()
         for thresholds, values in zip(self.thresholds_, self.values_, strict=True):
             shape = np.shape(thresholds)
@@ -79,18 +82,24 @@ class IsotonicCalibration(OneVsRest):
                 raise ValueError("its thresholds or values are no probabilities")
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The predictions as probabilities, in their own shape."""
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """The first and the last prediction of each block of one class's isotonic fit, and the
+        block's value at both.
+        """
         blocks = pooled(column)
         ends = np.stack([blocks.first, blocks.last], axis=1).ravel()
         thresholds, kept = np.unique(ends, return_index=True)
         return ColumnFit((thresholds, np.repeat(blocks.values, 2)[kept]))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The values of the j-th map, by linear interpolation between its thresholds."""
         thresholds, levels = self.thresholds_[j], self.values_[j]
         out = np.interp(values, thresholds, levels)
-        # Thresholds next to 0 can be so close that no slope between them is finite: a step there.
+        # Thresholds next to 0 can be so close that the slope between them overflows: the map is a
+        # step there.
         steep = ~np.isfinite(out)
         if steep.any():
             out[steep] = levels[np.searchsorted(thresholds, values[steep], side="right") - 1]
@@ -145,6 +154,9 @@ class CentredIsotonic(IsotonicCalibration):
     """
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """The mean prediction of each block of one class's isotonic fit, and the block's value
+        there. A block with the value 0 or 1 keeps its first and its last prediction.
+        """
         blocks = pooled(column)
         # Neighbouring blocks of equal means are one flat stretch too.
         rises = np.diff(blocks.values) > EQUAL * blocks.values[1:]
@@ -163,8 +175,9 @@ class CentredIsotonic(IsotonicCalibration):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Stretches of pooled predictions, in order: the first and the last prediction of each, their
-    weighted mean, their weight, and their mean target.
+    """The blocks of an isotonic fit (predictions that it gives one value), in increasing order. For
+    each block: its first and its last prediction, their weighted mean `centre`, their weight
+    `mass`, and their mean target `values`.
     """
 
     first: FloatArray
@@ -175,7 +188,9 @@ class Blocks:
 
 
 def pooled(column: Column) -> Blocks:
-    """The isotonic fit to a column, by its blocks; rows of weight 0 have no say."""
+    """The isotonic fit to the predictions of one class, as blocks of constant value;
+    rows of weight 0 are ignored.
+    """
     levels, mass, means = by_level(column)
     # Sums of weights may round a hair past the ends.
     fit = np.clip(fit_isotonic(mass[None], (mass * means)[None])[0], 0.0, 1.0)
@@ -188,8 +203,8 @@ def pooled(column: Column) -> Blocks:
 
 
 def by_level(column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The distinct predictions of positive weight in order, the weight and the mean target of
-    each: all that a fit of an increasing map reads.
+    """The distinct predictions of positive weight in increasing order, the weight of each, and the
+    mean target of each: all that the fit of an increasing map needs.
     """
     weighted = column.weights > 0
     weights = column.weights[weighted]

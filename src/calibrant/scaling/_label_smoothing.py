@@ -17,6 +17,7 @@ from calibrant.scaling._temperature import TemperatureScaling
 
 
 def _check_smoothing(argument: str, value: Any) -> None:
+    """An InputError unless an option is a number in [0, 1] or None."""
     if value is not None and not (is_number(value) and 0 <= value <= 1):
         raise InputError(f"{argument} must be a number in [0, 1] or None; got {value!r}")
 
@@ -97,11 +98,13 @@ class LabelSmoothingTemperature(TemperatureScaling):
         super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _check_learned(self) -> None:
+        """A ValueError if the temperature or the smoothing read from a file is out of range."""
         super()._check_learned()
         if not isinstance(self.smoothing_, float) or not 0 <= self.smoothing_ <= 1:
             raise ValueError("a smoothing outside [0, 1]")
 
     def _solve(self, problem: Problem) -> Solution:
+        """The smoothing, and the temperature that fits the smoothed majority labels best."""
         majority = problem.with_targets(_majority(problem.targets))
         epsilon = _held_back(majority) if self.smoothing is None else self.smoothing
         smoothed = (1.0 - epsilon) * majority.targets + epsilon / problem.n_classes
@@ -109,18 +112,23 @@ class LabelSmoothingTemperature(TemperatureScaling):
         return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
+        """False: the rows are always read into memory."""
         return False
 
 
 def _majority(targets: FloatArray) -> FloatArray:
-    """Targets with all mass on the class of the largest share; classes that tie divide it."""
+    """Targets (n, k) in which the class with the largest share has all mass; classes that tie
+    divide it equally.
+    """
     top = targets == targets.max(axis=1, keepdims=True)
     out: FloatArray = top / top.sum(axis=1, keepdims=True)
     return out
 
 
 def _held_back(problem: Problem) -> float:
-    """The mean probability that the predictions leave to other classes than the majority's."""
+    """The mean probability that the predictions give to classes other than the majority class,
+    which has all mass of the targets.
+    """
     rows = both_classes(problem.predictions.probabilities())
     held = 1.0 - (problem.targets * rows).sum(axis=1)
     return float(np.clip(problem.shares @ held, 0.0, 1.0))

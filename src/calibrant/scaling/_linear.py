@@ -1,8 +1,8 @@
 """Softmax of a linear map of class scores: vector scaling, matrix scaling, Dirichlet calibration.
 
-They differ in which scores they read and which weights are free. Scores of classes go together and
-have any scale, so the search runs in coordinates where they are uncorrelated and of unit spread,
-seen from their mean.
+The maps differ in the scores they read and in the coefficients that are free. Scores of different
+classes are correlated and have any scale, so the search for the best coefficients runs in
+coordinates in which scores have mean 0 and unit spread and, for matrices, are uncorrelated.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SEPARABLE = (
 
 
 def check_l2(argument: str, value: Any) -> None:
-    """An InputError unless a penalty is a finite number that is not negative."""
+    """An InputError unless a penalty is a finite number of at least 0."""
     if not is_number(value) or not 0 <= float(value) < np.inf:
         raise InputError(f"{argument} must be a finite number, at least 0; got {value!r}")
 
 
 class LinearMap(Scaler):
-    """softmax(coef . scores + intercept): a factor for each class, or a matrix."""
+    """softmax(coef . scores + intercept), where coef is a factor for each class or a matrix."""
 
     _learned: ClassVar[tuple[str, ...]] = ("coef_", "intercept_")
     _tried_on = ("multiclass",)
@@ -47,15 +47,19 @@ class LinearMap(Scaler):
 
     @abstractmethod
     def _scores(self, predictions: Predictions) -> FloatArray:
-        """The scores that the map is linear in, one for each class."""
+        """The scores that the map is linear in, one for each class, (n, k)."""
 
     def _check_learned(self) -> None:
+        """A ValueError if coefficients or biases read from a file are not of as many
+        classes as the map.
+        """
         k = self.n_classes_
         for name, ndim in (("coef_", self._coef_ndim), ("intercept_", 1)):
             if np.shape(getattr(self, name)) != (k,) * ndim:
                 raise ValueError(f"{name} is not of {k} classes")
 
     def _apply(self, predictions: Predictions) -> FloatArray:
+        """Recalibrated probabilities, in the shape of the predictions."""
         scores = self._scores(predictions)
         mapped = scores * self.coef_ if self._coef_ndim == 1 else scores @ self.coef_.T
         out = softmax(mapped + self.intercept_)
@@ -102,15 +106,19 @@ class VectorScaling(LinearMap):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a factor and a bias for each."""
         return 2 * k
 
     def _scores(self, predictions: Predictions) -> FloatArray:
+        """Logits as they came, or logarithms of probabilities, (n, k)."""
         return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
+        """The factors and biases with the least log loss."""
         return _fit_vector(problem, self._scores(problem.predictions))
 
     def _formula(self, inputs: Inputs) -> list[Node]:
+        """The map as a formula of the inputs, one node for each output."""
         terms = zip(inputs.scores, self.coef_, self.intercept_, strict=True)
         steepest, furthest = (np.abs(each).max() for each in (self.coef_, self.intercept_))
         largest = 2 * (steepest * inputs.largest + furthest)
@@ -173,12 +181,15 @@ class MatrixScaling(LinearMap):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a matrix (k, k) and k biases."""
         return k * k + k
 
     def _scores(self, predictions: Predictions) -> FloatArray:
+        """Logits as they came, or logarithms of probabilities, (n, k)."""
         return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
+        """The matrix and the biases with the least sum of log loss and penalty."""
         return _fit_matrix(problem, self._scores(problem.predictions), float(self.l2))
 
 
@@ -231,11 +242,14 @@ class DirichletCalibration(MatrixScaling):
         super().__init__(l2=l2, from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _scores(self, predictions: Predictions) -> FloatArray:
+        """The logarithms of probabilities, (n, k)."""
         return predictions.log_probabilities()
 
 
 def _fit_vector(problem: Problem, scores: FloatArray) -> Solution:
-    """The best v and b of softmax(v s + b), from v = 1 and b = 0."""
+    """The v and b with the least log loss of softmax(v * scores + b), searched from v
+    = 1 and b = 0.
+    """
     k = problem.n_classes
     mean, deviation = spread(scores, problem.shares)
     form = VectorForm((scores - mean) / deviation)
@@ -249,14 +263,19 @@ def _fit_vector(problem: Problem, scores: FloatArray) -> Solution:
 
 
 def _fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
-    """The best W and b of softmax(W s + b) with the penalty, from W = I and b = 0."""
+    """The W and b with the least log loss of softmax(W scores + b) plus penalty, searched from the
+    identity matrix W and b = 0. `l2` is the weight of the penalty.
+    """
     k, shares = problem.n_classes, problem.shares
     mean = shares @ scores
     whitening = _whitening(scores - mean, mean, shares, l2)
     unit = (scores - mean) @ whitening
 
     def pull(theta: FloatArray) -> FloatArray:
-        # The penalty is on W and b themselves, not on these coordinates.
+        """The gradient of the penalty in the coordinates of the search, theta: the biases, then the
+        matrix by rows, of the whitened scores.
+        """
+        # The penalty is a function of W and b, and theta holds their whitened form.
         matrix = theta[k:].reshape(k, k) @ whitening
         d_matrix, d_bias = penalty_gradients(matrix, theta[:k] - matrix @ mean, l2)
         d_turned = (d_matrix - np.outer(d_bias, mean)) @ whitening
@@ -280,12 +299,13 @@ def _fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
 
 
 class _ClassScales:
-    """Coordinates in which the loss curves by about 1 in every direction.
+    """Coordinates phi in which the loss curves by about 1 in every direction (`Scales`).
 
-    First those of each class: rows weigh in it by p (1 - p), so that what is known of a rare class
-    differs from what is known of a common one by orders of magnitude, and so do directions. And
-    those that all classes share: what is added to every class alike changes the penalty alone.
-    They are more than there are parameters, which does a search by conjugate gradients no harm.
+    They are, first, coordinates of each class: rows count in it by p (1 - p), where p is the
+    predicted probability, so that the curvature of a rare class differs from that of a common one
+    by orders of magnitude. Second, coordinates that all classes share, if there is a penalty: what
+    is added to every class alike changes the penalty alone. These are more coordinates than there
+    are parameters, which does no harm to a search by conjugate gradients.
     """
 
     radius = 4.0
@@ -293,6 +313,10 @@ class _ClassScales:
     def __init__(
         self, unit: NDArray[np.float32], shares: FloatArray, p: FloatArray, penalty: FloatArray
     ) -> None:
+        """`unit` (n, k) are whitened scores, `shares` (n,) the weights, `p` (n, k) the
+        probabilities around which the loss is scaled, and `penalty` (k, k + 1, k + 1) its curvature
+        by class.
+        """
         rows = np.hstack([np.ones((len(unit), 1), dtype=np.float32), unit])
         weights = (shares[:, None] * p * (1.0 - p)).astype(np.float32)
         curves = np.stack([(rows * w[:, None]).T @ rows for w in weights.T]) + penalty
@@ -300,6 +324,7 @@ class _ClassScales:
         self._shared = _root_and_inverse(penalty.sum(axis=0))[0] if penalty.any() else None
 
     def turn(self, phi: FloatArray) -> FloatArray:
+        """The parameters theta (biases, then the matrix by rows) at the search coordinates phi."""
         k = len(self._own)
         own = np.einsum("cij,cj->ci", self._own, phi[: k * (k + 1)].reshape(k, k + 1))
         if self._shared is not None:
@@ -307,6 +332,7 @@ class _ClassScales:
         return np.concatenate([own[:, 0], own[:, 1:].ravel()])
 
     def turn_gradient(self, gradient: FloatArray) -> FloatArray:
+        """The gradient in phi from the gradient in theta."""
         rows = self._rows(gradient)
         own: FloatArray = np.einsum("cij,cj->ci", self._own, rows).ravel()
         if self._shared is None:
@@ -314,17 +340,22 @@ class _ClassScales:
         return np.concatenate([own, self._shared @ rows.sum(axis=0)])
 
     def undo(self, theta: FloatArray) -> FloatArray:
+        """Search coordinates phi of the parameters theta; the shared coordinates are 0."""
         own: FloatArray = np.einsum("cij,cj->ci", self._back, self._rows(theta)).ravel()
         return own if self._shared is None else np.append(own, np.zeros(len(self._shared)))
 
     def _rows(self, theta: FloatArray) -> FloatArray:
+        """The parameters theta as one row for each class, (k, k + 1): its bias, then
+        its row of the matrix.
+        """
         k = len(self._own)
         return np.hstack([theta[:k, None], theta[k:].reshape(k, k)])
 
 
 def _root_and_inverse(curves: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The symmetric roots of inverses, and of the matrices themselves; a direction of which next to
-    nothing is known has the scale of little.
+    """The symmetric square roots of the inverses of matrices (..., m, m), and those of the matrices
+    themselves. Eigenvalues next to 0 are raised to 1e-6 of the largest, so that the roots are
+    finite.
     """
     values, vectors = np.linalg.eigh(curves)
     scale = np.sqrt(np.maximum(values, np.maximum(1e-6 * values[..., -1:], 1e-12)))[..., None, :]
@@ -333,7 +364,9 @@ def _root_and_inverse(curves: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _penalty_curvature(whitening: FloatArray, mean: FloatArray, l2: float) -> FloatArray:
-    """How the penalty curves in the parameters of each class, (k, k + 1, k + 1), the bias first."""
+    """The second derivatives of the penalty in the search parameters of each class, (k, k + 1, k +
+    1); the bias of the class comes first.
+    """
     k = len(mean)
     to_bias = np.concatenate([[1.0], -whitening @ mean])
     of_matrix = 2 * l2 / (k * (k - 1))
@@ -346,28 +379,32 @@ def _penalty_curvature(whitening: FloatArray, mean: FloatArray, l2: float) -> Fl
 def penalty_gradients(
     matrix: FloatArray, bias: FloatArray, l2: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradients of l2 (mean of W's squares off the diagonal + mean of b's) in W and b."""
+    """The gradients in the matrix W and in the bias b of the penalty, which is l2 times (the mean
+    of the squares off the diagonal of W plus the mean of the squares of b).
+    """
     k = len(bias)
     off = matrix - np.diag(np.diag(matrix))
     return 2 * l2 * off / (k * (k - 1)), 2 * l2 * bias / k
 
 
 def centred(bias: FloatArray) -> FloatArray:
-    """The same number added to every class changes nothing; the one chosen makes the mean 0."""
+    """The biases moved to mean 0. Adding one number to all classes does not change a softmax."""
     out: FloatArray = bias - bias.mean()
     return out
 
 
 def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: float) -> FloatArray:
-    """The symmetric matrix that makes scores uncorrelated, of unit spread.
+    """The symmetric matrix (k, k) that makes `centred` scores uncorrelated and of unit spread;
+    `mean` is the mean that was taken from them.
 
-    A penalty curves the loss too; what it adds, relative to a class of mass 1/k, is counted in.
+    A penalty curves the loss too: what it adds, relative to a class with 1/k of the
+    rows, is counted in.
     """
     k = len(mean)
     total = (shares[:, None] * centred).T @ centred
     total += 2 * l2 * (np.eye(k) / (k - 1) + np.outer(mean, mean))
     values, vectors = np.linalg.eigh(total)
-    # Directions in which scores do not move at all keep their scale.
+    # Directions in which scores do not vary keep their scale.
     moving = values > max(1e-10 * float(values[-1]), 1e-24)
     scale = np.sqrt(np.where(moving, values, 1.0))
     out: FloatArray = (vectors / scale) @ vectors.T
@@ -377,14 +414,19 @@ def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: fl
 def about_search(
     minimum: Minimum, eta: FloatArray, problem: Problem, instead: str
 ) -> tuple[str, ...]:
-    """What to warn of; `instead` is what separable data need, empty where they do no harm."""
+    """The warnings about a search, if any; `eta` (n, k) are the fitted logits. `instead` says what
+    to use where the map is right on every row, so that no finite map is best; empty where a penalty
+    prevents that.
+    """
     if instead and problem.hard and _right_everywhere(eta, problem):
         return (SEPARABLE.format(instead=instead),)
     return () if minimum.reached else (not_reached(minimum.n_iter),)
 
 
 def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:
-    """Whether the target leads in every row: then twice the map is better still."""
+    """Whether the fitted logit of the target's class is the largest in every row of positive
+    weight; then doubling all logits lowers the loss still further.
+    """
     own = problem.targets == 1.0
     margin = np.where(own, eta, -np.inf).max(axis=1) - np.where(own, -np.inf, eta).max(axis=1)
     return bool((margin[problem.weights > 0] > 0).all())

@@ -28,8 +28,8 @@ from calibrant.scaling._structured import StructuredMatrixScaling, StructuredVec
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._venn_abers import VennAbers
 
-# A list, not a hook on subclasses: a class of a caller that has one of these names must not be
-# what a file is read as, and the order is that of messages and of the command line.
+# A fixed list rather than a hook on subclasses: a file must never be read as a class of the caller
+# that has one of these names. Messages and the command line use this order.
 SCALERS: dict[str, type[Scaler]] = {
     kind.__name__: kind
     for kind in (
@@ -51,12 +51,14 @@ SCALERS: dict[str, type[Scaler]] = {
         PriorShift,
     )
 }
-# More classes than any map has: beyond it, a number of columns is a damaged one.
+# No map has more classes: a larger number of columns means that the file is damaged.
 MOST_COLUMNS = 1_000_000
 
 
 def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = False) -> Scaler:
-    """A map of a kind, not yet fitted, that reads its predictions as these were given."""
+    """An unfitted map of the class named `kind` that reads predictions given as these
+    options say.
+    """
     return SCALERS[kind](  # type: ignore[call-arg]
         from_logits=from_logits, from_logprobs=from_logprobs
     )
@@ -65,8 +67,9 @@ def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = Fa
 def unchanging_scaler(
     n_classes: int, *, from_logits: bool = False, from_logprobs: bool = False
 ) -> Scaler:
-    """A map, not yet fitted, through which probabilities stay as they are: to the last bit but for
-    the rounding of a row's sum, and with exact zeros, for it is a shift to the same class shares.
+    """An unfitted map that leaves probabilities as they are: a prior shift to the same class
+    shares. Exact zeros stay zero, and other values change by no more than the rounding of a row's
+    sum.
     """
     same = [1.0 / n_classes] * n_classes
     return PriorShift(
@@ -144,6 +147,9 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
 
 
 def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
+    """The fitted scaler in a JSON text; a StateError that names `source` if the text holds none.
+    `serving` is set on the scaler.
+    """
     check_flag("serving", serving)
     content = from_text(text, source)
     kind = content.get("kind")
@@ -161,6 +167,9 @@ def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
 
 
 def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
+    """A scaler of the class `kind` from the parsed content of a file; an error of any type if its
+    numbers are missing, too large or do not go together.
+    """
     scaler = kind(**{name: decode_option(value) for name, value in content["options"].items()})
     scaler._check_options()
     for name in kind._learned:
@@ -189,8 +198,8 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
 
 
 def _check_map(scaler: Scaler) -> None:
-    """A ValueError unless a few rows go through the map and become probabilities: undecided, sure
-    of the first, of the last class.
+    """A ValueError unless the map turns a few rows into probabilities: 101 values from 0 to 1, or
+    for (n, k) a uniform row and rows certain of the first and of the last class.
     """
     columns = scaler._columns
     if columns is None:

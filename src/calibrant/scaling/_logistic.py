@@ -14,8 +14,9 @@ from calibrant.scaling._softmax_fit import SoftmaxLoss, spread
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """Slopes, intercept and log loss; the steps taken; whether a minimum was reached; and whether
-    the map is right on every row, so that no slope is steep enough.
+    """The outcome of a logistic regression: slopes, intercept and log loss, the number of steps,
+    whether a minimum was reached, and whether the rows are separable: the map is right on every
+    row, so that a steeper one always fits better.
     """
 
     slopes: FloatArray
@@ -27,6 +28,7 @@ class LogisticFit:
 
     @property
     def parameters(self) -> tuple[float, ...]:
+        """The slopes and then the intercept."""
         return (*self.slopes.tolist(), self.intercept)
 
 
@@ -36,8 +38,10 @@ def fit_logistic(
     shares: FloatArray,
     start: FloatArray | None = None,
 ) -> LogisticFit:
-    """The best slopes and intercept of sigmoid(features . slopes + intercept), from slopes 1 or
-    from `start`.
+    """The slopes and intercept with the least log loss of sigmoid(features . slopes + intercept).
+    The search begins at `start`, by default slopes of 1, and an intercept of 0.
+
+    `features` (n, d), `targets` (n,) in [0, 1], and `shares` (n,), weights that sum to 1.
     """
     d = features.shape[1]
     start = np.ones(d) if start is None else start
@@ -63,7 +67,7 @@ def fit_logistic(
 
 
 def _pairs(logits: FloatArray) -> FloatArray:
-    """Each logit as a pair of scores, that far apart."""
+    """Each logit h as two class scores, (-h/2, h/2): (n, 2)."""
     out = np.empty((logits.size, 2), logits.dtype)
     np.multiply(logits, 0.5, out=out[:, 1])
     np.negative(out[:, 1], out=out[:, 0])
@@ -71,10 +75,11 @@ def _pairs(logits: FloatArray) -> FloatArray:
 
 
 def fit_increasing(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:
-    """The same with no slope below 0.
+    """The same as `fit_logistic` with no slope below 0.
 
-    The loss is convex, so its least value there is that of some set of features on their own, the
-    other slopes being 0: the best of those that keep the rule.
+    The loss is convex: at its least value some slopes are 0 and the others are those of a fit to
+    their features alone. So every set of features is fitted, and the best fit without a negative
+    slope is taken.
     """
     free = fit_logistic(features, targets, shares)
     if (free.slopes >= 0).all():

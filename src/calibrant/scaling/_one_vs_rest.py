@@ -17,7 +17,9 @@ from calibrant.scaling._softmax_fit import not_reached
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One class against the rest: its predictions, targets and raw weights."""
+    """One class against the rest: what its map reads of each prediction, its targets in [0, 1], the
+    weights of the rows, and the precision in which the predictions came.
+    """
 
     predictions: FloatArray
     targets: FloatArray
@@ -26,13 +28,16 @@ class Column:
 
     @property
     def shares(self) -> FloatArray:
+        """The weights, scaled to sum to 1."""
         shares: FloatArray = self.weights / self.weights.sum()
         return shares
 
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """The fitted attributes of one class's map, in the order of `Scaler._learned`."""
+    """The fitted attributes of one class's map, in the order of `Scaler._learned`; the steps of the
+    search, whether it reached a minimum, and whether the map is right on every row (`separable`).
+    """
 
     learned: tuple[float | FloatArray, ...]
     n_iter: int = 0
@@ -49,7 +54,9 @@ class OneVsRest(Scaler):
 
     @abstractmethod
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The number that the map reads, for each prediction."""
+        """The number that the map reads of each prediction, its logit or probability;
+        the shape stays.
+        """
 
     @abstractmethod
     def _fit_column(self, column: Column) -> ColumnFit:
@@ -57,13 +64,17 @@ class OneVsRest(Scaler):
 
     @abstractmethod
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
-        """The map of the j-th class, on what `_read` gave."""
+        """The probabilities that the j-th map gives for numbers (n,) that `_read` returned;
+        `precision` is that in which the predictions came.
+        """
 
     @staticmethod
     def _n_maps(k: int) -> int:
+        """The number of maps for k classes: one for two classes, else k."""
         return k if k > 2 else 1
 
     def _check_learned(self) -> None:
+        """A ValueError unless each fitted attribute read from a file has an entry for each map."""
         n_maps = self._n_maps(self.n_classes_)
         for name in self._learned:
             values = getattr(self, name)
@@ -72,6 +83,7 @@ class OneVsRest(Scaler):
                 raise ValueError(f"{name} is not of {n_maps} maps")
 
     def _solve(self, problem: Problem) -> Solution:
+        """The fitted attributes of all maps, fitted class by class."""
         read = as_columns(self._read(problem.predictions))
         targets = as_columns(problem.targets)
         fits = [
@@ -93,6 +105,7 @@ class OneVsRest(Scaler):
         return Solution(learned, cautions, n_iter)
 
     def _apply(self, predictions: Predictions) -> FloatArray:
+        """Recalibrated probabilities, in the shape of the predictions."""
         read = as_columns(self._read(predictions))
         if read.shape[1] == 1:
             one = self._map(0, read[:, 0], predictions.precision)
@@ -108,13 +121,18 @@ class OneVsRest(Scaler):
 
 
 def as_columns(values: FloatArray) -> FloatArray:
-    """One column for each one-vs-rest map: of (n,) and of two classes that of class 1 alone."""
+    """One column for each one-vs-rest map: all k columns, but of (n,) and of two classes that of
+    class 1 alone, (n, 1).
+    """
     if values.ndim == 1:
         return values[:, None]
     return values[:, 1:] if values.shape[1] == 2 else values
 
 
 def _about_separable(names: list[str]) -> tuple[str, ...]:
+    """The warning for maps that are right on every row, if there are any; `names` are their
+    classes, or [""] for a single map.
+    """
     if not names:
         return ()
     which = f" of {named_classes(names)}" if names[0] else ""

@@ -17,7 +17,7 @@ from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_colu
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution, named_classes
 
-# Beyond the logit of 1 - 1e-12 a logit tells nothing more of the order.
+# Logits are clipped to this, about the logit of 1 - 1e-12, for the test of their slope.
 LARGEST = 28.0
 
 
@@ -79,12 +79,15 @@ class PlattScaling(OneVsRest):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: slope and intercept of each map."""
         return 2 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The logit of each class against the rest, in the shape of the predictions."""
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """Fit the slope and the intercept of one class against the rest."""
         z = column.targets
         if self.smooth_targets:
             n1, n0 = column.weights @ z, column.weights @ (1.0 - z)
@@ -93,6 +96,7 @@ class PlattScaling(OneVsRest):
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
     def _solve(self, problem: Problem) -> Solution:
+        """The slopes and intercepts of all maps, with a warning for those that fall."""
         solution = super()._solve(problem)
         slopes = np.ravel(np.asarray(solution.learned["slope_"]))
         scores = _scores(as_columns(self._read(problem.predictions)), problem)
@@ -100,18 +104,24 @@ class PlattScaling(OneVsRest):
         return replace(solution, cautions=cautions)
 
     def _formula(self, inputs: Inputs) -> list[Node]:
+        """The map as a formula of the inputs, one node for each output."""
+
         def map_of(slope: float, intercept: float) -> Callable[[Node], Node]:
+            """The map of one class, from the node of its logit to that of its probability."""
             largest = abs(slope) * inputs.largest + abs(intercept)
             return lambda h: (slope * h + intercept).sigmoid(largest)
 
         return inputs.one_against_rest(list(map(map_of, self.slope_, self.intercept_)))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The probabilities that the j-th map gives for the logits `values`."""
         return sigmoid(self.slope_[j] * values + self.intercept_[j])
 
 
 def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
-    """Rao's score test of each slope against 0, as a normal variate."""
+    """The statistic of Rao's score test of each map's slope against 0, (n_maps,): about a standard
+    normal variate if the slope is 0; 0 where logits or targets are constant.
+    """
     targets, shares = as_columns(problem.targets), problem.shares
     h, z = (each - shares @ each for each in (np.clip(logits, -LARGEST, LARGEST), targets))
     spread = np.sqrt((shares @ h**2) * (shares @ z**2) * (shares @ shares))
@@ -120,7 +130,9 @@ def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
 
 
 def _about_falls(slopes: FloatArray, scores: FloatArray, problem: Problem) -> tuple[str, ...]:
-    """The warning for maps that fall, by more than chance: of noise half of all slopes do."""
+    """The warning for maps with a negative slope, if any is significant (score below -3): where
+    predictions are pure noise, half of all slopes are negative by chance.
+    """
     falling = np.flatnonzero((slopes < 0) & (scores < -3))
     if not falling.size:
         return ()

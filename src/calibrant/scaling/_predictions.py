@@ -19,8 +19,8 @@ from calibrant._summaries.samples import Summary
 
 FloatArray = NDArray[np.float64]
 
-# Fewer rows are a request to a service: they are read by a shorter way, and no look is taken
-# whether a map was fitted to them, which so few rows could hardly show.
+# Fewer rows are taken for a request to a service: they are read by a faster function, and it is not
+# checked whether the map was fitted to them, which so few rows could hardly show.
 FEW_ROWS = 50
 _PLAIN_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 # Logits beyond this are as good as infinite; up to it, squares and sums stay finite.
@@ -29,10 +29,10 @@ LARGEST_LOGIT = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions (n,) or (n, k) in float64.
+    """Checked predictions (n,) or (n, k) in float64: logits or probabilities.
 
     Logits are used as they are; probabilities are lifted to 1e-12 where a logarithm is taken,
-    because nothing can be learnt from an infinite one.
+    because nothing can be learnt from an infinite one. `precision` is that in which they came.
     """
 
     values: FloatArray
@@ -78,9 +78,11 @@ class Predictions:
 
 
 def _against_rest(logits: FloatArray) -> FloatArray:
-    """Each class's logit, less the log-sum-exp of the others.
+    """The logit of each class against the rest, (n, k): its own logit, less the
+    log-sum-exp of the others'.
 
-    Only for the top class can 'the sum, less its own' cancel: its others are summed by themselves.
+    The sum of all less its own loses precision for the top class only: there the
+    others are summed by themselves.
     """
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
     shifted = logits - logits.max(axis=1, keepdims=True)
@@ -96,7 +98,7 @@ def _against_rest(logits: FloatArray) -> FloatArray:
 
 
 def predictions_of(samples: Samples) -> Predictions:
-    """The predictions of samples whose values were checked."""
+    """The predictions of checked samples, clipped to [0, 1], or for logits to [-1e100, 1e100]."""
     values = samples.predictions.astype(np.float64)
     if samples.from_logits:
         values = np.clip(values, -LARGEST_LOGIT, LARGEST_LOGIT)
@@ -106,7 +108,9 @@ def predictions_of(samples: Samples) -> Predictions:
 
 
 def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictions:
-    """Predictions without targets, checked as strictly as those with them."""
+    """Predictions without targets, checked as strictly as those with targets; `given` says whether
+    they are logits (True), log-probabilities (LOGPROBS) or probabilities (False).
+    """
     if data is not None:
         y_proba = pick(data, y_proba, "y_proba")
     shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
@@ -118,10 +122,10 @@ def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictio
 
 
 def to_few_predictions(y_proba: Any, given: Given, columns: int | None) -> Predictions | None:
-    """Predictions of a few rows as `to_predictions` gives them, in a tenth of its time.
+    """The same as `to_predictions` for a list or array of fewer than FEW_ROWS rows, in a tenth of
+    its time. `columns` is the number of columns in the fit, None for (n,).
 
-    None if there is anything unusual about them: then `to_predictions` reads them, or says what is
-    wrong.
+    None if anything about them is unusual: then `to_predictions` reads them, or says what is wrong.
     """
     kind = type(y_proba)
     if kind is list and 0 < len(y_proba) < FEW_ROWS:
@@ -154,4 +158,5 @@ def to_few_predictions(y_proba: Any, given: Given, columns: int | None) -> Predi
 
 
 def _sum_to_one(rows: FloatArray) -> bool:
+    """Whether every row sums to 1, within the tolerance ROW_SUM_TOLD."""
     return bool((np.abs(rows.sum(axis=1) - 1.0) <= ROW_SUM_TOLD).all())

@@ -110,10 +110,12 @@ class PriorShift(Scaler):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a share for each class, which sum to 1."""
         return k - 1
 
     @property
     def _learns(self) -> bool:
+        """Whether the fit takes anything from its rows: not where both priors are given."""
         return self.prior is None or self.source_prior is None
 
     @public
@@ -187,6 +189,9 @@ class PriorShift(Scaler):
     def _fit_rows(
         self, y_proba: Any, y_source: Any, sample_weight: Any, classes: Sequence[Any] | None
     ) -> None:
+        """Fit to predictions without labels, and set all fitted attributes; the arguments are those
+        of `fit_unlabelled`.
+        """
         self._check_options()
         n = len(to_predictions(y_proba, given=self._given).values)
         problem = to_problem(
@@ -214,6 +219,9 @@ class PriorShift(Scaler):
         self._warn((*cautions, *(() if fit.reached else (_not_settled(fit.n_iter),))))
 
     def _source_of(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
+        """The source prior, one share for each of k classes, from the option `source_prior` or from
+        the labels `y_source`; an InputError unless exactly one of them is given.
+        """
         if (self.source_prior is None) == (y_source is None):
             came = "neither" if y_source is None else "both"
             raise InputError(
@@ -237,12 +245,14 @@ class PriorShift(Scaler):
         return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
 
     def _check_options(self) -> None:
+        """An InputError if an option is not what it must be."""
         super()._check_options()
         for argument in ("prior", "source_prior"):
             if getattr(self, argument) is not None:
                 as_prior(getattr(self, argument), argument)
 
     def _check_fitted(self) -> None:
+        """A StateError if the map is not fitted."""
         if not hasattr(self, "loss_"):
             raise StateError(
                 "PriorShift is not fitted: call fit(y_true, y_proba), or fit_unlabelled(y_proba), "
@@ -250,6 +260,7 @@ class PriorShift(Scaler):
             )
 
     def _check_learned(self) -> None:
+        """A ValueError if a prior read from a file is no share of each class."""
         for name in self._learned:
             prior = getattr(self, name)
             if np.shape(prior) != (self.n_classes_,) or not abs(prior.sum() - 1.0) <= 1e-6:
@@ -260,6 +271,9 @@ class PriorShift(Scaler):
             raise ValueError("source_prior_ has a share of 0")
 
     def _solve(self, problem: Problem) -> Solution:
+        """The new prior and the source prior; the table in the docstring of the class says which of
+        them is taken from the rows.
+        """
         k = problem.n_classes
         new = None if self.prior is None else as_prior(self.prior, "prior", k)
         source = (
@@ -277,13 +291,14 @@ class PriorShift(Scaler):
             return Solution({"prior_": labels, "source_prior_": source})
         log_p = problem.predictions.log_probabilities()
         fit = ratio_by_labels(log_p, problem.targets, problem.shares)
-        # What a class without labels was at is not to be seen; its predictions have to do.
+        # The source share of a class without labels cannot be estimated: its mean prediction stands
+        # in for it.
         unseen = labels == 0
         source = np.where(unseen, problem.shares @ np.exp(log_p), labels / fit.values)
         source = np.maximum(source / source.sum(), LOG_FLOOR)
         source = source / source.sum()
-        # A ratio of 1 is among those to choose from: where the floor of the loss deceives the
-        # search, nothing is changed.
+        # Where the floor of the log loss misleads the search, so that the shifted predictions fit
+        # worse than the original ones, nothing is changed: the ratio is 1.
         predictions = problem.predictions
         after = problem.log_loss(shifted_predictions(predictions, labels, source))
         if after > problem.log_loss(predictions.probabilities()):
@@ -292,6 +307,7 @@ class PriorShift(Scaler):
         return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
 
     def _formula(self, inputs: Inputs) -> list[Node]:
+        """The map as a formula of the inputs, one node for each output."""
         ratio = np.maximum(self.prior_, LOG_FLOOR) / self.source_prior_
         if inputs.given is True:
             moved_by = np.log(ratio)
@@ -305,13 +321,16 @@ class PriorShift(Scaler):
         return inputs.of_classes([each / whole for each in moved])
 
     def _apply(self, predictions: Predictions) -> FloatArray:
+        """Recalibrated probabilities, in the shape of the predictions."""
         return shifted_predictions(predictions, self.prior_, self.source_prior_)
 
 
 def shifted_predictions(
     predictions: Predictions, prior: FloatArray, source: FloatArray
 ) -> FloatArray:
-    """Probabilities times the ratio of priors, divided by their sum."""
+    """The probabilities of predictions that are calibrated at the prior `source`, moved to another
+    `prior`: times prior / source, divided by their sum. They have the shape of the predictions.
+    """
     ratio = np.maximum(prior, LOG_FLOOR) / source
     values = predictions.values
     if predictions.from_logits:
@@ -331,7 +350,10 @@ def shifted_predictions(
 def _at_the_edge(
     vanished: Sequence[int], names: Sequence[str], mean: FloatArray, source: FloatArray
 ) -> list[str]:
-    """The warning for classes that the likeliest prior leaves no share."""
+    """The warning for classes whose likeliest share is 0, as a list of one text; an empty list if
+    there are none. `vanished` are positions in `names`; `mean` is the mean prediction of each
+    class.
+    """
     if not vanished:
         return []
     r = vanished[0]
@@ -345,6 +367,7 @@ def _at_the_edge(
 
 
 def _not_settled(n_iter: int) -> str:
+    """The warning for a search for the prior that did not reach its end."""
     return (
         f"the prior had not settled after {n_iter:,} steps: the predictions can hardly tell the "
         "classes apart. Give more rows, or the prior itself"

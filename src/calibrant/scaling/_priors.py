@@ -15,17 +15,18 @@ from calibrant.scaling._predictions import FloatArray
 
 Prior = float | Sequence[float] | FloatArray
 MAX_STEPS = 20_000
-# Steps of EM shorter than this end it; a search for the ratio ends at this gradient.
+# EM ends at a step shorter than SHORT; the search for the ratio ends at a gradient of norm FLAT.
 SHORT, FLAT = 1e-10, 1e-10
-# A share that shrinks by more than 1 in 10,000 a step when it is below one in a million goes to 0.
+# A share below one in a million that still shrinks by more than 1 in 10,000 a step tends to 0.
 SHRINKING, NO_SHARE = 1 - 1e-4, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class PriorFit:
-    """A vector of one number per class, the steps that it took, and whether the end was reached.
+    """One number for each class (a prior, or a ratio of priors), the number of steps of the search,
+    and whether it reached its end.
 
-    `vanished` are the classes whose likeliest share is none: the maximum is at the edge.
+    `vanished` are the classes whose likeliest share is 0.
     """
 
     values: FloatArray
@@ -35,7 +36,10 @@ class PriorFit:
 
 
 def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatArray:
-    """A prior as one probability per class; a number is that of class 1 of two."""
+    """A prior as one share for each class, (k,), which sum to 1; a single number is the share of
+    class 1 of two. An InputError that names the argument if it is no prior, or not of `n_classes`
+    classes.
+    """
     need = (
         f"{argument} must be the share of class 1, a number between 0 and 1 such as 0.02, or a "
         "list of the shares of all classes that sums to 1"
@@ -66,7 +70,9 @@ def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatAr
 def shares_of_labels(
     shares: FloatArray, targets: FloatArray, names: Sequence[str], remedy: str
 ) -> FloatArray:
-    """The share of each class in the labels, none of which may be 0."""
+    """The share of each class in the labels, (k,); an InputError, which ends with `remedy`, if a
+    class has none. `shares` (n,) are weights that sum to 1, `targets` is (n, k).
+    """
     total: FloatArray = shares @ targets
     absent = [name for name, share in zip(names, total, strict=True) if not share > 0]
     if absent:
@@ -79,7 +85,10 @@ def shares_of_labels(
 
 
 def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> PriorFit:
-    """The prior under which unlabelled predictions are likeliest, by the EM of Saerens et al."""
+    """The prior under which unlabelled predictions are likeliest, by the EM algorithm of Saerens et
+    al. `proba` (n, k) are predictions that are calibrated at the prior `source`, `shares` (n,) the
+    weights.
+    """
     likelihood = proba / source
     prior = source
     for step in range(1, MAX_STEPS + 1):
@@ -88,17 +97,18 @@ def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> Pr
         last, prior = prior, prior * growth
         prior = prior / prior.sum()
         if np.abs(prior - last).max() <= SHORT:
-            # A share inside stops growing and shrinking; one that still shrinks is on its way to 0.
+            # A share with a limit above 0 has stopped changing; one that still shrinks tends to 0.
             vanished = np.flatnonzero((growth < SHRINKING) & (prior < NO_SHARE))
             return PriorFit(prior, step, True, tuple(vanished.tolist()))
     return PriorFit(prior, MAX_STEPS, False)
 
 
 def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) -> PriorFit:
-    """The ratio r of priors with the least log loss of p r / sum(p r).
+    """The ratio r of new to old prior, a number for each class, with the least log loss of the
+    predictions p r / sum(p r), given log p (n, k).
 
-    A probability of 0 stays 0 whatever the ratio, and the log loss of what happened in spite of it
-    is that of the floor: such labels have no say, and such classes no part in their rows.
+    A probability of 0 (at or below LOG_FLOOR) stays 0 whatever the ratio is. Such classes are left
+    out of their rows, and labels that have such a probability do not count.
     """
     from scipy.optimize import minimize
 
@@ -106,8 +116,8 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
     movable = np.where(possible, targets, 0.0)
     mass = shares * movable.sum(axis=1)
     prior: FloatArray = shares @ movable
-    # Of a class without labels the less the better; of one that happened where it could not, none
-    # is known to be.
+    # A class without labels gets the smallest ratio, which fits best. A class whose labels all have
+    # a prediction of 0 keeps the ratio 1: its rows say nothing about it.
     ratio = np.where(shares @ targets > 0, 1.0, LOG_FLOOR)
     if not mass.any():
         return PriorFit(ratio, 0, True)
@@ -118,6 +128,7 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
     scale = 1.0 / np.sqrt(np.maximum(share * (1.0 - share), LOG_FLOOR))
 
     def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
+        """The log loss and its gradient at the logarithms of the ratio, divided by `scale`."""
         scores = log_p + scale * phi
         top = scores.max(axis=1)
         powers = np.exp(scores - top[:, None])
@@ -126,6 +137,7 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
         return value, scale * ((shares / total) @ powers - share)
 
     def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
+        """The Hessian of the log loss at phi times the direction `along`."""
         q = softmax(log_p + scale * phi)
         moved = scale * along
         out: FloatArray = scale * ((shares @ q) * moved - (shares * (q @ moved)) @ q)

@@ -21,9 +21,11 @@ Learned = float | FloatArray | tuple[FloatArray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Predictions, targets as rows on the simplex (n, k), and weights: of rows or, where targets
-    are shares of votes, of all votes on a row. `loss_before` is the log loss of the predictions as
-    they came.
+    """What a map is fitted to: predictions, targets (n, k) whose rows sum to 1, and the weight of
+    each row, times its number of votes where targets are shares of votes.
+
+    `loss_before` is the log loss of the predictions as they came. `votes` (n,) are
+    the numbers of votes, or None.
     """
 
     predictions: Predictions
@@ -34,17 +36,20 @@ class Problem:
     votes: FloatArray | None = None
 
     def with_targets(self, targets: FloatArray) -> Problem:
-        """The same rows with another target each, in place of the votes on it."""
+        """The same rows with other targets (n, k); each row then counts once, and not
+        by its votes.
+        """
         weights = self.weights if self.votes is None else self.weights / self.votes
         return replace(self, targets=targets, weights=weights, votes=None)
 
     @property
     def n_classes(self) -> int:
+        """The number of classes; 2 for predictions (n,)."""
         return int(self.targets.shape[1])
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Weights that sum to 1."""
+        """The weights, scaled to sum to 1, (n,)."""
         shares: FloatArray = self.weights / self.weights.sum()
         return shares
 
@@ -54,13 +59,13 @@ class Problem:
         return bool((self.targets.max(axis=1)[self.weights > 0] == 1.0).all())
 
     def absent(self) -> list[str]:
-        """The classes that no target gives any mass."""
+        """The names of the classes to which no target gives any mass."""
         mass = self.weights @ self.targets
         return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
 
     def ruled_out(self) -> tuple[int, float]:
-        """The number of rows with a prediction of 0 for what happened, and their share of the log
-        loss, which is as large as the floor makes it.
+        """The number of rows in which a class that happened was predicted at 0, and the share of
+        the log loss that comes from them. The logarithm of 0 is taken at LOG_FLOOR.
         """
         if self.predictions.from_logits:
             return 0, 0.0
@@ -70,14 +75,17 @@ class Problem:
         return int(np.count_nonzero(mass)), loss / max(self.loss_before, LOG_FLOOR)
 
     def log_loss(self, proba: FloatArray) -> float:
-        """Weighted cross-entropy of probabilities (n,) or (n, k), with the one floor."""
+        """The weighted mean log loss of probabilities (n,) or (n, k), none of them
+        taken below LOG_FLOOR.
+        """
         logs = np.log(np.maximum(both_classes(proba), LOG_FLOOR))
         return 0.0 - float(self.shares @ (self.targets * logs).sum(axis=1))
 
 
 def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Problem:
-    """A problem from whatever the user has, or a clear error; `rows` are the other keywords that
-    belong to labels and predictions.
+    """A problem from labels and predictions as the user gives them, or an InputError. `given` says
+    what the predictions are (logits, log-probabilities, probabilities); `rows` are the other
+    keywords that belong to rows, such as sample_weight.
     """
     samples = weighted_by_votes(to_samples(y_true, y_proba, from_logits=given, **rows))
     loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
@@ -99,8 +107,9 @@ def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Probl
 
 
 def weighted_by_votes(samples: Samples) -> Samples:
-    """Weigh each row by the number of votes on it, as the likelihood of the votes does:
-    ln prod_i prod_r p_ir^c_ir = sum_i m_i sum_r (c_ir / m_i) ln p_ir.
+    """The samples with the weight of each row multiplied by its number of votes; without votes they
+    stay as they are. The likelihood of votes weighs rows so: with m_i votes on row i, c_ir of them
+    for class r, ln prod_i prod_r p_ir^c_ir = sum_i m_i sum_r (c_ir / m_i) ln p_ir.
     """
     if samples.votes is None:
         return samples
@@ -111,7 +120,9 @@ def weighted_by_votes(samples: Samples) -> Samples:
 
 @dataclass(frozen=True)
 class Solution:
-    """The outcome of a fit: fitted attributes by name, and warnings for the user."""
+    """The outcome of a fit: the fitted attributes by name, the texts of warnings for the user, and
+    the number of steps of the search.
+    """
 
     learned: dict[str, Learned]
     cautions: tuple[str, ...] = ()
@@ -119,13 +130,15 @@ class Solution:
 
 
 def named_classes(names: Sequence[str]) -> str:
-    """One class or several, in words; of many the first ten."""
+    """Classes for a message: "class a" or "classes a, b"; only the first ten are named."""
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"{'class' if len(names) == 1 else 'classes'} {', '.join(names[:10])}{more}"
 
 
 def about_absent(names: list[str]) -> list[str]:
-    """The warning for classes without a target, if there are any."""
+    """The warning for classes without a target, as a list of one text; an empty list
+    if there are none.
+    """
     if not names:
         return []
     its = "its probability is" if len(names) == 1 else "their probabilities are"
@@ -136,7 +149,9 @@ def about_absent(names: list[str]) -> list[str]:
 
 
 def about_ruled_out(n: int, share: float) -> list[str]:
-    """The warning for predictions of exactly 0 or 1 that turned out wrong, if they matter."""
+    """The warning for n rows in which a class that happened was predicted at 0, as a list of one
+    text; an empty list if their `share` of the log loss is below 1 %.
+    """
     if share < 0.01:
         return []
     rows = "1 row" if n == 1 else f"{n:,} rows"
@@ -149,7 +164,9 @@ def about_ruled_out(n: int, share: float) -> list[str]:
 
 
 def brief_text(value: Learned) -> str:
-    """A fitted attribute for a line of text."""
+    """A fitted attribute for a line of text: its numbers or, if it has more than 12 or consists of
+    several arrays, how many.
+    """
     if isinstance(value, tuple):
         return f"{len(value)} x {value[0].size}" if len(value) == 1 else f"{len(value)} arrays"
     array = np.asarray(value)

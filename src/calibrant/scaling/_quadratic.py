@@ -18,7 +18,8 @@ from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_colu
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution, named_classes
 
-# The logit of 1 - 1e-12: a few rows of larger logits would decide the square's coefficient alone.
+# The logit of 1 - 1e-12. Without this limit a few rows of large logits would decide the coefficient
+# of the square alone.
 LARGEST = float(np.log1p(-LOG_FLOOR) - np.log(LOG_FLOOR))
 # The share of rows on which a falling map is worth a warning.
 FALLING = 0.01
@@ -96,17 +97,22 @@ class QuadraticScaling(OneVsRest):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a, b and c of each map."""
         return 3 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The logit of each class against the rest, clipped to [-LARGEST, LARGEST];
+        the shape stays.
+        """
         return np.clip(predictions.log_odds(), -LARGEST, LARGEST)
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """Fit the curve of one class: intercept, slope, curvature, and the range of its logits."""
         h, counted = column.predictions, column.weights > 0
         low, high = float(h[counted].min()), float(h[counted].max())
         fit_to = (column.targets, column.shares)
         if self.increasing:
-            # The slope of the curve is a line: it is at least 0 between two points where it is.
+            # The slope of the curve is a line: if it is at least 0 at both ends, it is so between.
             fit = fit_increasing(np.stack(_by_end_slopes(h, low, high), axis=1), *fit_to)
             first, last = fit.slopes.tolist()
             c = (last - first) / (2 * _width(low, high))
@@ -118,18 +124,29 @@ class QuadraticScaling(OneVsRest):
         return ColumnFit(learned, fit.n_iter, fit.reached, fit.separable)
 
     def _formula(self, inputs: Inputs) -> list[Node]:
+        """The map as a formula of the inputs, one node for each output."""
+
         def map_of(a: float, b: float, c: float, ends: FloatArray) -> Callable[[Node], Node]:
+            """The map of one class, from the node of its logit to that of its probability."""
+
             def curve(h: Node) -> Node:
+                """The node of the probability for the node of a logit, in a form for
+                each language.
+                """
                 h = h.clip(-LARGEST, LARGEST)
                 return either(curve_in_steps(h), curve_in_pieces(h))
 
             def curve_in_steps(h: Node) -> Node:
+                """The form for Python, with the operations of `_map` in their order."""
                 inside = h.clip(*ends)
                 slope = b + 2 * c * inside
                 slope = slope.clip(0.0, math.inf) if self.increasing else slope
                 return (a + b * inside + c * (inside * inside) + (h - inside) * slope).sigmoid()
 
             def curve_in_pieces(h: Node) -> Node:
+                """The form for SQL: a line below the range of the fit, a line above
+                it, and the parabola inside.
+                """
                 slopes = [b + 2 * c * end for end in ends]
                 slopes = [max(slope, 0.0) if self.increasing else slope for slope in slopes]
                 outside = [
@@ -146,14 +163,18 @@ class QuadraticScaling(OneVsRest):
         return inputs.one_against_rest([map_of(*fit) for fit in fits])
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The probabilities that the j-th map gives for the logits `values`; beyond the range of
+        the fit the curve is straight.
+        """
         a, b, c = self.intercept_[j], self.slope_[j], self.curvature_[j]
         inside = np.clip(values, *self.range_[j])
         slope = b + 2 * c * inside
-        if self.increasing:  # rounding must not turn a level end downwards
+        if self.increasing:  # rounding must not make a slope of 0 negative
             slope = np.maximum(slope, 0.0)
         return sigmoid(a + b * inside + c * inside**2 + (values - inside) * slope)
 
     def _solve(self, problem: Problem) -> Solution:
+        """The curves of all maps, with a warning for those that fall."""
         solution = super()._solve(problem)
         if self.increasing:
             return solution
@@ -163,19 +184,23 @@ class QuadraticScaling(OneVsRest):
 
 
 def _width(low: float, high: float) -> float:
+    """The distance between two points, or 1 if they are equal, to divide by."""
     return high - low if high > low else 1.0
 
 
 def _by_end_slopes(h: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """The curves whose slope falls from 1 to 0, and rises from 0 to 1, between two points: every
-    parabola is a sum of them, and its slopes at the two points are the factors.
+    """Two parabolas at the logits h: the slope of the first falls from 1 at `low` to 0 at `high`,
+    that of the second rises from 0 to 1. Every parabola is a constant plus a multiple of each, and
+    the factors are its slopes at `low` and at `high`.
     """
     width = _width(low, high)
     return (high * h - h**2 / 2) / width, (h**2 / 2 - low * h) / width
 
 
 def _about_falls(falls: Any, problem: Problem) -> tuple[str, ...]:
-    """The warning for maps that fall, if they do on enough rows."""
+    """The warning for maps that fall on at least FALLING of the rows, if any does; `falls` (n,
+    n_maps) says where each map falls.
+    """
     shares = problem.shares @ falls
     many = np.flatnonzero(shares >= FALLING)
     if not many.size:

@@ -203,12 +203,13 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return labels
 
     def _fitted(self, X: Any, y: NDArray[Any], weights: Any) -> Any:
+        """A fitted clone of the classifier; weights are passed on if it takes them."""
         if weights is None or not has_fit_parameter(self.estimator, "sample_weight"):
             return clone(self.estimator).fit(X, y)
         return clone(self.estimator).fit(X, y, sample_weight=weights)
 
     def _check_options(self) -> None:
-        """Validate estimator, scaler and cv."""
+        """An InputError unless the classifier, the scaler and cv are what they must be."""
         from calibrant.scaling._scaler import Scaler
 
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
@@ -239,7 +240,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             )
 
     def _splits(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Any, Any]]:
-        """The rows of every fold; an InputError if the splitter cannot make them."""
+        """The positions of the training rows and of the test rows of every fold; an InputError if
+        the splitter cannot make them.
+        """
         try:
             return list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         except (ValueError, TypeError) as error:
@@ -251,7 +254,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     def _out_of_fold(
         self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool, groups: Any
     ) -> FloatArray:
-        """Each row's prediction from a classifier that has not seen it."""
+        """The prediction of each row by a classifier that was fitted without its fold: (n,) for two
+        classes, else (n, k). An InputError if a fold lacks a class or a row is in no test fold.
+        """
         k = len(self.classes_)
         out = np.full((_num_samples(X), k) if k > 2 else _num_samples(X), np.nan)
         for train, test in self._splits(X, y, groups):
@@ -270,20 +275,25 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return out
 
     def __sklearn_tags__(self) -> Any:
+        """The tags of scikit-learn; sparse input is allowed if the classifier takes it."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
 
 
 def _option_text(option: Any) -> str:
-    """An option in a message: of a list of splits, which holds whole arrays, only what it is."""
+    """An option for a message; of a list of splits, which holds whole arrays, only
+    that it is one.
+    """
     if isinstance(option, type):
         return f"the class {option.__name__}: make one, {option.__name__}()"
     return "a list of splits" if isinstance(option, list | tuple) else repr(option)[:80]
 
 
 def _read(model: Any, X: Any, from_logits: bool) -> FloatArray:
-    """A classifier's predictions: (n,) for two classes, (n, k) for more."""
+    """A classifier's predictions: (n,) for two classes, (n, k) for more. They are probabilities or,
+    with `from_logits`, its decision_function, or else logits made from its probabilities.
+    """
     if from_logits and hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     if not hasattr(model, "predict_proba"):

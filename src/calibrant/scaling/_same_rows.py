@@ -2,14 +2,15 @@
 
 On such rows a map looks better than it is, so they must not be used to evaluate it.
 
-A fitted map keeps a 64-bit hash of each row of predictions (never of labels), or of the 4,096 rows
-whose hashes are smallest: a sample that two sets of rows share whatever their order, so that the
-share of rows in common can be estimated for any number of them.
+A fitted map keeps a 64-bit hash of each row of predictions (never of labels). Of more than 4,096
+rows it keeps the 4,096 smallest hashes: two sets of rows keep the same rows of those that they have
+in common, whatever their order, so that the share of rows in common can be estimated for any number
+of them.
 
 Equal predictions are not always the same row: rounded ones repeat by chance, and certain ones are
-all 1. A value that comes several times identifies no row, so that only values which a set has once
-are counted, each once. How often such a value repeats one of the fit by chance is estimated from
-how many values come twice in a set; only an excess over that is reported.
+all 1. A value that several rows have identifies none of them, so only values that a set has once
+are counted. How often such a value equals one of the fit by chance is estimated from how many
+values come twice in a set; only an excess over that is reported.
 """
 
 from __future__ import annotations
@@ -61,14 +62,14 @@ ADVICE = (
 
 
 def overlap_sentence(share: float, name: str) -> str:
-    """The sentence about rows that a map was fitted to."""
+    """The sentence that says which share of rows the map `name` was fitted to."""
     portion = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
     return f"{portion} of these rows were among the rows that {name} was fitted to"
 
 
 def fingerprint(hashes: Hashes, columns: int | None) -> str:
-    """A digest of rows in their order, from the hash of each: it also recognises predictions that
-    repeat too much for hashes of single rows.
+    """A digest of rows in their order, from the hash of each. It also recognises rows whose
+    predictions repeat so much that the hash of a row does not identify it.
     """
     digest = hashlib.blake2b(f"{hashes.size} rows of {columns}".encode(), digest_size=16)
     digest.update(np.ascontiguousarray(hashes).data)
@@ -77,7 +78,7 @@ def fingerprint(hashes: Hashes, columns: int | None) -> str:
 
 def identifies_rows(hashes: Hashes) -> bool:
     """Whether another set of as many rows would hardly have the same values, each as often, by
-    chance: a constant always does, and says nothing of the rows it is of.
+    chance. A constant prediction, for example, does not identify its rows.
     """
     from scipy.special import gammaln
 
@@ -90,7 +91,9 @@ def identifies_rows(hashes: Hashes) -> bool:
 
 
 def row_hashes(values: NDArray[Any]) -> Hashes:
-    """A hash of each row: equal for equal rows in single precision, whatever they came in."""
+    """A hash of each row, (n,). Rows that are equal in single precision have the same hash,
+    whatever their type.
+    """
     rows = values.reshape(len(values), -1)
     factors = hash_factors(rows.shape[1])
     out = np.empty(len(rows), dtype=np.uint64)
@@ -104,12 +107,14 @@ def row_hashes(values: NDArray[Any]) -> Hashes:
 
 
 def hash_factors(columns: int) -> Hashes:
-    """The odd number by which each column's bits are multiplied before they are added up."""
+    """The odd number for each column by which its bits are multiplied before they are added up."""
     return splitmix64(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
 
 
 def splitmix64(x: Hashes) -> Hashes:
-    """SplitMix64: numbers that differ in one bit become numbers that differ in half of them."""
+    """The SplitMix64 function, which mixes bits: numbers that differ in one bit become numbers that
+    differ in about half of them.
+    """
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -118,11 +123,12 @@ def splitmix64(x: Hashes) -> Hashes:
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """How many of some rows were among those of a fit.
+    """How many of some new rows were among the rows of a fit.
 
-    `share` is None where rows repeat so much that those of the fit would not be recognised, and 0.0
-    where none was. `examined` are the rows whose values could identify them, `seen` which of them
-    equal a row of the fit, `by_chance` the share that is expected to if none is a row of the fit.
+    `share` is None where rows repeat so much that rows of the fit would not be recognised, and 0.0
+    where none was found. `examined` are the positions of rows whose values could identify them,
+    `seen` says which of these equal a row of the fit, and `by_chance` is the share that is expected
+    to equal one if none is a row of the fit.
     """
 
     share: float | None
@@ -132,14 +138,18 @@ class Overlap:
 
 
 def all_of(n: int) -> Overlap:
-    """The overlap of a fit's rows with themselves."""
+    """The overlap of the n rows of a fit with themselves: all of them were seen. At most about
+    MAX_EXAMINED rows are listed as examined.
+    """
     examined = np.arange(0, n, max(1, -(-n // MAX_EXAMINED)))
     return Overlap(1.0, examined, np.ones(examined.size, dtype=np.bool_))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedRows:
-    """The smallest distinct hashes of a fit's rows, in order, and how many rows have each."""
+    """The smallest distinct hashes of a fit's rows, in increasing order, the number of rows that
+    have each, and the number of distinct hashes of all rows.
+    """
 
     hashes: Hashes
     counts: NDArray[np.int64]
@@ -147,13 +157,13 @@ class FittedRows:
 
     @classmethod
     def from_hashes(cls, every: Hashes) -> FittedRows:
-        """The hashes to keep, of those of all rows."""
+        """The KEPT smallest of the hashes of all rows."""
         hashes, counts = np.unique(every, return_counts=True)
         return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
 
     def overlap(self, new: Hashes) -> Overlap:
-        """How many of the rows with these hashes are rows of the fit, beyond those that equal one
-        by chance.
+        """How many of the new rows, given by their hashes, are rows of the fit, beyond those that
+        equal one by chance.
         """
         last = int(self.hashes[-1]) if self.n_distinct > self.hashes.size else _LARGEST
         examined = np.flatnonzero(new <= np.uint64(last))
@@ -183,7 +193,9 @@ class FittedRows:
         return Overlap(0.0 if distinguishable else None, examined, seen[index][used], by_chance)
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file: little-endian bytes in base 64."""
+        """The hashes for a JSON file: "n_distinct", "hashes" as little-endian bytes in base 64, and
+        "repeated", which gives the number of rows of each hash that several have, by its position.
+        """
         return {
             "n_distinct": self.n_distinct,
             "hashes": base64.b64encode(self.hashes.astype("<u8").tobytes()).decode(),
@@ -192,7 +204,9 @@ class FittedRows:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FittedRows:
-        """What `to_dict` wrote; a ValueError if it cannot be."""
+        """The hashes that `to_dict` wrote; an error, mostly a ValueError, if it
+        cannot have written them.
+        """
         raw = np.frombuffer(base64.b64decode(content["hashes"], validate=True), dtype="<u8")
         hashes, n_distinct = raw.astype(np.uint64), int(content["n_distinct"])
         counts = np.ones(hashes.size, dtype=np.int64)
@@ -207,10 +221,11 @@ class FittedRows:
 
 @dataclass(frozen=True, eq=False)
 class _Test:
-    """Whether as many values of new rows are those of a fit by chance only.
+    """A test whether so many values of new rows equal values of a fit by chance alone.
 
-    `usable` are the new values that could identify a row, and `seen` which of all are those of the
-    fit. `counts` say how often values repeat within one set, those above `most` apart.
+    `usable` says which of the new values could identify a row, and `seen` which of them equal a
+    value of the fit. `counts` are the numbers of rows that share each value within one set of rows;
+    values of more than `most` rows are not used to estimate how often rows repeat.
     """
 
     usable: NDArray[np.bool_]
@@ -220,28 +235,33 @@ class _Test:
 
     @property
     def n(self) -> int:
+        """The number of values that could identify a row."""
         return int(self.usable.sum())
 
     @property
     def n_seen(self) -> int:
+        """The number of these values that equal a value of the fit."""
         return int((self.usable & self.seen).sum())
 
     @property
     def repeated(self) -> int:
-        """The rows of the set that have a twin in it."""
+        """The number of rows in the set that share their value with another row of the set."""
         return int(self.counts[(self.counts > 1) & (self.counts <= self.most)].sum())
 
     @property
     def by_chance(self) -> float:
-        """Good and Turing's estimate of the chance that another row repeats one of them."""
+        """The estimated chance (Good and Turing) that one more row has the value of a
+        row in the set.
+        """
         return self.repeated / max(1, self.repeated + int((self.counts == 1).sum()))
 
     def p(self, n_seen: int) -> float:
-        """The chance that as many of the values are those of a fit, if by chance only.
+        """The chance that at least `n_seen` of the values equal values of a fit by chance alone.
 
-        The rate has the distribution that Jeffreys' prior gives it, after Good and Turing's
-        estimate was raised by three of its standard errors (Esty 1983): where rows are of few
-        kinds, one kind that came once does not yet mean that there are others.
+        The rate of chance matches has the beta distribution that follows from Jeffreys' prior,
+        after Good and Turing's estimate was raised by three of its standard errors (Esty 1983):
+        where rows are of few kinds, one kind that came once does not yet mean that there are
+        others.
         """
         from scipy.special import betaln, gammaln
 
@@ -266,7 +286,9 @@ class _Test:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """Rows by their sorted hashes, and the share of each hash's rows that a map was fitted to."""
+    """Rows by their distinct hashes in increasing order; `seen` is the share of the rows with each
+    hash that a map was fitted to, and n the number of rows.
+    """
 
     hashes: Hashes
     seen: NDArray[np.float64]
@@ -274,6 +296,7 @@ class _Known:
 
     @classmethod
     def from_hashes(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _Known:
+        """From the hash of each row, and whether the map was fitted to it."""
         kinds, index = np.unique(hashes, return_inverse=True)
         return cls(kinds, np.bincount(index, seen) / np.bincount(index), int(hashes.size))
 
@@ -283,7 +306,9 @@ class _Known:
         return self.hashes.size > 0.9 * self.n
 
     def seen_shares(self, new: Hashes) -> NDArray[np.float64]:
-        """For each new row with a known hash, the share of that hash's rows that were seen."""
+        """For the new rows whose hash is known, in their order: the share of rows with that hash
+        that the map was fitted to. Rows with an unknown hash are left out.
+        """
         nearest = np.minimum(np.searchsorted(self.hashes, new), self.hashes.size - 1)
         seen: NDArray[np.float64] = self.seen[nearest[self.hashes[nearest] == new]]
         return seen
@@ -291,7 +316,10 @@ class _Known:
 
 @dataclass(frozen=True, eq=False)
 class _Mapped:
-    """Predictions that a map made of rows of its fit, among others; `digest` is of all of them."""
+    """Predictions that the map `name` made of some rows, of which the share `share` were rows of
+    its fit. `given` are the map's inputs and `made` its outputs, by their hashes; `digest` is that
+    of all outputs.
+    """
 
     name: str
     given: _Known
@@ -302,8 +330,9 @@ class _Mapped:
     digest: str
 
     def share_of(self, made: Hashes, others: list[Hashes]) -> float:
-        """The share of rows of the fit among the rows of these predictions; 0 if these are not
-        recognised as made by this map.
+        """The share of rows of the fit among the rows of the predictions with the hashes `made`; 0
+        if these are not recognised as predictions of this map. `others` are hashes of other
+        predictions of the same rows, among which may be the map's inputs.
         """
         if self.digest == _digest(made):
             return self.share
@@ -317,20 +346,26 @@ class _Mapped:
         return max(shares, default=0.0)
 
     def _share(self, seen: NDArray[np.float64], n: int) -> float:
+        """The mean of `seen`, shares of rows that were recognised; 0 if at most half of the n rows
+        that could be recognised were.
+        """
         return float(seen.mean()) if seen.size > 0.5 * self.examined * n else 0.0
 
 
 def _digest(hashes: Hashes) -> str:
-    """A digest of rows in any order."""
+    """A digest of a set of rows, from their hashes, that does not depend on their order."""
     return hashlib.blake2b(np.sort(hashes).tobytes(), digest_size=16).hexdigest()
 
 
-# The last few: a comparison may be given them, all or some.
+# The last few predictions that maps made of rows of their fit; a later comparison may be given all
+# or some of them.
 _MAPPED: deque[_Mapped] = deque(maxlen=16)
 
 
 def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overlap) -> None:
-    """Keep what is needed to recognise a map's predictions of rows that it was fitted to."""
+    """Keep the hashes of a map's inputs `given` and outputs `made`, to recognise the outputs later,
+    if rows of its fit are among them.
+    """
     if not overlap.share:
         return
     rows, hashes = overlap.examined, row_hashes(made)
@@ -347,8 +382,9 @@ def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overla
 
 
 def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """Notes on predictors whose predictions a map made, in this session, of rows that it was fitted
-    to. They are recognised by their hashes, in any order and also if only some of them are given.
+    """Notes, by predictor, on predictions that a map made in this session of rows that it was
+    fitted to. They are recognised by their hashes, in any order and also if only some of them are
+    given; other predictors have no note.
     """
     if not _MAPPED:
         return {}

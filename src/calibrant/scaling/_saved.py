@@ -51,7 +51,9 @@ def from_text(text: str | bytes, source: str) -> dict[str, Any]:
 
 
 def encode_option(value: Any) -> Any:
-    """An option as JSON has it; a binning rule by its name and fields."""
+    """An option as JSON holds it: a binning rule as a dict of its name and fields, an
+    array as a list.
+    """
     if isinstance(value, EqualWidth | Quantile | Edges | LevelSets):
         given = (field.name for field in dataclasses.fields(value) if field.init)
         return {"rule": type(value).__name__, **{name: getattr(value, name) for name in given}}
@@ -69,7 +71,9 @@ def decode_option(value: Any) -> Any:
 
 
 def encode_learned(value: Any) -> Any:
-    """Numbers as lists; an array for each class as {"each": lists}; NaN as null."""
+    """A fitted attribute as JSON holds it: an array as a list, a tuple of arrays (one for each
+    class) as {"each": [lists]}, NaN as null.
+    """
     if isinstance(value, tuple):
         return {"each": [encode_learned(array) for array in value]}
     if isinstance(value, np.ndarray):

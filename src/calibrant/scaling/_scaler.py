@@ -56,11 +56,11 @@ S = TypeVar("S", bound="Scaler")
 
 @cache
 def _arguments(kind: type[Scaler]) -> Mapping[str, inspect.Parameter]:
-    """What a kind of map is made with; looked up once, because every call asks."""
+    """The parameters of the constructor of a kind of map, kept because every call asks for them."""
     return inspect.signature(kind.__init__).parameters
 
 
-# What those who know other libraries look for, and where it is.
+# Names of methods in other libraries, and what to use here.
 _TRANSFORM = "transform(y_proba) gives the recalibrated probabilities"
 _HINTS = {
     "predict": _TRANSFORM,
@@ -112,15 +112,17 @@ class Scaler(ABC):
     loss_: float
     # The fitted attributes that the map consists of; they are what is saved.
     _learned: ClassVar[tuple[str, ...]]
-    # Whether the map has parameters that only the rows of one class can determine.
+    # Whether the map has parameters that only the rows of one class can determine, so that a class
+    # without rows is worth a warning.
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
     _of_votes: ClassVar[bool] = True
-    # Learned numbers that may be NaN.
+    # The fitted attributes that may hold NaN.
     _may_be_unknown: ClassVar[tuple[str, ...]] = ()
-    # Where the map is tried unasked; for two classes some maps are others under another name.
+    # The kinds of predictions on which the map is tried where the user names no map; for two
+    # classes some maps equal others, and are left out.
     _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
-    # Whether a penalty that weighs by the number of rows holds the parameters back, so that no
+    # Whether a penalty, the stronger the fewer the rows, restrains the parameters, so that no
     # number of them is too many.
     _penalised: ClassVar[bool] = False
     # Whether the map may be fitted without labels, so that its losses are not known.
@@ -134,22 +136,26 @@ class Scaler(ABC):
     # How the rows of the fit are recognised: a digest of all in order, and a hash of each.
     _fitted_on: str | None = None
     _fitted_rows: FittedRows | None = None
-    # Whether the map serves predictions: then no look is taken for rows of the fit.
+    # Whether the map serves predictions: then `transform` does not look for rows of the fit.
     _serving: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """Declare that maps have no pandas index: `self` is the first argument of
+        every call with rows.
+        """
         super().__init_subclass__(**options)
         have_no_index(cls)  # `self` stands before the rows of every call
 
     if not TYPE_CHECKING:  # a checker would take every name for one that is there
 
         def __getattr__(self, name: str) -> Any:
+            """Raise an AttributeError; names that other libraries use get a hint."""
             hint = f": {_HINTS[name]}" if name in _HINTS else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     @abstractmethod
     def _solve(self, problem: Problem) -> Solution:
-        """The fitted attributes for a checked problem; nothing is set on self."""
+        """The fitted attributes for a checked problem, with warnings; nothing is set on self."""
 
     @abstractmethod
     def _apply(self, predictions: Predictions) -> FloatArray:
@@ -157,12 +163,12 @@ class Scaler(ABC):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
-        """How many numbers are fitted for k classes; infinity where the rows decide."""
+        """The number of fitted parameters for k classes; infinity where it depends on the rows."""
         return math.inf
 
     @property
     def _learns(self) -> bool:
-        """Whether the fit takes anything from its rows, so that there is something to warn of."""
+        """Whether the fit takes anything from its rows; if not, rows of the fit need no warning."""
         return True
 
     def _check_options(self) -> None:
@@ -174,8 +180,9 @@ class Scaler(ABC):
 
     @property
     def _given(self) -> Given:
-        """What predictions are given as. Where logits are the default, log-probabilities go before
-        them; elsewhere both together are an error.
+        """What the predictions are: True for logits, LOGPROBS for log-probabilities, False for
+        probabilities. Where from_logits is True by default, from_logprobs=True overrides it;
+        elsewhere both together are an InputError.
         """
         by_default = _arguments(type(self))["from_logits"].default
         logits = self.from_logits and not (by_default and self.from_logprobs is True)
@@ -306,6 +313,9 @@ class Scaler(ABC):
         return out
 
     def _transform_number(self, number: Any) -> float:
+        """The recalibrated probability of a single prediction of class 1; an InputError if the map
+        was fitted to (n, k).
+        """
         self._check_fitted()
         if self._columns is not None:
             raise InputError(
@@ -345,15 +355,18 @@ class Scaler(ABC):
         return self._overlap(self._predictions(y_proba, data)).share
 
     def _overlap(self, predictions: Predictions) -> Overlap:
+        """How many of these rows were among the rows of the fit."""
         hashes = row_hashes(predictions.values)
         if fingerprint(hashes, predictions.columns) == self._fitted_on and identifies_rows(hashes):
             return all_of(len(predictions.values))
-        if self._fitted_rows is None:  # a map that was saved before rows were remembered
+        if self._fitted_rows is None:  # a map that was saved without the hashes of its rows
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
         return self._fitted_rows.overlap(hashes)
 
     def _predictions(self, y_proba: Any, data: Any) -> Predictions:
-        """New predictions; an error if they are not of the kind that the map was fitted to."""
+        """Checked new predictions; an InputError if they do not have the columns that
+        the map was fitted to.
+        """
         self._check_fitted()
         given = self._given
         few = to_few_predictions(y_proba, given, self._columns) if data is None else None
@@ -421,7 +434,9 @@ class Scaler(ABC):
         return out
 
     def _fit(self, y_true: Any, y_proba: Any, **rows: Any) -> Predictions:
-        """Fit to rows in memory, whose predictions are returned."""
+        """Fit to rows in memory, set the fitted attributes and warn; the predictions
+        are returned, checked.
+        """
         self._check_options()
         problem = to_problem(y_true, y_proba, given=self._given, **rows)
         predictions = problem.predictions
@@ -436,7 +451,10 @@ class Scaler(ABC):
         return predictions
 
     def _set_fit(self, solution: Solution, columns: int | None, hashes: Hashes) -> None:
-        """Set what was learned, and remember the rows of the fit by their hashes."""
+        """Set the fitted attributes of a solution; `columns` is the number of columns of the
+        predictions (None for (n,)), and `hashes` (n,) are those of their rows, by which the rows
+        are recognised later.
+        """
         for name, value in solution.learned.items():
             setattr(self, name, value)
         self.n_classes_, self._columns = columns or 2, columns
@@ -445,15 +463,19 @@ class Scaler(ABC):
         self._fitted_rows = FittedRows.from_hashes(hashes)
 
     def _warn(self, cautions: Iterable[str]) -> None:
+        """Issue the warnings of a fit at the caller's own line."""
         for caution in cautions:
-            # Past the fit and the wrapper that checks its keywords: to the caller's own line.
+            # The levels above are those of the fit and of the wrapper that checks its keywords.
             warnings.warn(warning_about(type(self).__name__, caution), stacklevel=5)
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
-        """Fit to tensors on their device; False where the map cannot, or these are none."""
+        """Fit to tensors on their device, and return True. False if the map cannot do that or the
+        arguments are not such tensors: then `_fit` reads them.
+        """
         return False
 
     def _check_fitted(self) -> None:
+        """A StateError if the map is not fitted."""
         if not hasattr(self, "loss_"):
             raise StateError(
                 f"{type(self).__name__} is not fitted: call fit(y_true, y_proba) first"
@@ -463,6 +485,7 @@ class Scaler(ABC):
 
     @classmethod
     def _options(cls) -> tuple[str, ...]:
+        """The names of the options of the constructor."""
         return tuple(_arguments(cls))[1:]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -487,8 +510,8 @@ class Scaler(ABC):
         return {name: getattr(self, name) for name in self._options()}
 
     def _named_options(self) -> dict[str, Any]:
-        """The options as they are written: log-probabilities only where predictions are such, so
-        that all other maps are written as they always were.
+        """The options by name as they are printed and saved. from_logprobs is left out where it is
+        False, so that such maps look as they did before the option existed.
         """
         options = self.get_params()
         return {n: v for n, v in options.items() if n != "from_logprobs" or v is not False}
@@ -717,7 +740,9 @@ class Scaler(ABC):
         return written[0] if one else written
 
     def _inputs_and_formula(self, method: str) -> tuple[Inputs, list[Node]]:
-        """What the map reads, and its formula."""
+        """The inputs of the map as nodes, and a node for each output; an InputError that names
+        `method` if the map has no formula.
+        """
         self._check_fitted()
         inputs = Inputs(self._given, self._columns)
         outputs = self._formula(inputs)
@@ -729,7 +754,9 @@ class Scaler(ABC):
         return inputs, outputs
 
     def _formula(self, inputs: Inputs) -> list[Node] | None:
-        """The map as a formula; None if it has more than a few parameters."""
+        """The map as a formula of the inputs, a node for each output; None if it has
+        too many parameters.
+        """
         return None
 
     def __repr__(self) -> str:

@@ -1,10 +1,13 @@
 """The least log loss of a softmax whose logits are linear in the parameters.
 
-Newton's method in a trust region, its steps found by conjugate gradients: only products with the
-Hessian are needed, which cost as much as a gradient, so that k² parameters are no obstacle. How
-many products depends on how differently the loss curves in different directions: where there are
-many parameters the search runs in coordinates in which it curves about equally. Products only lead
-the search: the first are then made in single precision, and the last, by which it ends, in double.
+The search is Newton's method in a trust region, whose steps are found by conjugate gradients. It
+needs only products of the Hessian with a direction, which cost as much as a gradient, so that k²
+parameters are no obstacle. The number of products depends on how differently the loss curves in
+different directions: where there are many parameters, the search runs in coordinates in which it
+curves about equally in all. There the first products are made in single precision, and the last
+ones, which decide where the search ends, in double.
+
+theta are the parameters, and phi the coordinates of the search.
 """
 
 from __future__ import annotations
@@ -23,18 +26,20 @@ from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._trust_region import search
 
 MAX_ITER = 200
-# Rounding may keep the gradient above what is sought; this is a minimum for practical purposes.
+# Rounding may keep the gradient above what is sought; below this it counts as a minimum.
 ENOUGH = 1e-5
-# How small the gradient is to be, by products of which precision, and after how many steps at most
-# a search begins anew. Where the loss curves by 1 in all directions it is above its minimum by half
-# the gradient's square.
+# The stages of a search. For each: the length of the gradient at which it ends, the precision of
+# products with the Hessian, and the number of steps after which it begins anew. Where the loss
+# curves by 1 in all directions, it is above its minimum by half the gradient's square.
 PLAIN = ((1e-7, np.float64, MAX_ITER),)
 SCALED = ((1e-3, np.float32, 6), (1e-6, np.float64, 12))
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where the loss is least, how many steps it took, and whether it is a minimum at all."""
+    """The parameters at which the search for the least loss ended, the number of steps, and whether
+    the gradient is small enough there for a minimum.
+    """
 
     at: FloatArray
     n_iter: int
@@ -42,7 +47,10 @@ class Minimum:
 
 
 class Scales(Protocol):
-    """Coordinates phi to search in: theta = turn(phi), and the radius of a first step."""
+    """Coordinates phi for a search over parameters theta = turn(phi), where `turn` is linear.
+    `turn_gradient`, its transpose, makes the gradient in phi of that in theta. `radius` is the
+    largest length of a first step.
+    """
 
     radius: float
 
@@ -52,76 +60,99 @@ class Scales(Protocol):
     def turn_gradient(self, gradient: FloatArray) -> FloatArray: ...
 
     def undo(self, theta: FloatArray) -> FloatArray:
-        """The search coordinates phi of parameters theta."""
+        """The search coordinates phi of the parameters theta."""
 
 
 class _PlainScales:
-    """Search in the parameters themselves."""
+    """The search runs in the parameters themselves: phi is theta."""
 
     radius = 10.0
 
     def turn(self, phi: FloatArray) -> FloatArray:
+        """The parameters theta at the search coordinates phi."""
         return phi
 
     def turn_gradient(self, gradient: FloatArray) -> FloatArray:
+        """The gradient in phi from the gradient in theta."""
         return gradient
 
     def undo(self, theta: FloatArray) -> FloatArray:
+        """The search coordinates phi of the parameters theta."""
         return theta
 
 
 class VectorForm:
-    """The logits v x + b of scores x (n, k), linear in the parameters: v, then b."""
+    """The logits v x + b of scores x (n, k) as a linear function of the parameters theta (2k,): the
+    factors v, then the biases b.
+    """
 
     def __init__(self, x: FloatArray) -> None:
         self.x, self.k = x, x.shape[1]
 
     @cached_property
     def in_single(self) -> NDArray[np.float32]:
+        """The scores in single precision."""
         return self.x.astype(np.float32)
 
     def like(self, array: FloatArray) -> NDArray[Any]:
-        """The scores in the precision of an array."""
+        """The scores in the precision of an array, single or double."""
         return self.x if array.itemsize == 8 else self.in_single
 
     def forward(self, theta: FloatArray) -> FloatArray:
+        """The logits (n, k) at the parameters theta."""
         return self.like(theta) * theta[: self.k] + theta[self.k :]
 
     def back(self, eta: FloatArray) -> FloatArray:
-        """The transpose of `forward`."""
+        """The transpose of `forward`: from a gradient (n, k) in the logits to the
+        gradient in theta.
+        """
         return np.concatenate([(eta * self.like(eta)).sum(axis=0), eta.sum(axis=0)])
 
     def curvature(self, weights: FloatArray) -> FloatArray:
-        """The second derivative in each parameter of a loss with these of (n, k) in the logits."""
+        """The second derivative of a loss in each parameter, if `weights` (n, k) are its second
+        derivatives in the logits.
+        """
         return np.concatenate([(weights * self.x**2).sum(axis=0), weights.sum(axis=0)])
 
     def coef(self, theta: FloatArray) -> FloatArray:
+        """The factors v, (k,), of the parameters theta."""
         return theta[: self.k]
 
 
 class MatrixForm(VectorForm):
-    """The logits W x + b of scores x (n, k), linear in the parameters: W by rows, then b."""
+    """The logits W x + b of scores x (n, k) as a linear function of the parameters theta (k² + k,):
+    the matrix W by rows, then the biases b.
+    """
 
     def forward(self, theta: FloatArray) -> FloatArray:
+        """The logits (n, k) at the parameters theta."""
         return self.like(theta) @ self.coef(theta).T + theta[self.k**2 :]
 
     def back(self, eta: FloatArray) -> FloatArray:
+        """The transpose of `forward`: from a gradient (n, k) in the logits to the
+        gradient in theta.
+        """
         return np.append(eta.T @ self.like(eta), eta.sum(axis=0))
 
     def curvature(self, weights: FloatArray) -> FloatArray:
+        """The second derivative of a loss in each parameter, if `weights` (n, k) are its second
+        derivatives in the logits.
+        """
         return np.append(weights.T @ self.x**2, weights.sum(axis=0))
 
     def coef(self, theta: FloatArray) -> FloatArray:
+        """The matrix W, (k, k), of the parameters theta."""
         return theta[: self.k**2].reshape(self.k, self.k)
 
 
 @dataclass(eq=False)
 class SoftmaxLoss:
-    """Log loss of softmax(offset + forward(theta)), plus a penalty theta . pull(theta) / 2.
+    """The log loss of softmax(offset + forward(theta)) plus a penalty theta . pull(theta) / 2.
 
-    `forward` is linear, `back` its transpose and `pull` the gradient of the quadratic penalty.
-    `scales_at` are the coordinates to search in around the probabilities of a theta; with them
-    `forward` and `back` take single precision too.
+    `forward` is linear from theta to logits (n, k), `back` is its transpose, and `pull` the
+    gradient of the quadratic penalty (None: there is none). `targets` is (n, k), and `shares` (n,)
+    are weights that sum to 1. `scales_at` gives the coordinates of the search around given
+    probabilities (n, k); where it is set, `forward` and `back` must take single precision too.
     """
 
     forward: Callable[[FloatArray], FloatArray]
@@ -133,17 +164,22 @@ class SoftmaxLoss:
     offset: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        """Set up what is kept between calls: the precision of products, and what was
+        computed last.
+        """
         self._precision: type[np.floating[Any]] = np.float64
         self._last: tuple[FloatArray, NDArray[Any], NDArray[Any]] | None = None
-        # The last theta with its value, gradient and probabilities: the next search begins there,
-        # and the curvature is asked for where the value was.
+        # The last theta with its value, gradient and probabilities. The next search begins there,
+        # and the curvature is asked for at the same theta.
         self._seen: tuple[FloatArray, float, FloatArray, FloatArray] | None = None
 
     def logits(self, theta: FloatArray) -> FloatArray:
+        """The logits (n, k) at theta, with the offset."""
         linear = self.forward(theta)
         return linear if self.offset is None else linear + self.offset
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """The loss with its penalty at theta, and its gradient; the last result is kept."""
         if self._seen is not None and np.array_equal(self._seen[0], theta):
             return self._seen[1], self._seen[2]
         shifted = self.logits(theta)
@@ -164,12 +200,15 @@ class SoftmaxLoss:
         return value, gradient
 
     def _probabilities(self, theta: FloatArray) -> FloatArray:
+        """The softmax (n, k) at theta, kept from the last call of
+        `value_and_gradient` if it was there.
+        """
         if self._seen is not None and np.array_equal(self._seen[0], theta):
             return self._seen[3]
         return softmax(self.logits(theta))
 
     def curvature(self, theta: FloatArray, along: FloatArray) -> FloatArray:
-        """The Hessian at theta times a direction."""
+        """The Hessian of the loss at theta times the direction `along`."""
         # The optimiser tries many directions at one theta.
         if self._last is None or not np.array_equal(self._last[0], theta):
             p = self._probabilities(theta)
@@ -183,9 +222,10 @@ class SoftmaxLoss:
         return out if self.pull is None else out + self.pull(along)
 
     def minimum(self, start: FloatArray) -> Minimum:
+        """The minimum of the loss, searched from the parameters `start`."""
         at, n_iter, radius = start, 0, np.inf
         for small, precision, steps in SCALED if self.scales_at is not None else PLAIN:
-            # Probabilities change on the way: after some steps scales are taken anew.
+            # The probabilities change on the way, so that after some steps new scales are made.
             more = steps
             while more == steps and n_iter < MAX_ITER:
                 most = min(steps, MAX_ITER - n_iter)
@@ -202,8 +242,9 @@ class SoftmaxLoss:
         max_iter: int,
         radius: float,
     ) -> tuple[FloatArray, int, float]:
-        """Search until the gradient is shorter than `small`; the end, the number of steps and the
-        last radius.
+        """Search until the gradient is shorter than `small` or `max_iter` steps were made; products
+        with the Hessian are made in `precision`. Returned are theta, the number of steps, and the
+        last radius of the trust region.
         """
         self._precision, self._last = precision, None
         scales: Scales = _PlainScales()
@@ -211,10 +252,12 @@ class SoftmaxLoss:
             scales = self.scales_at(self._probabilities(start))
 
         def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
+            """The loss at the search coordinates phi, and its gradient in phi."""
             value, gradient = self.value_and_gradient(scales.turn(phi))
             return value, scales.turn_gradient(gradient)
 
         def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
+            """The Hessian in phi times a direction."""
             return scales.turn_gradient(self.curvature(scales.turn(phi), scales.turn(along)))
 
         end = search(
@@ -237,7 +280,9 @@ def not_reached(n_iter: int) -> str:
 
 
 def spread(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The weighted mean and standard deviation of each column; 1 where a column is constant."""
+    """The weighted mean of each column of `values` (n, d), and its standard deviation; 1 in place
+    of the deviation where a column is constant. `shares` (n,) are weights that sum to 1.
+    """
     mean = shares @ values
     deviation = np.sqrt(shares @ (values - mean) ** 2)
     return mean, np.where(deviation > 1e-12 * (1.0 + np.abs(mean)), deviation, 1.0)

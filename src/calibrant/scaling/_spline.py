@@ -16,7 +16,7 @@ from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._spline_fit import Levels, Spline, fit_spline, place_knots
 
-# A search that starts with probabilities nearer to 0 or 1 than this logit's gets nowhere.
+# A search that starts at a logit beyond this makes no progress: probabilities there are 0 or 1.
 STEEP = 100.0
 
 
@@ -95,9 +95,13 @@ class SplineScaling(OneVsRest):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: the default number of knots
+        of each map.
+        """
         return 10 * cls._n_maps(k)
 
     def _check_options(self) -> None:
+        """An InputError if an option is not what it must be."""
         super()._check_options()
         check_count("n_knots", self.n_knots, 2)
         given = self.smoothing
@@ -107,6 +111,7 @@ class SplineScaling(OneVsRest):
             )
 
     def _check_learned(self) -> None:
+        """A ValueError if knots and values read from a file do not go together."""
         super()._check_learned()
         for knots, values in zip(self.knots_, self.values_, strict=True):
             if np.ndim(knots) != 1 or np.size(knots) < 2 or np.shape(values) != np.shape(knots):
@@ -115,21 +120,27 @@ class SplineScaling(OneVsRest):
                 raise ValueError("its knots do not increase")
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The logit of each class against the rest, in the shape of the predictions."""
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """The knots of the spline of one class, its values there, and its smoothing. Where a line
+        is all that can be found, it is that line.
+        """
         h, mass, targets = by_level(column)
         shares = mass / mass.sum()
         free = fit_logistic(h[:, None], targets, shares)
-        # Where the search starts, and all that is found where rows are separable: it may not fall.
+        # The search starts at this line, which may not fall. Where rows are separable, it is the
+        # fit.
         line = free if free.slopes[0] >= 0 else fit_increasing(h[:, None], targets, shares)
-        # As many knots as there is to be learnt: few where the outcome is certain anyway.
+        # Knots are dense where there is much to learn, and rare where the outcome is certain.
         q = sigmoid(h * line.slopes[0] + line.intercept)
         knots = place_knots(h, mass * (np.sqrt(q * (1.0 - q)) + 1e-6), int(self.n_knots))
-        # Where there is one level, what it becomes is known, and no slope.
+        # A single distinct prediction determines a value, but no slope.
         start = line.slopes[0] * (knots if h.size > 1 else np.full(2, h[0])) + line.intercept
         if h.size == 1 or free.separable or not 0 < shares @ targets < 1:
-            # A line is as much as there is to find, level if rows are separable in reverse.
+            # The line is all that can be found; it is level if higher predictions always go with
+            # lower targets.
             smoothing = 1.0 if self.smoothing is None else float(self.smoothing)
             return ColumnFit((knots, start, smoothing), line.n_iter, line.reached, line.separable)
         if not np.abs(start).max() < STEEP:  # logits so wild that no line was found
@@ -140,12 +151,13 @@ class SplineScaling(OneVsRest):
         return ColumnFit((knots, fit.values, fit.smoothing), line.n_iter + fit.n_iter, fit.reached)
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The probabilities that the j-th map gives for the logits `values`."""
         knots = self.knots_[j]
         spline = Spline(_on_unit(knots, knots))
         return sigmoid(spline.basis(_on_unit(values, knots)) @ self.values_[j])
 
 
 def _on_unit(h: FloatArray, knots: FloatArray) -> FloatArray:
-    """Logits on the scale on which the outer knots are 0 and 1."""
+    """Logits h on the scale on which the first knot is 0 and the last is 1."""
     out: FloatArray = (h - knots[0]) / (knots[-1] - knots[0])
     return out

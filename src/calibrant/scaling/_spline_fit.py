@@ -1,8 +1,11 @@
 """A natural cubic spline as the logit of a probability: penalised, increasing, smoothing chosen.
 
-The spline is given by its values at the knots. Between the first and the last it is cubic with two
+The spline is given by its values at K knots. Between the first and the last it is cubic with two
 continuous derivatives; beyond them it is a line, and from `BEYOND` times their distance on it is
-constant, so that a single wild logit decides nothing. Knots are on [0, 1] here.
+constant, so that a single extreme logit decides nothing. Knots are on [0, 1] here. Levels are
+distinct predictions.
+
+The search runs in coordinates (`Spline.turn`) in which the penalty is a sum of squares.
 """
 
 from __future__ import annotations
@@ -18,32 +21,37 @@ from calibrant._data.links import sigmoid
 from calibrant.scaling._predictions import FloatArray
 
 BEYOND = 4.0
-# Knots that are closer than this, where the first and the last are 1 apart, are one.
+# Knots closer to each other than this count as one, where the first and the last are 1 apart.
 CLOSE = 1e-3
-# Smoothing from a line to almost none, chosen on folds of the levels. More levels are pooled first:
-# splines chosen on 500 cells are as near to the truth as those chosen on 5,000.
+# The smoothings to choose from, from a line to almost none, compared on FOLDS folds of the levels.
+# More than CELLS levels are merged first: splines chosen on 500 cells are as near to the truth as
+# those chosen on 5,000.
 GRID = np.logspace(0.0, -8.0, 9)
 FOLDS, CELLS = 5, 500
-# Standard errors by which a smoother spline may be behind the best.
+# A smoother spline is preferred if its loss exceeds the best by at most this many standard errors.
 MARGIN = 0.5
-# A search ends where a step would lower the loss by less; to compare smoothings, by `ROUGH`.
+# A search ends where a step would lower the loss by less than FLAT, or ROUGH to compare smoothings.
 MAX_STEPS, FLAT, ROUGH = 100, 1e-15, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """Knots, and the linear maps from values at the knots to whatever else is needed."""
+    """A natural cubic spline with given knots: the matrices that turn its values at the K knots
+    into slopes, penalty and values elsewhere.
+    """
 
     knots: FloatArray
 
     @cached_property
     def slopes(self) -> FloatArray:
-        """(K, K): the slope at each knot."""
+        """The matrix (K, K) from values at the knots to the slope at each knot."""
         return self._derivative(1)
 
     @cached_property
     def penalty(self) -> FloatArray:
-        """(K, K): the integral of the squared second derivative, which is linear in between."""
+        """The matrix (K, K) of the penalty: values . penalty . values is the integral of the
+        squared second derivative, which is linear between knots.
+        """
         bends, gaps = self._derivative(2), np.diff(self.knots)
         mass = np.diag(np.append(gaps, 0.0) + np.append(0.0, gaps)) / 3.0
         mass += (np.diag(gaps, 1) + np.diag(gaps, -1)) / 6.0
@@ -52,8 +60,9 @@ class Spline:
 
     @cached_property
     def turn(self) -> FloatArray:
-        """(K, K): values at the knots from coordinates: a constant, a line of slope 1, and bends
-        whose squares sum to the penalty.
+        """The matrix (K, K) from the coordinates of the search to values at the knots. The first
+        coordinate is a constant, the second the factor of a line of slope 1, and the squares of the
+        others sum to the penalty.
         """
         line = np.stack([np.ones(self.knots.size), self.knots], axis=1)
         straight = np.linalg.qr(line)[0]
@@ -63,8 +72,8 @@ class Spline:
 
     @cached_property
     def rises(self) -> FloatArray:
-        """(2K - 1, K): the Bernstein coefficients of the slope, piece by piece. The spline
-        increases if none is below 0.
+        """The matrix (2K - 1, K) from values at the knots to the Bernstein coefficients of the
+        slope in all pieces. The spline increases if none of them is below 0.
         """
         gaps = np.diff(self.knots)[:, None]
         chords = np.diff(np.eye(self.knots.size), axis=0) / gaps
@@ -73,12 +82,14 @@ class Spline:
 
     @cached_property
     def turned_rises(self) -> FloatArray:
-        """(2K - 1, K): the same from coordinates."""
+        """The matrix (2K - 1, K) from the coordinates of the search to the Bernstein
+        coefficients of the slope.
+        """
         out: FloatArray = self.rises @ self.turn
         return out
 
     def basis(self, x: FloatArray) -> FloatArray:
-        """(n, K): what each knot's value adds to the spline at x."""
+        """The matrix (n, K) from values at the knots to the values of the spline at x."""
         x = np.clip(x, -BEYOND, 1.0 + BEYOND)
         inside = np.clip(x, 0.0, 1.0)
         out: FloatArray = self._cubic(inside)
@@ -88,27 +99,36 @@ class Spline:
 
     @cached_property
     def _cubic(self) -> Any:
+        """The natural cubic splines that are 1 at one knot and 0 at all others, as one function."""
         from scipy.interpolate import CubicSpline
 
         return CubicSpline(self.knots, np.eye(self.knots.size), bc_type="natural")
 
     def _derivative(self, order: int) -> FloatArray:
+        """The matrix (K, K) from values at the knots to the derivative of this order
+        at each knot.
+        """
         return np.asarray(self._cubic(self.knots, order), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Distinct predictions on the scale of the knots, their shares of the weight, mean targets."""
+    """The distinct predictions x on the scale of the knots, in increasing order, their shares of
+    the weight, and their mean targets.
+    """
 
     x: FloatArray
     shares: FloatArray
     targets: FloatArray
 
     def take(self, which: NDArray[np.bool_]) -> Levels:
+        """The levels where the mask `which` is True."""
         return Levels(self.x[which], self.shares[which], self.targets[which])
 
     def pooled(self, most: int) -> Levels:
-        """At most so many levels, neighbours taken together."""
+        """At most `most` levels: neighbouring ones are merged, with their mean
+        prediction and target.
+        """
         if self.x.size <= most:
             return self
         start = np.linspace(0, self.x.size, most, endpoint=False).astype(np.intp)
@@ -119,7 +139,9 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class SplineFit:
-    """Values at the knots, the smoothing, the steps taken, and whether a minimum was reached."""
+    """The values at the knots, the smoothing, the number of steps, and whether a
+    minimum was reached.
+    """
 
     values: FloatArray
     smoothing: float
@@ -128,7 +150,10 @@ class SplineFit:
 
 
 def place_knots(levels: FloatArray, mass: FloatArray, n_knots: int) -> FloatArray:
-    """Knots at the quantiles (j + 1/2) / n of a mass: as much of it between any two."""
+    """At most `n_knots` knots among the levels, with about the same mass between any two: at the
+    quantiles (j + 1/2) / n_knots of `mass`. Knots that are too close to another are left out; a
+    single level gets two knots around it.
+    """
     if levels.size == 1:
         return np.array([levels[0] - 1.0, levels[0] + 1.0])
     wanted = (np.arange(n_knots) + 0.5) / n_knots
@@ -147,7 +172,9 @@ def place_knots(levels: FloatArray, mass: FloatArray, n_knots: int) -> FloatArra
 def fit_spline(
     spline: Spline, levels: Levels, start: FloatArray, smoothing: float | None
 ) -> SplineFit:
-    """The increasing spline with the least penalised log loss, from values at the knots."""
+    """The increasing spline with the least penalised log loss. The search begins at the values
+    `start` at the knots; a `smoothing` of None is chosen by cross-validation.
+    """
     line: FloatArray = np.linalg.solve(spline.turn, start).astype(np.float64)
     at, n_iter = line, 0
     if smoothing is None:
@@ -163,8 +190,9 @@ def fit_spline(
 def _choose_smoothing(
     spline: Spline, levels: Levels, at: FloatArray
 ) -> tuple[float, FloatArray, int]:
-    """The smoothing with the least log loss on folds that were left out, the fit to all levels
-    that belongs to it, and all steps taken.
+    """The smoothing of GRID that `smoothest` chooses by the log loss on left-out folds, the
+    coordinates of its fit to all levels, and the number of all steps. `at` are the coordinates to
+    begin at.
     """
     n_folds = min(FOLDS, levels.x.size)
     fold = np.arange(levels.x.size) % n_folds
@@ -186,8 +214,9 @@ def _choose_smoothing(
 
 
 def smoothest(losses: FloatArray, shares: FloatArray) -> int:
-    """The first smoothing that is hardly worse than the best: by half a standard error of their
-    difference, or by rounding.
+    """The position of the first, and so smoothest, smoothing that is hardly worse than the best: by
+    at most half a standard error of the difference of their losses, or by rounding. `losses`
+    (smoothings, levels) are log losses, and `shares` (levels,) the weights.
     """
     mean = losses @ shares
     behind = losses - losses[mean.argmin()]
@@ -197,9 +226,11 @@ def smoothest(losses: FloatArray, shares: FloatArray) -> int:
 
 
 class _Loss:
-    """Mean log loss of sigmoid(f), at the point that was looked at last.
+    """The mean log loss of sigmoid(features @ at) at coordinates `at`; what was
+    computed last is kept.
 
-    The search with one smoothing begins where that with another ended: there the loss is known.
+    The search with one smoothing begins where that with another ended, so that the
+    loss there is known.
     """
 
     def __init__(self, features: FloatArray, levels: Levels) -> None:
@@ -208,7 +239,7 @@ class _Loss:
         self._curvature: FloatArray | None = None
 
     def look(self, at: FloatArray) -> None:
-        """Find the value and the gradient at a point."""
+        """Compute the attributes `value` and `gradient` at the coordinates `at`."""
         if at is self._at:
             return
         shares, targets = self.levels.shares, self.levels.targets
@@ -220,6 +251,7 @@ class _Loss:
 
     @property
     def curvature(self) -> FloatArray:
+        """The Hessian (K, K) at the coordinates that were looked at last."""
         if self._curvature is None:
             shares = self.levels.shares
             weighed = self.features * (shares * self._p * (1.0 - self._p))[:, None]
@@ -228,8 +260,8 @@ class _Loss:
 
 
 class _Penalised:
-    """Mean log loss of sigmoid(f) plus smoothing / 2 times the penalty, in coordinates in which
-    the penalty is the sum of squares of all but two.
+    """The mean log loss plus smoothing / 2 times the penalty, as a function of coordinates in which
+    the penalty is the sum of squares of all but the first two.
     """
 
     def __init__(self, spline: Spline, loss: _Loss, smoothing: float) -> None:
@@ -239,24 +271,26 @@ class _Penalised:
         self.pull[:2] = 0.0
 
     def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
+        """The penalised loss at the coordinates `at`, and its gradient."""
         self.loss.look(at)
         pulled = self.pull * at
         return float(self.loss.value + at @ pulled / 2), self.loss.gradient + pulled
 
     def curvature(self) -> FloatArray:
-        """Where value and gradient were looked at last."""
+        """The Hessian (K, K) of the penalised loss at the coordinates that were looked at last."""
         out = self.loss.curvature.copy()
         diagonal = out.reshape(-1)[:: self.pull.size + 1]
         diagonal += self.pull
-        # A hair more, for where all predictions are certain the loss does not curve.
+        # A little more, because the loss does not curve where all predictions are certain.
         diagonal += 1e-12 * diagonal.sum()
         return out
 
     def minimum(
         self, at: FloatArray, *, increasing: bool = False, flat: float = FLAT
     ) -> tuple[FloatArray, int, bool]:
-        """Where the loss is least, after how many steps, and whether a minimum was reached. What
-        has to increase does so wherever the search ends.
+        """The coordinates of the least loss, the number of steps, and whether a minimum was
+        reached. The search begins at `at` and ends where a step would lower the loss by less than
+        `flat`. With `increasing`, the spline increases wherever the search ends.
         """
         if not increasing:
             return self._descended(at, increasing, flat)
@@ -266,7 +300,9 @@ class _Penalised:
     def _descended(
         self, at: FloatArray, increasing: bool, flat: float
     ) -> tuple[FloatArray, int, bool]:
-        """Newton's method, its steps halved until they lead down."""
+        """Newton's method from `at`, with steps halved until they lower the loss; the result is
+        that of `minimum`.
+        """
         value, gradient = self.value_and_gradient(at)
         for n_iter in range(MAX_STEPS):
             step = self._step(at, gradient, increasing)  # `at` was looked at last
@@ -286,10 +322,11 @@ class _Penalised:
         return at, MAX_STEPS, False
 
     def _step(self, at: FloatArray, gradient: FloatArray, increasing: bool) -> FloatArray:
-        """To the least value of the quadratic that touches the loss here; among increasing splines
-        by its dual, a problem of least squares with coefficients of at least 0.
+        """The step from `at` to the least value of the quadratic that touches the loss there. With
+        `increasing`, that is the least value among increasing splines, found by the dual problem,
+        one of non-negative least squares.
         """
-        # Not by cho_factor: what it does around these takes as long as they do for so few knots.
+        # Not by cho_factor: for so few knots its checks take as long as these two functions.
         from scipy.linalg.lapack import dpotrf, dpotrs
 
         factor, failed = dpotrf(self.curvature(), lower=True, clean=False)
@@ -308,8 +345,8 @@ class _Penalised:
         return out
 
     def _lifted(self, at: FloatArray) -> FloatArray:
-        """The spline plus the least line that makes it increase: of slope 1 by the second
-        coordinate.
+        """The coordinates of the spline plus the flattest line that makes it increase; the second
+        coordinate is the slope of a line.
         """
         out = at.copy()
         out[1] += max(0.0, -float((self.rises @ at).min()))
@@ -317,5 +354,6 @@ class _Penalised:
 
 
 def _log_loss(eta: FloatArray, targets: FloatArray) -> FloatArray:
+    """The log loss of sigmoid(eta) at each level, against targets in [0, 1]."""
     out: FloatArray = np.logaddexp(0.0, eta) - targets * eta
     return out

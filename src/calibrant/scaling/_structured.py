@@ -37,20 +37,28 @@ class _StructuredMap(LinearMap):
 
     @abstractmethod
     def _penalties(self, k: int) -> FloatArray:
-        """What the square of each parameter is multiplied by, for one row of each class."""
+        """The factor of the square of each parameter in the penalty, in the order of the parameters
+        of `_form`; it is still to be multiplied by k / n, for k classes and n rows.
+        """
 
     def _check_learned(self) -> None:
+        """A ValueError if the fitted attributes read from a file do not go together."""
         check_temperature(self.temperature_)
         if not isinstance(self.uniform_, float) or not 0.0 < self.uniform_ < 1.0:
             raise ValueError("a share of the uniform distribution outside (0, 1)")
         super()._check_learned()
 
     def _scores(self, predictions: Predictions) -> FloatArray:
+        """The logarithms of the predictions after temperature scaling, drawn towards
+        uniform, (n, k).
+        """
         return _scaled_scores(predictions, self.temperature_, self.uniform_)
 
     def _solve(self, problem: Problem) -> Solution:
-        """The map at which log loss and penalty are least; parameters are steps away from I."""
-        # Weights are numbers of rows here: how much rows say is weighed against the penalty.
+        """The temperature, and then the linear map with the least sum of log loss and penalty. The
+        parameters of the search are differences from the identity map.
+        """
+        # A weight counts as a number of rows here: the more rows, the weaker the penalty.
         k, n = problem.n_classes, float(problem.weights.sum())
         first = fit_temperature(problem)
         temperature, uniform = float(np.asarray(first.learned["temperature_"])), 1.0 / (n + 1.0)
@@ -59,6 +67,7 @@ class _StructuredMap(LinearMap):
         pulled = 2.0 * (self._penalties(k) * (k / n))
 
         def scales_at(p: FloatArray) -> _OwnScales:
+            """The coordinates of the search around the probabilities p (n, k)."""
             return _OwnScales(form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled)
 
         loss = SoftmaxLoss(
@@ -165,9 +174,13 @@ class StructuredVectorScaling(_StructuredMap):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a temperature, k factors and k biases."""
         return 1 + 2 * k
 
     def _penalties(self, k: int) -> FloatArray:
+        """The factors of the squares in the penalty, (2k,): those of the factors v,
+        then of the biases.
+        """
         return np.repeat([float(self.l2_diagonal), float(self.l2_intercept)], k)
 
 
@@ -262,22 +275,32 @@ class StructuredMatrixScaling(_StructuredMap):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: a temperature, k x k
+        coefficients, k biases.
+        """
         return 1 + k * k + k
 
     def _penalties(self, k: int) -> FloatArray:
+        """The factors of the squares in the penalty, (k² + k,): those of the matrix
+        by rows, then of the biases.
+        """
         of_matrix = np.full((k, k), float(self.l2_off_diagonal) * (k - 1))
         np.fill_diagonal(of_matrix, float(self.l2_diagonal))
         return np.append(of_matrix, np.full(k, float(self.l2_intercept)))
 
 
 def _scaled_scores(predictions: Predictions, temperature: float, uniform: float) -> FloatArray:
-    """ln((1 - uniform) softmax(s / T) + uniform / k), one score a class."""
+    """ln((1 - uniform) softmax(s / T) + uniform / k), a score for each of k classes, (n, k), where
+    s are the log-probabilities of the predictions and T is the temperature.
+    """
     rows = softmax(predictions.log_probabilities() / temperature)
     return np.log((1.0 - uniform) * rows + uniform / rows.shape[1])
 
 
 def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
-    """The warning for weights that are shares of 1, if they seem to be."""
+    """The warning for weights that seem to be shares of 1 (their mean is below
+    SMALLEST_MEAN_WEIGHT), as a tuple of one text; an empty tuple for others.
+    """
     n, counted = float(weights.sum()), weights[weights > 0]
     if counted.mean() >= SMALLEST_MEAN_WEIGHT:
         return ()
@@ -288,18 +311,24 @@ def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
 
 
 class _OwnScales:
-    """Each parameter in units in which the loss curves by about 1 along it."""
+    """Coordinates phi for the search: each parameter in units in which the loss curves by about 1
+    along it (`Scales`).
+    """
 
     radius = 4.0
 
     def __init__(self, curves: FloatArray) -> None:
+        """`curves` are the second derivatives of the loss in each parameter."""
         self._scale = 1.0 / np.sqrt(np.maximum(curves, 1e-12))
 
     def turn(self, phi: FloatArray) -> FloatArray:
+        """The parameters theta at the search coordinates phi."""
         return phi * self._scale
 
     def turn_gradient(self, gradient: FloatArray) -> FloatArray:
+        """The gradient in phi from the gradient in theta."""
         return gradient * self._scale
 
     def undo(self, theta: FloatArray) -> FloatArray:
+        """The search coordinates phi of the parameters theta."""
         return theta / self._scale

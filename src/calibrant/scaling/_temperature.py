@@ -1,7 +1,8 @@
 """Temperature scaling: one number for all classes.
 
-Logits in torch tensors are read on the device where they are: the derivatives of the loss are
-summed there, block by block, and two numbers a step come to the host.
+Logits in torch tensors on a device are read there: the derivatives of the loss are summed on the
+device, block by block, and two numbers a step come to the host. The search is over slope = 1/T,
+where T is the temperature.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from calibrant._data.tensor_samples import TensorSamples
 
 LOWEST, HIGHEST = 1e-3, 1e3
-# Entries of tensors that are read together.
+# The number of entries of a tensor that are read together.
 BLOCK = 1 << 24
 # The first and second derivative of a loss at 1/T.
 Derivative = Callable[[float], tuple[float, float]]
-# What equal scores in every row are fitted by: they hold no information on T.
+# The solution where all scores of every row are equal: they hold no information on T.
 UNCHANGED = Solution({"temperature_": 1.0})
 
 
@@ -82,15 +83,21 @@ class TemperatureScaling(Scaler):
 
     @classmethod
     def _n_parameters(cls, k: int) -> float:
+        """The number of fitted parameters for k classes: the temperature alone."""
         return 1
 
     def _check_learned(self) -> None:
+        """A ValueError if the temperature read from a file is out of range."""
         check_temperature(self.temperature_)
 
     def _solve(self, problem: Problem) -> Solution:
+        """The temperature with the least log loss."""
         return fit_temperature(problem)
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
+        """Fit to logits (n, k) and labels on a device, and return True. False if the arguments are
+        not such: then they are read into memory.
+        """
         self._check_options()
         logits = _logits_on_device(y_true, y_proba, rows) if self._given is True else None
         if logits is None:
@@ -103,10 +110,12 @@ class TemperatureScaling(Scaler):
         return True
 
     def _formula(self, inputs: Inputs) -> list[Node]:
+        """The map as a formula of the inputs, one node for each output."""
         scaled = [s / self.temperature_ for s in inputs.scores]
         return inputs.of_classes(softmax_nodes(scaled, inputs.largest / self.temperature_))
 
     def _apply(self, predictions: Predictions) -> FloatArray:
+        """Recalibrated probabilities, in the shape of the predictions."""
         out = softmax(predictions.class_scores() / self.temperature_)
         return out if predictions.columns else out[:, 1]
 
@@ -118,9 +127,11 @@ def check_temperature(temperature: object) -> None:
 
 
 def fit_temperature(problem: Problem) -> Solution:
-    """The temperature of class scores at which the log loss of a problem is least."""
+    """The temperature with the least log loss of softmax(scores / T), as a solution with one
+    attribute; 1 where all scores of every row are equal.
+    """
     scores = problem.predictions.class_scores()
-    # Equal scores become exact zeros: a prediction that says nothing leaves T where it is.
+    # Equal scores of a row become exact zeros: such a row does not influence T.
     scores = scores - scores.max(axis=1, keepdims=True)
     if not scores.any():
         return UNCHANGED
@@ -129,7 +140,9 @@ def fit_temperature(problem: Problem) -> Solution:
 
 
 def _solution(derivative: Derivative) -> Solution:
-    """The temperature at which the loss is least, with a warning where it ran to an end."""
+    """The temperature with the least loss, given the derivatives of the loss at a slope 1/T; with a
+    warning if it lies at an end of its range.
+    """
     slope, n_iter = _best_slope(derivative)
     cautions: tuple[str, ...] = ()
     if slope >= 1 / LOWEST:
@@ -149,13 +162,14 @@ def _solution(derivative: Derivative) -> Solution:
 def derivatives(
     slope: float, scores: FloatArray, hits: FloatArray, shares: FloatArray
 ) -> tuple[float, float]:
-    """The first and second derivative of the log loss in slope = 1/T; `hits` are the scores of what
-    happened.
+    """The first and the second derivative of the log loss in slope = 1/T. `scores` is (n, k),
+    `hits` (n,) are the scores of each row's target (their mean under a soft target), and `shares`
+    (n,) are weights that sum to 1.
     """
     p = softmax(slope * scores)
     room = p * scores
     mean = room.sum(axis=1)
-    # In the room of the product: a new array for each step costs as much as what is put there.
+    # The memory of the product is used again: a new array would cost as much as the computation.
     np.subtract(scores, mean[:, None], out=room)
     room *= room
     room *= p
@@ -163,7 +177,9 @@ def derivatives(
 
 
 def _best_slope(derivative: Derivative) -> tuple[float, int]:
-    """Newton's method on 1/T, kept inside a bracket that shrinks with every step."""
+    """The slope 1/T with the least loss, and the number of steps: by Newton's method, kept inside a
+    bracket that shrinks with every step.
+    """
     low, high = 1 / HIGHEST, 1 / LOWEST
     if derivative(low)[0] >= 0:
         return low, 0
@@ -178,7 +194,7 @@ def _best_slope(derivative: Derivative) -> tuple[float, int]:
         step = first / second if second > 0 else np.inf
         if abs(step) <= 1e-14 * slope:
             break
-        # Past the bracket Newton's step is no use: take the middle, in orders of magnitude.
+        # Where Newton's step leaves the bracket, take the geometric mean of its ends.
         after = slope - step if low < slope - step < high else float(np.sqrt(low * high))
         if abs(after - slope) <= 1e-14 * slope:
             break
@@ -190,7 +206,9 @@ def _best_slope(derivative: Derivative) -> tuple[float, int]:
 
 
 def _logits_on_device(y_true: Any, y_proba: Any, rows: dict[str, Any]) -> _DeviceLogits | None:
-    """Logits (n, k) and labels, if that is what these are and if they lie on a device."""
+    """Logits (n, k) and class indices, if they lie on a device together; None for anything else.
+    `rows` are the other keywords of a fit, such as sample_weight.
+    """
     if not stays_on_device(y_proba) or getattr(y_proba, "ndim", 0) != 2:
         return None
     from calibrant._data.tensor_input import TensorInput
@@ -217,9 +235,10 @@ class _DeviceLogits:
         return not bool((x.amax(dim=1) != x.amin(dim=1)).any())
 
     def derivatives(self, slope: float) -> tuple[float, float]:
-        """The first and second derivative of the log loss in slope = 1/T."""
+        """The first and the second derivative of the log loss in slope = 1/T."""
 
         def of_block(scores: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+            """The two derivatives of each row of a block; `own` is the score of the row's label."""
             p = (slope * scores).softmax(dim=1)
             mean = (p * scores).sum(dim=1)
             spread = p.mul_(scores.sub_(mean[:, None]).square_()).sum(dim=1)
@@ -229,16 +248,19 @@ class _DeviceLogits:
         return first, second
 
     def loss(self, slope: float) -> float:
-        """The log loss of softmax(slope * logits), with the one floor."""
+        """The log loss of softmax(slope * logits); no probability is taken below LOG_FLOOR."""
 
         def of_block(scores: Tensor, own: Tensor) -> tuple[Tensor]:
+            """The log loss of each row of a block; `own` is the score of the row's label."""
             total = (slope * scores).exp_().sum(dim=1).log_()
             return ((total - slope * own).clamp(max=-float(np.log(LOG_FLOOR))),)
 
         return self._mean(of_block)[0]
 
     def row_hashes(self) -> Hashes:
-        """What `_same_rows.row_hashes` makes of the same rows in memory."""
+        """The hash of each row, the same as `_same_rows.row_hashes` gives for these
+        rows in memory.
+        """
         import torch
 
         x = self.samples.predictions
@@ -251,8 +273,11 @@ class _DeviceLogits:
         return splitmix64(out.cpu().numpy().view(np.uint64))
 
     def _mean(self, of_block: Callable[[Tensor, Tensor], tuple[Tensor, ...]]) -> list[float]:
-        """Weighted means of numbers that a block's rows have, in one transfer. A block is scores
-        below the row's largest, so that equal ones are exact zeros, and the label's own.
+        """The weighted means over all rows of numbers that `of_block` computes for each row; they
+        come to the host in one transfer.
+
+        `of_block` is given the scores (rows, k) of a block, logits less the largest of their row,
+        so that equal logits are exact zeros; and the score of each row's label (rows,).
         """
         import torch
 
@@ -272,6 +297,7 @@ class _DeviceLogits:
         return [total / weight for total in sums]
 
     def _spans(self) -> Iterator[slice]:
+        """Yield slices of rows that together hold at most about BLOCK entries each."""
         n, step = self.samples.n, max(1, BLOCK // self.samples.n_classes)
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))

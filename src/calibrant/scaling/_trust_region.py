@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant.scaling._predictions import FloatArray
 
-# A step is taken if the loss falls by this share of what was foreseen.
+# A step is taken if the loss falls by more than this share of the fall that the model foresees.
 TAKEN = 0.15
 MOST_RADIUS = 1e3
 
@@ -28,7 +28,9 @@ Curvature = Callable[[FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """Where a search ended, after how many steps, and the radius it had."""
+    """The point at which a search ended, the number of steps, and the last radius of
+    the trust region.
+    """
 
     at: FloatArray
     n_iter: int
@@ -44,7 +46,10 @@ def search(
     radius: float,
     max_iter: int,
 ) -> SearchEnd:
-    """Where the gradient is shorter than `small`, or where nothing leads further down."""
+    """Search for a minimum from `start`. It ends where the gradient is shorter than `small`, where
+    no step is foreseen to lower the loss, or after `max_iter` steps. `radius` is the first radius
+    of the trust region; `curvature` gives the Hessian at a point times a direction.
+    """
     at, n_iter = start, 0
     value, gradient = value_and_gradient(at)
     path = _Path(gradient, partial(curvature, at))
@@ -68,12 +73,19 @@ def search(
 
 @dataclass(eq=False)
 class _Path:
-    """The steps of conjugate gradients on a quadratic model of the loss, made when first needed."""
+    """The path of conjugate gradients on a quadratic model of the loss around a point; steps along
+    it are computed when they are first needed.
+
+    `gradient` is that of the loss at the point, and `product` gives the Hessian there
+    times a direction.
+    """
 
     gradient: FloatArray
     product: Callable[[FloatArray], FloatArray]
-    # Points and the directions in which they are left; the Hessian times each of both; and the
-    # length of each step, infinite where the loss does not curve up in its direction.
+    # `points` of the path, with the Hessian times each (`turned`); the `directions` in which the
+    # path leaves them, with the Hessian times each (`products`); and the multiple of its direction
+    # by which the path goes on (`reaches`): infinite where the loss does not curve up in
+    # that direction.
     points: list[FloatArray] = field(default_factory=list)
     turned: list[FloatArray] = field(default_factory=list)
     directions: list[FloatArray] = field(default_factory=list)
@@ -81,6 +93,7 @@ class _Path:
     reaches: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Begin the path at the point itself, in the direction of steepest descent."""
         size = float(np.linalg.norm(self.gradient))
         self._enough = min(0.5, math.sqrt(size)) * size
         self._residual = self.gradient
@@ -90,8 +103,8 @@ class _Path:
         self._ended = size == 0.0
 
     def end_within(self, radius: float) -> tuple[FloatArray, float, bool]:
-        """The last point of the path, or the point where it leaves the region of this radius; the
-        fall of the quadratic up to there; and whether the point is on the border.
+        """The end of the path or, if it leaves the region of this radius, the point where it does;
+        the decrease of the quadratic model up to there; and whether the point is on the border.
         """
         for j in range(len(self.points) + self.gradient.size):
             if j == len(self.reaches):
@@ -106,7 +119,7 @@ class _Path:
         return self._fallen(self.points[-1], self.turned[-1], border=False)
 
     def _walk(self) -> None:
-        """Add the next step, and the conjugate direction after it."""
+        """Add the next point of the path, and the conjugate direction in which it goes on."""
         along = self.directions[-1]
         product = self.product(along)
         curves, size = float(along @ product), float(self._residual @ self._residual)
@@ -127,16 +140,19 @@ class _Path:
     def _fallen(
         self, step: FloatArray, turned: FloatArray, *, border: bool
     ) -> tuple[FloatArray, float, bool]:
+        """The result of `end_within` for a point `step`; `turned` is the Hessian times it."""
         return step, -float(step @ self.gradient + 0.5 * (step @ turned)), border
 
 
 def _length(step: FloatArray) -> float:
-    """The norm of a step; infinite without a warning where the square of its length overflows."""
+    """The length of a step; infinite, without a warning, if its square overflows."""
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(step))
 
 
 def _to_border(step: FloatArray, along: FloatArray, radius: float) -> float:
-    """The multiple of a direction that leads from a point within the region to its border."""
+    """The multiple of the direction `along` that leads from the point `step`, inside the region of
+    this radius, to its border.
+    """
     a, b, c = float(along @ along), float(step @ along), float(step @ step) - radius**2
     return (-b + math.sqrt(max(b * b - a * c, 0.0))) / a

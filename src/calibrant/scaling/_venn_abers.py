@@ -15,7 +15,7 @@ from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
 
-# Weights that sum to less than this share of the rows do not count rows.
+# Weights that sum to less than this share of the number of rows cannot be numbers of rows.
 LIGHT = 0.1
 
 
@@ -128,11 +128,13 @@ class VennAbers(OneVsRest):
         return low, high
 
     def _pair(self, j: int, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """p_0 and p_1 of the probabilities `values` under the j-th map."""
         below = np.searchsorted(self.thresholds_0_[j], values, side="right")
         above = np.searchsorted(self.thresholds_1_[j], values, side="left")
         return self.values_0_[j][below], self.values_1_[j][above]
 
     def _check_learned(self) -> None:
+        """A ValueError if thresholds and values read from a file do not go together."""
         super()._check_learned()
         for j in range(len(self.thresholds_0_)):
             for thresholds, values in (
@@ -152,9 +154,13 @@ class VennAbers(OneVsRest):
                 raise ValueError("its two probabilities are the wrong way round")
 
     def _read(self, predictions: Predictions) -> FloatArray:
+        """The predictions as probabilities, in their own shape."""
         return predictions.probabilities()
 
     def _solve(self, problem: Problem) -> Solution:
+        """The thresholds and values of all maps, with a warning for weights that do
+        not count rows.
+        """
         solution = super()._solve(problem)
         n, total = int(np.count_nonzero(problem.weights)), float(problem.weights.sum())
         if total >= LIGHT * n:
@@ -167,16 +173,17 @@ class VennAbers(OneVsRest):
         return replace(solution, cautions=(*solution.cautions, caution))
 
     def _fit_column(self, column: Column) -> ColumnFit:
+        """The thresholds and values of the two step functions of one class, p_0 and then p_1."""
         levels, mass, means = by_level(column)
         total, sums = np.cumsum(mass), np.cumsum(mass * means)
-        # Label 0 is label 1 with both axes turned round.
+        # The fit with a label of 0 is that with a label of 1, predictions and targets reversed.
         left = mass[::-1]
         turned, rest = np.cumsum(left), np.cumsum(left * (1.0 - means[::-1]))
         up, of_up = with_a_one(total, sums)
         down, of_down = with_a_one(turned, rest)
         p_1, p_0 = up / of_up, ((of_down - down) / of_down)[::-1]
         p_1, p_0 = np.clip(p_1, 0.0, 1.0), np.clip(p_0, 0.0, 1.0)
-        # p_0 holds from a level on and p_1 up to it: one level of each step is enough.
+        # Of a step of p_0 its first level is kept, and of a step of p_1 its last.
         first = np.flatnonzero(np.append(True, np.diff(p_0) > 0))
         last = np.flatnonzero(np.append(np.diff(p_1) > 0, True))
         return ColumnFit(
@@ -189,18 +196,22 @@ class VennAbers(OneVsRest):
         )
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The probabilities p_1 / (1 - p_0 + p_1) that the j-th map gives for the
+        probabilities `values`.
+        """
         low, high = self._pair(j, values)
         return high / (1.0 - low + high)
 
 
 def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The isotonic fit at each level if a row of weight 1 and target 1 is added to that level, as
-    a numerator and a denominator; from the cumulative weights and weighted targets of the levels.
+    """The isotonic fit at each level (distinct prediction) if a row of weight 1 and target 1 is
+    added to that level, as a numerator and a denominator for each. `mass` and `total` are the
+    cumulative sums of weights and of weighted targets over the levels.
 
     The fit at level j is the slope of the line that touches, from below, both the points of the
-    cumulative sums before j and, moved by (1, 1), those from j on. It touches the convex hulls of
-    either at points that only move to the right as j grows, so that all levels together cost as
-    much as one pooling.
+    cumulative sums before j and, moved by (1, 1), those from j on. The two points at which it
+    touches their convex hulls only move to the right as j grows, so that all levels together cost
+    as much as one isotonic fit.
     """
     n = mass.size
     up, of = np.empty(n), np.empty(n)
@@ -210,8 +221,8 @@ def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatAr
         return up, of
     x, y = mass.tolist(), total.tolist()
     follows = _hull_from_the_right(x, y)
-    # The hull of the points before j, moved by (-1, -1) in place of the others; what lies before
-    # the point that is touched is never touched again.
+    # The hull of the points before j, which are moved by (-1, -1) instead of moving the others by
+    # (1, 1). Points before the one that is touched are never touched again.
     xs, ys, at, b = [-1.0], [-1.0], 0, 0
     for j in range(n):
         b = max(b, j)
@@ -238,8 +249,8 @@ def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _hull_from_the_right(x: list[float], y: list[float]) -> list[int]:
-    """Each point's next corner on the lower convex hull of itself and all points after it; the
-    number of points where there is none.
+    """For each point, the position of the next corner on the lower convex hull of itself and all
+    points after it; the number of points where there is none.
     """
     n = len(x)
     follows = [n] * n

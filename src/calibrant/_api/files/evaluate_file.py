@@ -195,13 +195,16 @@ def evaluate_file(
 
 
 def _count_rows(rows: FileRows, progress: bool | None) -> int:
-    """The rows that will be measured, dropped ones not counted."""
+    """The number of rows that will be measured: all but those dropped for a missing value."""
     with RowProgress(rows.n_bytes, show=progress, label="counting rows") as shown:
         return sum(over_pieces(rows, lambda batches: sum(batch.n for batch in batches), shown))
 
 
 def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) -> None:
-    """An error, before anything is read, for a measure that one pass cannot give."""
+    """Raise an InputError, before anything is read, for a named measure that takes several passes.
+
+    Nothing is checked if no measure is named, or if the files may be read again (`plan.exact`).
+    """
     if names is None or plan.exact:
         return
     own_bins = plan.tally().total.own_bins
@@ -214,7 +217,10 @@ def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) ->
 
 
 def _check_not_empty(tally: Tally, rows: FileRows) -> None:
-    """An error if no row can be measured, or if labels and predictions seem to be swapped."""
+    """Raise an InputError if no row can be measured, or if columns seem to be swapped.
+
+    Soft labels beside predictions that are all 0 or 1 seem to be swapped.
+    """
     if tally.example is None:
         dropped = tally.total.n_missing
         content = f"{dropped} rows, and in each something is missing" if dropped else "no rows"
@@ -230,7 +236,11 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
 def _evaluation(
     tally: Tally, rows: FileRows, truthful: Rule, names: tuple[str, ...] | None, show: bool | None
 ) -> Evaluation:
-    """The evaluation of the sums, and of the files where they must be read again."""
+    """The evaluation from the sums of the first pass; exact values may read the files again.
+
+    `truthful` is the rule of bins for truthful measures, `names` are the measures asked for, None
+    for all, and `show` says whether progress is shown.
+    """
     assert tally.example is not None
     total, plan = tally.total, tally.plan
     shape: Shape = "multiclass" if total.columns > 1 else plan.shape
@@ -292,7 +302,11 @@ def _evaluation(
 def _available_measures(
     chosen: tuple[Measure, ...], summary: StreamSummary, truthful: Rule, *, everything: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
-    """The measures that these sums can give, and notes on the others."""
+    """Those of the `chosen` measures that these sums can give, and notes on the others.
+
+    `truthful` is the rule of bins for truthful measures. With `everything`, no measure was named,
+    and those that take long are left out.
+    """
     kept = tuple(measure for measure in chosen if summary.has(measure))
     if not everything:
         return kept, equal_mass_note(kept, truthful)
@@ -319,7 +333,10 @@ def _available_measures(
 
 
 def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
-    """The rule behind each statistic; in one pass some are approximated from cells."""
+    """The bins behind each statistic or measure, in words, by its name (see `rule_names`).
+
+    In a single pass quantile bins and distinct predictions are approximated from fine cells.
+    """
     fixed = summary.cells.rule
     out = rule_names(fixed, truthful)
     if not summary.approximate:
@@ -332,6 +349,6 @@ def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
 
 
 def _reliability(tally: Tally, summary: StreamSummary) -> ReliabilityTable:
-    """The bins; a table without sums of squares says so."""
+    """The reliability table of all rows, marked where squared predictions were not summed."""
     table = replace(summary.bins, has_squares=False) if tally.plan.lean else summary.bins
     return ReliabilityTable(table, tally.total.rule, Cuts(np.empty(0)), summary.scalar)

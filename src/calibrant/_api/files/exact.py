@@ -1,6 +1,8 @@
-"""FileSummary: the statistics of files that can be read again, equal to those of rows in memory.
+"""FileSummary: the statistics of files that can be read again. They equal those of rows in memory.
 
-Most come from the sums of the first pass; one refinement pass serves all quantile bins.
+Most come from the sums of the first pass. One refinement pass serves all quantile bins: it reads
+the rows of those cells again that an edge of a bin falls into. A cell sums rows of nearly the same
+prediction.
 """
 
 from __future__ import annotations
@@ -30,41 +32,50 @@ from calibrant._summaries.samples import none_above
 from calibrant._summaries.smooth import MOST_UNIT_CELLS, is_fine_enough
 from calibrant._summaries.stream import StreamSummary
 
+# What the rows of a column are read again for: bins of equal mass of all its predictions, or of
+# those above THRESHOLD.
 MASS, ABOVE = "equal mass", "above"
 
 
 @dataclass
 class FileSummary(StreamSummary):
-    """A stream's summary whose rows can be read again."""
+    """The statistics of files whose rows are read again where a first pass is not enough."""
 
     refiner: Refiner = None  # type: ignore[assignment]
-    # Each class's own cells, from the first pass.
+    # The sums of the first pass in the cells of each class, (classes, cells, fields); None if no
+    # measure needs them.
     class_sums: Array | None = None
     precision: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
-    # All measures that will be read: their bins are refined in the same passes.
+    # All measures that will be computed: their bins are refined in the same passes.
     measures: Iterable[Measure] = ()
 
     def has(self, measure: Measure) -> bool:
+        """Whether the measure can be given. All can, but for distances between distributions.
+
+        They need soft labels, or a first pass that was asked to sum them for hard ones.
+        """
         if measure.statistic != "distribution":
             return True
         return self.findings.soft or self.losses.has_distribution
 
     @cached_property
     def distribution(self) -> LossSums:
-        # Some batches may have hard labels only, which is not known before their end.
+        """The sums of distances between predictions and targets, from a further pass if need be."""
+        # The first pass does not sum them for batches whose labels are all hard.
         return self.losses if self.losses.has_distribution else self.refiner.distances()
 
     def is_from_cells(self, measure: Measure) -> bool:
+        """False: no value of files that are read again is approximated from cells."""
         return False
 
     @property
     def rule(self) -> Rule:
-        """The quantile rule of the truthful measures."""
+        """The rule of the truthful measures: quantile bins, or the user's rule for all measures."""
         return self.cells.rule if self.own_bins else Quantile(self.cells.rule.m)
 
     @cached_property
     def _refined(self) -> dict[Key, Refinement]:
-        """The quantile bins of every problem that a measure goes by."""
+        """The refined predictions by column and purpose (see `_keys`); `table` has their bins."""
         problems = {key: self._problem(key) for key in self._keys()}
         if any(m.statistic == "levels" and m.needs_order for m in self.measures):
             self.refiner.levels_of.add(self.scalar)
@@ -72,7 +83,10 @@ class FileSummary(StreamSummary):
         return problems
 
     def _keys(self) -> set[Key]:
-        """The columns whose rows must be read again, and what for."""
+        """The columns that must be read again, and what for: (column, MASS) or (column, ABOVE).
+
+        A column is "binary" or "confidence", or the number of a class against the rest.
+        """
         out: set[Key] = set()
         columns: list[Column] = list(range(self.n_columns)) if self.n_columns > 1 else [self.scalar]
         for measure in self.measures:
@@ -90,7 +104,7 @@ class FileSummary(StreamSummary):
         return out
 
     def _problem(self, key: Key) -> Refinement:
-        """The first pass's cells of a column, from which its bins are refined."""
+        """The cells of the first pass for a (column, purpose) of `_keys`, to be refined to bins."""
         column, what = key
         m = self.cells.rule.m
         if what == MASS and not isinstance(column, int):
@@ -101,30 +115,33 @@ class FileSummary(StreamSummary):
         return Refinement.from_cells(self._sums_of(column), self._class_cuts, m, first=first)
 
     def _sums_of(self, column: Column) -> Array:
-        """The cells of a class, or of the one column of (n,) predictions."""
+        """The sums in the cells of a class, or of (n,) predictions, (cells, fields)."""
         assert self.class_sums is not None
         return self.class_sums[column if isinstance(column, int) else 0]
 
     @cached_property
     def _class_cuts(self) -> Cuts:
+        """The edges between the cells of each class."""
         return class_cells(max(2, self.n_columns)).cuts(self.precision)
 
     @cached_property
     def _threshold_cell(self) -> int:
-        """The first cell above the threshold, as the precision of the predictions has it."""
+        """The index of the first cell above THRESHOLD, which is rounded as the predictions are."""
         limit = np.asarray(THRESHOLD, dtype=self.precision).astype(np.float64)
         return int(self._class_cuts.find(np.nextafter(limit, np.inf)))
 
     def _is_above(self, column: Column) -> bool:
-        """Whether a column has predictions above the threshold."""
+        """Whether a column has predictions of some weight above THRESHOLD."""
         return bool(self._sums_of(column)[self._threshold_cell :, 1].sum() > 0)
 
     @cached_property
     def equal_mass_bins(self) -> BinTable:
+        """Sums in bins of equal mass of predictions; with several classes, of confidences."""
         return self._refined[self.scalar, MASS].table
 
     @cached_property
     def confidence_bins(self) -> BinTable:
+        """Sums in bins of the confidence, by the rule of the truthful measures."""
         if self.n_columns > 1:
             return self.quantile_bins
         if self.own_bins:
@@ -133,14 +150,19 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def class_quantile_bins(self) -> BinTable:
+        """Sums in bins of each class against the rest, by the rule of the truthful measures."""
         return self.class_bins if self.own_bins else self.class_equal_mass_bins
 
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
+        """Sums in bins of equal mass of each class against the rest."""
         return stack([self._refined[r, MASS].table for r in range(self.n_columns)])
 
     def above(self, threshold: float) -> BinTable:
-        """Predictions above a threshold in bins of equal mass, for each class that has any."""
+        """Sums of predictions above `threshold` in bins of equal mass, by class that has any.
+
+        It must be THRESHOLD. NotDefined is raised if no prediction lies above it.
+        """
         assert threshold == THRESHOLD
         above = [groups for (_, what), groups in self._refined.items() if what == ABOVE]
         if not above:
@@ -149,6 +171,7 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def levels(self) -> BinTable:
+        """Sums of the rows of each distinct prediction; NotDefined if there are too many."""
         _ = self._refined
         if self.scalar not in self.refiner.levels_of:  # the mean target is all that is asked for
             return super().levels
@@ -164,13 +187,17 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction."""
+        """Sums of residuals of all classes together, (cells, classes).
+
+        A cell is a top class and a bin of its confidence.
+        """
         if self.own_bins:
             return self.refiner.vectors(self.cells.rule)
         return self.refiner.vectors(edges_at(self._refined[self.scalar, MASS].cuts))
 
     @cached_property
     def smooth(self) -> float:
+        """The smooth calibration error, from a grid fine enough to resolve the bandwidth."""
         grid, total = UnitGrid(self.sums["residuals"]), float(self.bins.total_weight[0])
         while True:
             value = smooth_ece_of_grid(grid, total)

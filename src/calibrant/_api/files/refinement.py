@@ -1,5 +1,8 @@
-"""Refinement passes: files read again for the few rows at an edge of a bin, for all problems at
-once.
+"""Refinement passes: files are read again for the few rows near an edge of a bin.
+
+One reading serves all columns of predictions. In names, u is a prediction or a confidence, z its
+target (a label or a share of votes), and w the weight of the row. A span is a closed range of
+predictions.
 """
 
 from __future__ import annotations
@@ -35,23 +38,29 @@ from calibrant._engines.refine import Spans as Ends
 T = TypeVar("T")
 S = TypeVar("S", VectorTable, LossSums, UnitGrid)
 ToSamples = Callable[[Batch], Samples]
-# A column of predictions, by the notion or the number of the class against the rest.
+# A column of predictions: the one of (n,) predictions ("binary"), the confidence, or the number of
+# a class against the rest.
 Column = Notion | int
-# A request for refined rows of a column, by any name; a column may have several.
+# A column and what its rows are read again for; a column may be read for several things.
 Key = tuple[Column, Hashable]
 LEVELS = "levels"
 
-# Cells of [0, 1] that tell at once which rows may lie in a span.
+# [0, 1] is cut into so many cells, which tell quickly which rows may lie in a span.
 N_CELLS = 1 << 14
-# Groups that are kept: more are merged, and spans are cut into fewer parts.
+# About so many groups are kept: spans are cut into fewer parts, and groups of the same key are
+# merged, if there are more.
 GROUPS = 1 << 16
-# Distinct predictions that are kept, one row of sums each.
+# The most distinct predictions that are kept, with one row of sums each.
 MOST_LEVELS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows grouped by a key: smallest and largest prediction, and sums, in order of the keys."""
+    """Rows grouped by a key. Groups are in increasing order of the keys.
+
+    `keys`, and the smallest and largest prediction, `low` and `high`, are (groups,); `sums` are
+    (groups, fields).
+    """
 
     keys: Array
     low: Array
@@ -60,25 +69,35 @@ class Groups:
 
     @property
     def size(self) -> int:
+        """The number of groups."""
         return int(self.keys.size)
 
 
 @dataclass(eq=False)
 class Refiner:
-    """Rows of files that can be read again."""
+    """Rows of files that can be read again.
+
+    `samples_of` makes samples of a batch of rows, and `show` says whether progress is shown.
+    """
 
     rows: FileRows
     samples_of: ToSamples
     show: bool | None
-    # Columns whose distinct predictions are wanted too, as soon as the rows are read anyway.
+    # Columns whose sums by distinct prediction are wanted too, once the rows are read anyway.
     levels_of: set[Column] = field(default_factory=set)
-    # Their sums in order; None where there are too many.
+    # The sums of these, (predictions, fields), in order; None where there are too many predictions.
     levels: dict[Column, Array | None] = field(default_factory=dict)
 
     def read_spans(
         self, asked: Mapping[Key, Ends], parts: int | None
     ) -> dict[Key, tuple[Array, Array, Array]]:
-        """The rows in given spans, grouped (see `_engines.refine`), in one reading."""
+        """The rows in given spans, in groups, from one reading of the files.
+
+        `asked` has the ends of the spans, (low, high), for each key. With `parts`, each span is cut
+        into at most so many equal parts, whose rows are a group; with None, rows of the same
+        prediction are. The result has (smallest prediction, largest prediction, sums) of the groups
+        of each key.
+        """
         n_spans = sum(low.size for low, _ in asked.values())
         fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
         spans = {key: Spans(low, high, fewer) for key, (low, high) in asked.items()}
@@ -91,10 +110,11 @@ class Refiner:
         return {key: (each.low, each.high, each.sums) for key, each in grouped.items()}
 
     def _grouped(self, spans: dict[Key, Spans]) -> dict[Key, Groups]:
-        """The groups of each key; levels are not there if they are too many."""
-        too_many: set[Key] = set()  # threads add to it, and none takes away
+        """The groups of rows for each key. LEVELS is left out if predictions are too many."""
+        too_many: set[Key] = set()  # threads only add to it
 
         def merged(pending: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
+            """The groups merged to one per key; keys with too many predictions are dropped."""
             out = {key: [merge_groups(groups)] for key, groups in pending.items()}
             too_many.update(
                 key
@@ -104,6 +124,7 @@ class Refiner:
             return {key: groups for key, groups in out.items() if key not in too_many}
 
         def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:
+            """The groups of the rows in some batches, merged whenever many are pending."""
             pending = {key: [empty_groups()] for key in spans}
             n_pending = 0
             for batch in batches:
@@ -127,21 +148,22 @@ class Refiner:
         return {key: groups[0] for key, groups in total.items() if key not in too_many}
 
     def vectors(self, rule: Rule) -> VectorTable:
-        """The whole distribution as a vector prediction, by the bins of a fixed rule."""
+        """Sums of residuals of all classes together, in cells of a fixed rule: (cells, classes)."""
         return self._total(lambda samples: vector_table(samples, rule)[0])
 
     def distances(self) -> LossSums:
-        """The sums of losses and distances, of hard labels too."""
+        """The sums of losses and of distances between distributions, also for hard labels."""
         return self._total(lambda samples: loss_sums(samples, distribution=True)[0])
 
     def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
-        """Residuals on a finer grid than a stream has."""
+        """Sums of residuals on a grid of `cells` cells, finer than that of the first pass."""
         return self._total(lambda samples: unit_grid(samples, notion, cells)[0])
 
     def _total(self, sums_of: Callable[[Samples], S]) -> S:
-        """What all rows add up to, in one reading."""
+        """The sum of what `sums_of` makes of each batch, over all rows, in one reading."""
 
         def work(batches: Iterator[Batch]) -> S | None:
+            """The sums of the rows in some batches; None if they have no rows."""
             total = None
             for batch in batches:
                 if batch.n:
@@ -155,7 +177,7 @@ class Refiner:
         return reduce(operator.add, parts)
 
     def _read_again(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
-        """The work on each piece of the files, which must not have changed."""
+        """The result of `work` on each piece of the files; an error if a file has changed."""
         self.rows.check_unchanged()
         with RowProgress(self.rows.n_bytes, show=self.show, label="refinement pass") as progress:
             yield from over_pieces(self.rows, work, progress)
@@ -165,7 +187,10 @@ class Refiner:
 def _columns(
     samples: Samples, wanted: set[Column]
 ) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Array | None]]:
-    """Predictions, targets and weights of each column. Rows were checked before."""
+    """Each wanted column with its predictions, targets and weights, (n,); weights may be None.
+
+    Nothing is checked: the rows were checked in the first pass.
+    """
     whole, status = [(0, samples.n)], new_status()
     notions: tuple[Notion, ...] = ("binary", "confidence")
     for notion in notions:
@@ -181,8 +206,10 @@ def _columns(
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Disjoint ranges of predictions in increasing order. Their rows are grouped into equal parts
-    of each range, or by distinct prediction where `parts` is None.
+    """Disjoint closed ranges of predictions, `low` to `high`, in increasing order.
+
+    Their rows are grouped by equal parts of each range, `parts` of them, or by distinct prediction
+    where `parts` is None. `wanted` marks the cells of [0, 1] that touch a range.
     """
 
     low: Array
@@ -191,6 +218,7 @@ class Spans:
     wanted: Mask = field(init=False)
 
     def __post_init__(self) -> None:
+        """Mark the cells of [0, 1] that touch a range."""
         wanted = np.zeros(N_CELLS + 1, dtype=np.bool_)
         for low, high in zip(self.low, self.high, strict=True):
             wanted[int(low * N_CELLS) : int(high * N_CELLS) + 1] = True
@@ -198,13 +226,16 @@ class Spans:
 
     @classmethod
     def whole(cls) -> Spans:
-        """Every prediction by itself."""
+        """The one range [0, 1], grouped by distinct prediction."""
         return cls(np.zeros(1), np.ones(1), None)
 
     def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> Groups:
-        """The rows within, group by group."""
+        """The groups of those rows whose prediction u lies in a range.
+
+        z are their targets, and w their weights, or None.
+        """
         u = np.clip(u, 0, 1)
-        # A file that has changed since the first pass raises an error later.
+        # Predictions are clipped: a file that has changed may hold any, and raises an error later.
         near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
         return self._group(
             u[near].astype(np.float64),
@@ -213,7 +244,7 @@ class Spans:
         )
 
     def _group(self, u: Array, z: Array, w: Array | None) -> Groups:
-        """Group rows that may lie in a range; those in none are dropped."""
+        """The groups of rows that may lie in a range; rows that lie in none are dropped."""
         at = np.searchsorted(self.low, u, side="right") - 1
         inside = np.flatnonzero((at >= 0) & (u <= self.high[at]))
         u, z, at = u[inside], z[inside], at[inside]
@@ -237,12 +268,12 @@ class Spans:
 
 
 def empty_groups() -> Groups:
-    """No groups."""
+    """Groups of no rows: arrays of length 0."""
     return Groups(np.empty(0), np.empty(0), np.empty(0), np.empty((0, len(FIELDS))))
 
 
 def merge_groups(several: list[Groups]) -> Groups:
-    """Groups with one entry for each key."""
+    """Several groups merged, so that each key has one entry."""
     keys = np.concatenate([each.keys for each in several])
     if keys.size == 0 or len(several) == 1:
         return several[0]

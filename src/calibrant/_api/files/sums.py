@@ -1,4 +1,6 @@
-"""The first pass over files: what is to be summed, and the sums of all rows and of slices."""
+"""The first pass over files: what is to be summed (Plan), and sums of all rows and slices
+(Tally).
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,13 @@ from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.requirements import holdings, needs_fine_cells
 from calibrant.results._slices import Slices
 
-# Each slice has sums of its own; a column with more values is not one to slice by.
+# The most slices. Each has sums of its own, and a column with more values is not one to slice by.
 MOST_SLICES = 10_000
 
 
 @dataclass
 class SliceSums:
-    """The sums of every slice seen so far."""
+    """The sums of every slice seen so far, by its key: a text for each column sliced by."""
 
     slices: SlicesOfSums
     rule: FixedRule
@@ -45,18 +47,19 @@ class SliceSums:
     sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
-        """Add the rows of a batch to their slices."""
+        """Add the rows of a batch to their slices; `names` has the columns sliced by."""
         for key, rows in _rows_by_key(names):
             subset = samples.take(rows)
             sums = self._slice_sums(key)
             sums.add(sums.sums_of(subset), subset.n_columns)
 
     def merge(self, other: SliceSums) -> None:
+        """Add the sums of other rows, slice by slice."""
         for key, sums in other.sums.items():
             self._slice_sums(key).merge(sums)
 
     def _slice_sums(self, key: Key) -> Accumulator:
-        """The sums of a slice, new where it was not seen before."""
+        """The sums of a slice, empty if it is new; an InputError if slices are too many."""
         if key not in self.sums:
             if len(self.sums) == MOST_SLICES:
                 by = setting("by", ", ".join(self.slices.by))
@@ -72,7 +75,7 @@ class SliceSums:
         return self.sums[key]
 
     def evaluated(self) -> Slices:
-        """The slices with their noise floors, the worst first."""
+        """The table of slices with their noise floors, the worst first."""
         by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
         return self.slices.evaluated(
             (label, sums.n_rows, sums.summary()) for label, sums in sorted(by_name.items())
@@ -80,7 +83,10 @@ class SliceSums:
 
 
 def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, Index]]:
-    """Each slice that occurs, and its rows in order."""
+    """Each slice that occurs in a batch, by its key, and the increasing indices of its rows.
+
+    `names` has, for each column sliced by, the distinct values and the code of each row's value.
+    """
     key = names[0].codes
     for more in names[1:]:
         key = key * len(more.known) + more.codes
@@ -93,19 +99,21 @@ def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, Index]]:
         for column in reversed(names):
             code, at = divmod(code, len(column.known))
             values.append(column.known[at])
-        # Two values may be one text: 1 and "1".
+        # Two values may have the same text, as 1 and "1": they are one slice.
         by_key.setdefault(key_of(reversed(values)), []).append(rows)
     for name, runs in by_key.items():
         yield name, runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))
 
 
-# Cells of all classes in total, about.
+# The number of cells of all classes together, about.
 MOST_CLASS_CELLS = 1 << 16
 
 
 def class_cells(n_classes: int) -> Cells:
-    """The cells of each class. `THRESHOLD` is one of their edges, so that the cells from there on
-    hold the predictions above it.
+    """The cells that predictions of each class are summed in: fewer with more classes.
+
+    `THRESHOLD` is one of their edges, so that the cells from there on hold the predictions above
+    it.
     """
     few = MOST_CLASS_CELLS // n_classes
     if few > N_LINEAR:
@@ -117,46 +125,49 @@ def class_cells(n_classes: int) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What to make of the rows."""
+    """What is to be summed of the rows: the columns, the bins, and the measures, None for all."""
 
     chosen: ColumnMapping
     rule: FixedRule
     measures: tuple[str, ...] | None
     from_logits: bool
-    # Whether the files may be read again: each class then has cells of its own, to begin with.
+    # Whether the files may be read again. The first pass then sums each class in cells of its own.
     exact: bool = False
 
     @property
     def class_names(self) -> Titles | None:
+        """The names of the classes; None if they have none."""
         return self.chosen.class_names
 
     @property
     def shape(self) -> Shape:
-        """The shape of predictions in one column."""
+        """The shape of predictions in one column: "answers" (right or wrong) or "binary"."""
         return shape_of(1, self.chosen.answers)
 
     def samples(self, batch: Batch) -> Samples:
+        """The rows of a batch as validated samples."""
         return batch.samples(self.from_logits, self.class_names)
 
     @property
     def lean(self) -> bool:
-        """Whether the bins alone are needed: then nothing reads their sums of squared
-        predictions.
-        """
+        """Whether sums in ordinary bins suffice: no fine cells, no squared predictions."""
         return not needs_fine_cells(self.measures)
 
     @property
     def cells(self) -> Cells:
+        """The cells that predictions are summed in; the ordinary bins alone if the plan is lean."""
         return Cells(self.rule, not self.lean)
 
     def sums_of(self, samples: Samples) -> StreamSums:
-        """What the measures need of some rows."""
+        """The sums of some rows that the measures need."""
         holds = holdings(self.measures, samples.multiclass)
         return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
 
     def class_sums(self, samples: Samples) -> Array | None:
-        """The cells of each class against the rest (classes x cells x fields), or of the one
-        problem of (n,) predictions, if a measure goes by quantiles of those.
+        """The sums in the cells of each class against the rest, (classes, cells, fields).
+
+        Of (n,) predictions there is one such class. None unless files may be read again and a
+        measure needs quantile bins of each class.
         """
         chosen = choose(self.measures, samples.shape)
         if not self.exact or not any(STATISTICS[m.statistic].has_class_quantiles for m in chosen):
@@ -166,7 +177,7 @@ class Plan:
         return np.stack([scalar_sums(column, "binary", cuts)[0] for column in columns])
 
     def tally(self, batches: Iterable[Batch] = ()) -> Tally:
-        """The sums of some rows."""
+        """The sums of all rows in some batches; empty ones if there are none."""
         total = Accumulator(bins=self.rule, from_logits=self.from_logits, measures=self.measures)
         out = Tally(self, total)
         for batch in batches:
@@ -176,12 +187,12 @@ class Plan:
 
 @dataclass(eq=False)
 class Tally:
-    """Sums of everything, and of each slice."""
+    """The sums of all rows so far, in total and for each slice."""
 
     plan: Plan
     total: Accumulator
     slices: SliceSums | None = None
-    # A row, to tell what all were taken for, and the file it is from.
+    # The first row, which tells what all rows were taken for, and the file it is from.
     example: Samples | None = None
     file: File | None = None
     # Whether every prediction so far was 0 or 1, as labels are.
@@ -189,7 +200,7 @@ class Tally:
     class_sums: Array | None = None
 
     def add(self, batch: Batch) -> None:
-        """Add the sums of a batch."""
+        """Add the rows of a batch to the sums."""
         if not batch.n:
             self.total.n_missing += batch.n_missing
             return
@@ -211,11 +222,15 @@ class Tally:
             self._slices(samples).add(batch.by, samples)
 
     def _add_classes(self, sums: Array | None) -> None:
+        """Add the sums of each class, unless they are None."""
         if sums is not None:
             self.class_sums = sums if self.class_sums is None else self.class_sums + sums
 
     def _slices(self, samples: Samples) -> SliceSums:
-        """The sums of slices, made when the first rows tell the shape."""
+        """The sums of slices. They are made when the first rows come.
+
+        The shape of these rows decides which measures slices have.
+        """
         if self.slices is None:
             plan, shape = self.plan, samples.shape
             chosen, asked = choose(plan.measures, shape), plan.measures is not None
@@ -224,7 +239,7 @@ class Tally:
         return self.slices
 
     def merge(self, other: Tally) -> None:
-        """Add the sums of later rows."""
+        """Add the sums of later rows; an InputError if they have another number of columns."""
         mine, others = self.total.columns, other.total.columns
         if 0 not in (mine, others) and mine != others:
             raise InputError(f"y_proba has {mine} columns in {self.file}, {others} in {other.file}")
@@ -240,5 +255,6 @@ class Tally:
 
     @property
     def precision(self) -> np.dtype[Any]:
+        """The type of number that the predictions of the first row have, such as float32."""
         assert self.example is not None
         return self.example.precision

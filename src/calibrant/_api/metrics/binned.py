@@ -22,7 +22,7 @@ from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _binned_notion(samples: Source, notion: str | None) -> Notion:
-    """The notion that is meant; an error if it has no bins."""
+    """The kind of calibration that is meant, with the default for None; "full" is an error."""
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError(
@@ -33,7 +33,10 @@ def _binned_notion(samples: Source, notion: str | None) -> Notion:
 
 
 def _equal_mass(bins: Any, measure: str, samples: Source) -> Quantile:
-    """The rule of a measure that is defined by bins of equal mass."""
+    """The rule of a measure that is defined by bins of equal mass, from a count or Quantile(m).
+
+    Other bins raise an InputError, in which `measure` is named.
+    """
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not isinstance(rule, Quantile):
         raise InputError(

@@ -214,7 +214,7 @@ def cutoff_test(
 
 
 def _where(found: Cutoffs) -> str:
-    """The interval of predictions with the largest gap, in words."""
+    """The interval of predictions with the largest accumulated gap, in words."""
     if found.gap == 0.0:
         return "no interval of predictions has a gap"
     lean = "too high" if found.gap > 0 else "too low"
@@ -222,7 +222,10 @@ def _where(found: Cutoffs) -> str:
 
 
 def _levels(samples: Source, notion: str | None) -> BinTable:
-    """The level sets of what is judged: a scalar problem, or each class against the rest."""
+    """Sums of the rows of each distinct prediction, for a single column or for each class.
+
+    The notion says what the predictions are; "full" has no order and raises an InputError.
+    """
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")

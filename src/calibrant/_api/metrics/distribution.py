@@ -175,7 +175,7 @@ def jsd(
 
 
 def _check_base(base: Any) -> float:
-    """The base of a logarithm."""
+    """The base of a logarithm as a number, e for None; an InputError unless it is above 1."""
     if base is None:
         return math.e
     if not is_number(base) or not 1 < float(base) < math.inf:
@@ -308,7 +308,10 @@ def wasserstein(
 
 
 def _spacing(positions: Any, n_classes: int) -> Array:
-    """How far neighbouring classes are apart."""
+    """The distances between neighbouring classes, (n_classes - 1,), from the positions of classes.
+
+    An InputError is raised unless there is a position for each class and they increase.
+    """
     try:
         at = np.asarray(positions, dtype=np.float64)
     except (TypeError, ValueError):

@@ -18,7 +18,11 @@ from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _mean_loss(name: str, samples: Source) -> float:
-    """The mean of a loss over rows."""
+    """The mean of a loss over the rows; `name` is its field in `LossSums`.
+
+    An error is raised for a loss that compares predictions with 1/2, if labels say whether answers
+    were right.
+    """
     if samples.answers:  # raises for losses that compare predictions with 1/2
         find(next(m.name for m in catalogue("binary") if m.loss == name), samples.shape)
     return Summary(samples).mean_loss(name)

@@ -76,7 +76,7 @@ def auroc(
 
 
 def _check_ranked(notion: Any) -> Any:
-    """The scalar notion that is ranked."""
+    """The notion, unchanged, if it orders the rows: an InputError for "classwise" and "full"."""
     if notion in ("classwise", "full"):
         raise InputError(
             f"notion={notion!r} has no order of rows: give 'confidence' for the top label, or one "
@@ -86,7 +86,10 @@ def _check_ranked(notion: Any) -> Any:
 
 
 def _mean_over_classes(samples: Source) -> float:
-    """The mean of one-against-the-rest areas."""
+    """The mean over classes of the area under the ROC curve of each class against the rest.
+
+    NotDefined is raised, with the name of the class, if a class has none.
+    """
     summary = Summary(samples)
     summary.table(summary.scalar, EqualWidth(1))  # every row is sound, and some have weight
     names = samples.class_names or tuple(map(str, range(samples.n_classes)))

@@ -266,7 +266,10 @@ def truthful_test(
 
 
 def _is_binned(measure: str) -> bool:
-    """Whether the named truthful error uses bins; the others use the order of predictions."""
+    """Whether the truthful error of this name uses bins; others use the order of the predictions.
+
+    An InputError is raised for a name that is no such error.
+    """
     known = {
         each.name: each.is_binned
         for each in catalogue("binary")
@@ -278,7 +281,10 @@ def _is_binned(measure: str) -> bool:
 def _binned_test(
     problem: Problem, clusters: Index | None, rule: Rule, seed: int
 ) -> CalibrationTest:
-    """The test by the linear error in bins."""
+    """The test by the truthful error in bins, LinCE.
+
+    `clusters` has the number of each row's cluster, or is None; `rule` is that of the bins.
+    """
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
     if clusters is not None:
@@ -289,7 +295,10 @@ def _binned_test(
 
 
 def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int) -> CalibrationTest:
-    """The test by the two-bin error, averaged over where bins meet."""
+    """The test by the error in two bins, ATB, averaged over the place where the two bins meet.
+
+    `clusters` has the number of each row's cluster, or is None.
+    """
     name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
     mean, variance = paths.averaged_null(problem)
     value = paths.averaged_value(problem)
@@ -301,14 +310,17 @@ def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int)
 
 
 def _known_moments(mean: float, variance: float) -> str:
-    """The null distribution by its mean and standard deviation, in words."""
+    """Words on the mean and standard deviation that a test's value has under calibration."""
     return f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
 
 
 def drawn_test(
     name: str, value: float, chance: significance.PValue, null: str, note: str, seed: int
 ) -> CalibrationTest:
-    """The result of a test whose p-value is known or drawn."""
+    """The result of a test whose p-value comes from a formula or from draws.
+
+    `null` and `note` are texts on the distribution under calibration and on the bins.
+    """
     if chance.n_draws:
         null += f"; {chance}"
     if chance.p_value == 0.0:
@@ -386,7 +398,10 @@ def cox_calibration(
 
 
 def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -> CoxCalibration:
-    """Cox's fit of a scalar problem; predictions nearer to 0 or 1 than eps are moved there."""
+    """Cox's fit of a scalar problem, with predictions clipped to [eps, 1 - eps].
+
+    If some were clipped, the result has a note, and the fit without them.
+    """
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
     fit = _cox(problem, logit(u), clusters, level)
@@ -405,18 +420,23 @@ def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -
 
 
 def clipping_note(n_clipped: int, eps: float) -> str:
-    """The note on predictions that were moved away from 0 and 1; empty where none was."""
+    """The note on predictions that were moved away from 0 and 1; "" where none was."""
     if not n_clipped:
         return ""
     return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
 
 
 def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibration:
-    """The fit with its limits; NaN for a parameter that cannot be fitted."""
+    """Slope and intercepts with their limits, from the logits h of the predictions.
+
+    A parameter that cannot be fitted is NaN. `clusters` has the number of each row's cluster, or is
+    None.
+    """
     fits = coefficients.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
 
     def around(value: float | None, standard_error: float) -> tuple[float, float, float]:
+        """A value with its lower and upper limit; three times NaN where it is None."""
         if value is None:
             return math.nan, math.nan, math.nan
         return value, value - half * standard_error, value + half * standard_error
@@ -433,7 +453,7 @@ def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibrat
 
 
 def _kept_rows(problem: Problem, kept: Mask) -> Problem:
-    """The problem of some rows."""
+    """The scalar problem reduced to the rows that are marked in `kept`."""
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
@@ -441,12 +461,16 @@ def _kept_rows(problem: Problem, kept: Mask) -> Problem:
 
 
 def cluster_null(clusters: Index) -> str:
-    """The null distribution of a test that sums over clusters, in words."""
+    """Words on the distribution under calibration of a test that sums over clusters."""
     return f"scatter of {int(clusters.max()) + 1:,} clusters"
 
 
 def _bins_of_rows(u: Array, rule: Rule, cuts: Cuts) -> Index:
-    """The bin of every row; bins by rank may separate equal predictions."""
+    """The index of the bin that each prediction u lies in, (n,).
+
+    `cuts` are the edges of the bins. Bins by rank have no edges, for they may separate equal
+    predictions: these are counted off in order.
+    """
     if isinstance(rule, Quantile) and rule.ties == "rank":
         bins = np.empty(u.size, dtype=np.intp)
         bins[np.argsort(u, kind="stable")] = rank_bins(u.size, rule.m)
@@ -461,13 +485,13 @@ _NEEDS_OUTCOMES = (
 
 
 def check_outcomes(problem: Problem, test: str) -> None:
-    """An error unless labels are 0 or 1."""
+    """Raise an InputError unless all labels are 0 or 1; `test` is its name in the error."""
     if not problem.hard:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
 def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
-    """The scalar notion that a test is of."""
+    """What a test is about, "binary" or "confidence"; an InputError for other notions."""
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -478,7 +502,10 @@ def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
 
 
 def scalar_problem(samples: Samples, notion: str | None, bins: Bins) -> Problem:
-    """The one problem of a test, validated."""
+    """The validated predictions, targets, weights and bins of each row that a test is about.
+
+    An InputError is raised for bins without edges.
+    """
     resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):

@@ -214,7 +214,10 @@ def smooth_reliability(
 def smooth_curve(
     samples: Source, notion: Notion, kind: str = "unit", sigma: float | None = None
 ) -> SmoothCurve:
-    """The smoothed reliability curve of validated rows."""
+    """The smoothed reliability curve of validated rows, over predictions ("unit") or their logits.
+
+    `sigma` is the bandwidth, None for the default of the kind.
+    """
     summary = SmoothSummary(samples, notion)
     width = sigma or (
         max(summary.schedule(), smallest_sigma())
@@ -239,7 +242,7 @@ def smooth_curve(
 
 
 def _resolved(samples: Source, notion: str | None) -> Notion:
-    """The notion that is smoothed."""
+    """The kind of calibration that is smoothed, with the default for None; "full" is an error."""
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")
@@ -247,6 +250,7 @@ def _resolved(samples: Source, notion: str | None) -> Notion:
 
 
 def _check_sigma(sigma: Any) -> None:
+    """Raise an InputError unless the bandwidth is a positive, finite number."""
     if not is_number(sigma) or not float(sigma) > 0:
         raise InputError(f"sigma must be a positive number; got {sigma!r}")
     if not math.isfinite(float(sigma)):
@@ -254,6 +258,7 @@ def _check_sigma(sigma: Any) -> None:
 
 
 def _check_unit_sigma(sigma: Any) -> None:
+    """Raise an InputError unless the bandwidth on the scale of predictions fits the finest grid."""
     _check_sigma(sigma)
     if sigma < smallest_unit_sigma():
         raise InputError(
@@ -263,7 +268,7 @@ def _check_unit_sigma(sigma: Any) -> None:
 
 
 def _check_logit_sigma(sigma: Any) -> None:
-    """The bandwidth of a curve over logits: its grid must fit at both ends."""
+    """Raise an InputError if the bandwidth is too small or too large for a grid over logits."""
     _check_sigma(sigma)
     if not smallest_sigma() <= sigma <= WIDEST_CURVE:
         raise InputError(
@@ -273,6 +278,7 @@ def _check_logit_sigma(sigma: Any) -> None:
 
 
 def _check_draws(n_draws: Any, rng: Any) -> None:
+    """Raise an InputError unless n_draws is 1 or more and rng is a generator or None."""
     check_count("n_draws", n_draws, 1, "a whole number, 1 or more")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(
@@ -282,7 +288,11 @@ def _check_draws(n_draws: Any, rng: Any) -> None:
 
 
 def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
-    """The bandwidth on the logit scale, given or by the schedule."""
+    """The bandwidth on the logit scale: `sigma` itself, or n^(-1/3) where that is "schedule".
+
+    n is the effective number of rows. Gaussian noise needs a bandwidth that the grid can resolve:
+    an InputError is raised for a smaller one.
+    """
     if isinstance(sigma, str):
         one_of("sigma", sigma, ("schedule",))
         return max(summary.schedule(), smallest_sigma())
@@ -349,6 +359,6 @@ def ici(
 
 
 def _parts() -> dict[str, Measure]:
-    """Measures of the catalogue by the value of `part` that selects them."""
+    """The measures that `ici` computes, by the value of its argument `part`."""
     own = (m for m in catalogue("binary") if m.function.partition("(")[0] == ici.__name__)
     return {m.function.partition("part='")[2].rstrip("')") or "mean": m for m in own}

@@ -97,7 +97,10 @@ def lin_ce(
 
 
 def _property(phi: Any, k: int) -> Array | None:
-    """A property of the label as one row of numbers per class."""
+    """The values of a property of the label, (k, d): a row for each of k classes. None stays None.
+
+    An InputError is raised for values of another shape.
+    """
     if phi is None:
         return None
     try:

@@ -381,7 +381,10 @@ def _measured(
     level: float = 0.95,
     resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
-    """The resampler of a measure, the measure, and the statistics that it reads."""
+    """The uncertainty of a measure, the measure itself, and the statistics that it reads.
+
+    `groups` has the number of each row's cluster, or is None.
+    """
     check_resamples(n_resamples, seed)
     chosen = find(measure, samples.shape)
     resampling = Resampling(

@@ -1,5 +1,7 @@
-"""The diagram's data: the scalar problem in every number of bins, with its measures and its curve;
-for soft labels a second time, with each label replaced by the likeliest outcome.
+"""The data of the diagram: predictions and targets in every number of bins, with measures and
+curves.
+
+Soft labels have a second view, in which each label is replaced by the likeliest outcome.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._report import BinView, MeasureOverBins
 
-# Numbers of bins that a reader may choose from.
+# The numbers of bins that a reader of the page may choose from.
 COUNTS = (*range(1, 51), 60, 70, 80, 90, 100)
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
@@ -49,11 +51,11 @@ def bin_views(
     level: float = 0.95,
     whole: ScalarRows | None = None,
 ) -> tuple[BinView, ...]:
-    """The view of the labels as they are, and of their likeliest outcomes if they are soft; bars of
-    bins take clusters into account.
+    """The view of the labels as they are and, if they are soft, that of their likeliest outcomes.
 
-    `truthful` is the rule of the evaluation's truthful measures: they are shown in its kind of bins
-    alone. `whole` is the problem in full, where it is known.
+    `extra` is a further number of bins. `truthful` is the rule of the evaluation's truthful
+    measures: they are shown in bins of its kind alone. Bars take clusters, `groups`, into account.
+    `whole` has the predictions, targets, weights and findings, where they are known.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
     kind = plain_rule(truthful)[0]
@@ -65,7 +67,10 @@ def bin_views(
 
 
 def plain_rule(rule: Rule) -> tuple[str | None, int | None]:
-    """The kind and the number of bins, where they are those of a rule of the page."""
+    """The kind, "equal-width" or "quantile", and the number of bins of a rule.
+
+    Both are None for a rule that the page does not have.
+    """
     for kind, plain in (("equal-width", EqualWidth), ("quantile", Quantile)):
         if isinstance(rule, plain) and rule == plain(rule.m):
             return kind, rule.m
@@ -82,7 +87,10 @@ def _view(
     level: float,
     whole: ScalarRows | None = None,
 ) -> BinView:
-    """The scalar problem of one set of labels in every number of bins."""
+    """One set of labels in every number of bins, with measures and curves; `labels` is its title.
+
+    `truthful` is the kind of bins in which truthful measures are shown, None for none.
+    """
     with explained(samples):
         u, z, w, _ = whole or whole_problem(samples, notion)
     problem = Samples(u, z, w)
@@ -91,6 +99,7 @@ def _view(
     if groups is not None:
 
         def with_bars(table: ReliabilityTable) -> ReliabilityTable:
+            """The table with bars that take clusters into account."""
             bins, m = table.cuts.find(u), table.table.n_bins
             return replace(table, design=design_effects(bins, z, w, groups, m))
 
@@ -118,7 +127,7 @@ def _view(
 def _curves(
     samples: Samples, notion: Notion, groups: Index | None, level: float
 ) -> dict[str, ReliabilityCurve]:
-    """The curves that follow the rows, the one that is drawn unasked first."""
+    """The curves that follow the rows, by name, the default one first."""
     problem, groups = scalar_problem(samples, "binary", groups)
     blocks = blocks_of(problem.n, groups, 0)
     return {
@@ -128,14 +137,15 @@ def _curves(
 
 
 def _measures(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
-    """The measures of a scalar problem that are shown in the bins of a rule, in the catalogue's
-    order.
+    """The measures that are shown in the bins of one kind, in the order of the catalogue.
 
-    Ordinary errors are shown in the bins of either rule, which the page names beside them; others
-    in the bins that the evaluation has them in, so that one name has one value on a page.
+    Ordinary errors are shown in the bins of either kind, which the page names beside them. Truthful
+    errors are shown only in bins of the kind that the evaluation uses, `in_truthful_bins`, so that
+    one name has one value on a page.
     """
 
     def is_shown(measure: Measure) -> bool:
+        """Whether the measure belongs to the diagram, is not over classes, and has such bins."""
         statistic = STATISTICS[measure.statistic]
         own_bins = statistic.binning == "fixed" or in_truthful_bins
         return bool(measure.rank_in("bins", shape)) and not statistic.over_classes and own_bins
@@ -144,14 +154,14 @@ def _measures(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
 
 
 def _hardened(samples: Samples) -> Samples:
-    """Soft labels replaced by the likeliest outcome; of equal ones by the first."""
+    """The samples with each soft label replaced by the likeliest class, the first of equals."""
     soft: NDArray[np.floating] = samples.targets
     hard = soft.argmax(axis=1) if soft.ndim == 2 else (soft > 0.5)
     return replace(samples, targets=hard)
 
 
 def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
-    """Every measure over bins against their number."""
+    """The values of every binned measure by number of bins, in the order of the catalogue."""
     shape = samples.shape
     curves = [
         MeasureOverBins(name, rule, view.counts, tuple(values))
@@ -170,7 +180,7 @@ def classes_are_few(samples: Samples) -> bool:
 
 
 def _class_curves(samples: Samples) -> list[MeasureOverBins]:
-    """Errors over all classes against the number of bins."""
+    """The values of errors over all classes by number of bins."""
     tables = BinCounts(samples, _CLASS_COUNTS)
     summaries = [tables.summary_at(m) for m in _CLASS_COUNTS]
     curves = []

@@ -20,15 +20,18 @@ from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.scaling._load import new_scaler
 from calibrant.scaling._scaler import Scaler
 
-# The maps that are shown of each kind of problem, beside the one that is chosen.
+# The maps that are shown for each kind of problem, beside the one that is chosen.
 _BINARY, _MULTICLASS = ("platt", "beta", "isotonic", "histogram"), ("temperature",)
 _BY_CLASS = ("vector", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The maps to show, the simplest first; the one that was chosen, None if none helps; why; the
-    log loss of each map that was tried on rows that it was not fitted to; and notes.
+    """The recalibration maps to show, and which of them was chosen.
+
+    `maps` has them by class name, the simplest first. `chosen` is a class name, None if none helps,
+    and `why` says in words why. `scores` has the log loss of each map that was tried, on rows that
+    it was not fitted to.
     """
 
     maps: dict[str, Scaler]
@@ -39,7 +42,7 @@ class Trial:
 
 
 def checked_maps(names: Any) -> tuple[str, ...] | None:
-    """The maps that were named, each once; None if the data are to choose."""
+    """The maps that the user named, each once; None if the data are to choose."""
     if names is None:
         return None
     given = [names] if isinstance(names, str) else names
@@ -57,7 +60,10 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
 def try_maps(
     samples: Samples, groups: Index | None, names: tuple[str, ...] | None = None, seed: int = 0
 ) -> Trial:
-    """The map that `recommend` chooses for these rows, and those that are shown beside it."""
+    """The map that `recommend` chooses for these rows, and those that are shown beside it.
+
+    If none could be chosen, because of an error, that is the reason given.
+    """
     n_units = samples.n if groups is None else int(groups.max()) + 1
     folds = max(2, min(FOLDS, n_units))
     try:
@@ -76,7 +82,7 @@ def try_maps(
 
 
 def _why(reason: str, n: int) -> str:
-    """Why a map was chosen, or none, in words."""
+    """The sentence on why a map, or none, was chosen, from n rows."""
     return (
         f"By the rule of cal.recommend and of calibrant scale --map auto, on {n:,} rows of both "
         f"halves: {reason}"
@@ -86,7 +92,7 @@ def _why(reason: str, n: int) -> str:
 def _maps_to_show(
     samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE
 ) -> tuple[str, ...]:
-    """The maps to show: a few that readers know, of those that were tried, and the best."""
+    """The names of maps to show, the simplest first: usual ones of those `tried`, and the best."""
     usual = (*_MULTICLASS, *_BY_CLASS) if samples.multiclass else _BINARY
     kept = [name for name in usual if name in tried or name in _MULTICLASS or not tried]
     if best not in (AS_THEY_ARE, *kept):
@@ -101,8 +107,9 @@ def _unfitted_maps(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler
 
 
 def on_simplex(samples: Samples) -> NDArray[Any]:
-    """Predictions that a map takes: rows which half precision rounded off the simplex are put
-    back.
+    """The predictions as a map takes them: rows of probabilities that sum to 1.
+
+    Logits and (n,) predictions stay as they are; other rows may be off 1 by rounding.
     """
     if samples.from_logits or not samples.multiclass:
         return samples.predictions

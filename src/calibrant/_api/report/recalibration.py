@@ -1,5 +1,7 @@
-"""Recalibration maps side by side: each fitted on one half of the rows and measured on the other,
-with the one marked that all rows choose by the rule of `recommend`.
+"""Recalibration maps side by side: each is fitted on one half of the rows and measured on the
+other.
+
+The map is marked that the rule of `recommend` chooses from all rows.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from calibrant.scaling._structured import StructuredMatrixScaling, StructuredVec
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._venn_abers import VennAbers
 
-# With fewer rows the halves are too small to fit and to judge a map.
+# The fewest rows: halves of fewer are too small to fit and to judge a map.
 FEWEST = 100
 # Entries of predictions in each half from which a map of one or two parameters, and what it does,
 # are known well enough: more change nothing that a reader would see.
@@ -47,7 +49,7 @@ REVERSES = " It turns the order of the predictions round, which is no calibratio
 
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """What each map does; why none suits the rows, and which could not be fitted."""
+    """What each map does; `absent`: why none was chosen; `failed`: which were not fitted."""
 
     maps: tuple[BeforeAfter, ...] = ()
     absent: str | None = None
@@ -55,6 +57,7 @@ class SideBySide:
 
     @property
     def chosen(self) -> BeforeAfter | None:
+        """The map that was chosen; None if none was."""
         return next((each for each in self.maps if each.chosen), None)
 
 
@@ -68,7 +71,11 @@ def side_by_side(
     seed: int,
     names: tuple[str, ...] | None = None,
 ) -> SideBySide:
-    """Fit maps on one half of the rows and measure them on the other; `names` chooses the maps."""
+    """Fit maps on one half of the rows and measure them on the other.
+
+    `names` are the maps to show, None for the usual ones; `rule` and `quantile` are the fixed bins
+    and the quantile bins, and `groups` the number of each row's cluster, or None.
+    """
     if samples.n < FEWEST:
         few = f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
         return SideBySide(absent=few)
@@ -107,7 +114,7 @@ def side_by_side(
 
 
 def _note_on_held_out(maps: list[BeforeAfter]) -> str:
-    """A sentence on the held-out half where no map was chosen."""
+    """A sentence on maps that help on the measured half alone, if none was chosen; else ""."""
     better = [each.method_name for each in maps if each.helps]
     if not better:
         return ""
@@ -120,7 +127,10 @@ def _note_on_held_out(maps: list[BeforeAfter]) -> str:
 def _fit_and_measure(
     scaler: Scaler, training: Samples, held_out: _HeldOut, trial: Trial, split: str
 ) -> BeforeAfter:
-    """One map, fitted to the first half and measured on the other."""
+    """What one map does: it is fitted to the `training` half and measured on the other.
+
+    `split` says in words how the rows were divided.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         scaler.fit(
@@ -156,13 +166,13 @@ def _fit_and_measure(
 
 
 def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
-    """Whether what was predicted higher is mostly mapped lower."""
+    """Whether the map mostly turns the order of predictions round."""
     one, two = (each.astype(np.float64) - each.mean() for each in (before, after))
     return bool(one @ two < 0)
 
 
 def _outcome(changes: tuple[Change, ...]) -> str:
-    """Whether the map improves the half that it was not fitted to."""
+    """A sentence on whether the map improves the Brier score of the measured half."""
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
     if brier.high < 0:
@@ -173,7 +183,10 @@ def _outcome(changes: tuple[Change, ...]) -> str:
 
 
 def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, Index, str]:
-    """Rows to fit on and rows to judge on, both in random order."""
+    """The rows to fit on, the rows to judge on, and words on how they were divided.
+
+    Both are in random order. All rows of a cluster are in one half.
+    """
     rng = np.random.default_rng((seed, 10))
     if groups is None:
         order = rng.permutation(samples.n)
@@ -232,20 +245,23 @@ def _learned(scaler: Any) -> str:
 
 
 def _only_parameter(values: Any) -> float:
-    """The parameter of the only column; what rounding leaves of 0 is 0."""
+    """The first of the values as a number; a value that is 0 but for rounding becomes 0."""
     value = float(np.ravel(values)[0])
     return 0.0 if abs(value) < 1e-12 else value
 
 
 def _counted(values: tuple[Array, ...], what: str = "") -> str:
-    """How many values a map has, in words; a range where classes differ."""
+    """The number of distinct values that a map has, in words; a range where classes differ.
+
+    `what` is the noun that follows the number, "" for none.
+    """
     sizes = sorted({np.unique(each[~np.isnan(each)]).size for each in values})
     text = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     return f"{text} {what}{'' if text == '1' else 's'}" if what else text
 
 
 class _HeldOut:
-    """The half that maps are measured on, and what it shows before any of them."""
+    """The half of the rows that maps are measured on, and its measures before any map."""
 
     def __init__(
         self,
@@ -269,17 +285,19 @@ class _HeldOut:
         self.own = self._uncertainty(samples)
 
     def _values(self, samples: Samples) -> dict[str, float]:
+        """The value of each measure, by name."""
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
 
     def _row_losses(self, samples: Samples) -> dict[str, Array]:
-        """Losses of each row and, where there are votes, distances to them."""
+        """The losses of each row by name and, where there are votes, its distances from them."""
         losses = row_values(samples, distribution=False)
         if samples.votes is None:
             return losses
         return {**losses, **row_values(samples, distribution=True)}
 
     def _uncertainty(self, samples: Samples) -> Uncertainty:
+        """What computes intervals and noise floors of these rows."""
         return Uncertainty(
             samples,
             self.rule,
@@ -292,7 +310,10 @@ class _HeldOut:
         )
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
-        """Each measure before and after, with the limits that it has."""
+        """The change of each measure from the predictions as they are to those `after` a map.
+
+        A loss has limits of its change; an error has an interval before and one after.
+        """
         values, losses = self._values(after), self._row_losses(after)
         own = self._uncertainty(after)
         return tuple(
@@ -305,7 +326,11 @@ class _HeldOut:
     def _loss_change(
         self, measure: Measure, now: float, losses: dict[str, Array], own: Uncertainty
     ) -> Change:
-        """A mean of rows: limits of its change, row by row, as `compare` has them."""
+        """The change of a loss, the mean over rows, with limits from the rows' differences.
+
+        `now` is its value after the map, `losses` are those of each row, and `own` is the
+        uncertainty after the map.
+        """
         was = self.values[measure.name]
         apart = losses[measure.loss] - self.losses[measure.loss]
         weights = self.samples.weights
@@ -319,7 +344,10 @@ class _HeldOut:
         return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
     def _error_change(self, measure: Measure, now: float, own: Uncertainty) -> Change:
-        """An error before and after: its intervals, and its noise floor after."""
+        """A calibration error before and after the map, with intervals; the noise floor after.
+
+        `now` is the value after the map, and `own` the uncertainty after it.
+        """
         floor = own.noise_floor(measure, now)
         was = self.values[measure.name]
         before, after = self.own.interval(measure, was), own.interval(measure, now)

@@ -47,9 +47,9 @@ from calibrant.results._pages.provenance import checked_name, checked_source, ve
 from calibrant.results._report import BinView, Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
 
-# Edges, and the weight between them of either outcome.
+# Edges of predictions, and the weight of events and of non-events between them.
 Histogram = tuple[list[float], list[float], list[float]]
-# Rows that a page's decision curve is of: more change nothing that a reader would see.
+# The most rows behind a page's decision curve: more change nothing that a reader would see.
 MOST_DECIDED = 50_000
 # The share of events below which they are rare: thresholds are then in proportion to it.
 RARE = 0.05
@@ -232,8 +232,10 @@ def report(
 def _other_sections(
     samples: Samples, bins: Bins, groups: Any, level: Any, seed: Any, maps: tuple[str, ...] | None
 ) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage, Histogram]:
-    """What the page has beside the evaluation: bins and curves, recalibration maps, other tools,
-    the risk-coverage curve, a histogram.
+    """The sections of the page beside the evaluation.
+
+    They are: views in every number of bins, recalibration maps, what other tools show (or why they
+    are not asked), the risk-coverage curve, and a histogram. `maps` are the maps named, or None.
     """
     fixed, quantile = both_rules(bins, samples.n)
     notion = resolve_notion(samples, None)
@@ -249,7 +251,10 @@ def _other_sections(
 
 
 def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
-    """The decision curve of a binary outcome, from a sample of rows where they are many."""
+    """The decision curve of a binary outcome, from MOST_DECIDED random rows if there are more.
+
+    None with several classes.
+    """
     if samples.multiclass:
         return None
     if samples.n > MOST_DECIDED:
@@ -261,8 +266,9 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
 
 
 def _largest_threshold(samples: Samples) -> float:
-    """Where the decision curve ends: of a rare event, at ten times its share, beyond which nobody
-    would be acted on.
+    """Where the decision curve ends: at ten times the share of a rare event, otherwise at 1.
+
+    Beyond that nobody would be acted on.
     """
     weights = np.ones(samples.n) if samples.weights is None else samples.weights
     share = float(weights @ samples.targets.astype(np.float64) / weights.sum())
@@ -270,7 +276,10 @@ def _largest_threshold(samples: Samples) -> float:
 
 
 def _histogram(whole: ScalarRows) -> Histogram:
-    """Weights by prediction and outcome; a soft label is both outcomes in part."""
+    """The edges of predictions, and the weight of events and of non-events between them.
+
+    A soft label counts in part as an event, in part as a non-event.
+    """
     u, z, w, findings = whole
     edges = np.linspace(0.0, 1.0, PLACES + 1)
     if w is None and not findings.soft:  # rows are counted, which takes no order
@@ -283,14 +292,17 @@ def _histogram(whole: ScalarRows) -> Histogram:
 
 
 def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
-    """The measures asked for, and the one that the answer and the diagram go by."""
+    """The measures asked for, with the ECE first, which the page needs; None stays None."""
     if measures is None or isinstance(measures, str):
         return measures  # type: ignore[return-value] # a text is an error of choose()
     return list(dict.fromkeys([HEADLINE, *measures]))
 
 
 def _other_tools(samples: Samples, rule: Rule, whole: ScalarRows) -> Conventions | str:
-    """What other tools show, or why they are not asked."""
+    """What other tools show for these predictions, or a sentence on why they are not asked.
+
+    `whole` has the predictions, targets, weights and findings.
+    """
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
     own = EqualWidth(plain_rule(rule)[1] or 15)

@@ -9,16 +9,17 @@ from calibrant.results._rendering import shortened, shown
 from calibrant.results._slices import Slice, Slices
 from calibrant.results._uncertainty import Verdict
 
+# For each kind of measure: its title, what it is, and the names of its measures.
 Groups = tuple[tuple[str, str, tuple[str, ...]], ...]
 
 
 def headlines(evaluation: Evaluation, shape: Shape) -> tuple[str, ...]:
-    """The few measures that a reader should see first."""
+    """The names of the few measures that a reader should see first."""
     return tuple(m.name for m in listed("headline", shape) if m.name in evaluation)
 
 
 def grouped(evaluation: Evaluation, shape: Shape) -> Groups:
-    """Every measure of the evaluation, by what kind of thing it is."""
+    """The measures of the evaluation by kind: title, description and names of each kind."""
     groups = []
     for key, (title, what) in GROUPS.items():
         own = [m for m in catalogue(shape) if m.group == key and m.name in evaluation]
@@ -29,7 +30,7 @@ def grouped(evaluation: Evaluation, shape: Shape) -> Groups:
 
 
 def answer(verdict: Verdict | None) -> str:
-    """Can these probabilities be believed? In a few words."""
+    """The answer, in a few words, to whether these probabilities can be believed."""
     if verdict is None:
         return "No verdict: no calibration error was measured."
     if verdict.verdict == "calibrated within noise":
@@ -44,7 +45,7 @@ def answer(verdict: Verdict | None) -> str:
 
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
-    """The verdict, its direction, and the worst class or slice."""
+    """The verdict, its direction, and the worst class, slice and segment, in sentences."""
     lines = [str(evaluation.verdict)] if evaluation.verdict else []
     lines.append(_direction(evaluation))
     lines += _reversed_order(evaluation)
@@ -65,7 +66,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _direction(evaluation: Evaluation) -> str:
-    """A sentence on the mean prediction beside the mean target."""
+    """A sentence that compares the mean prediction with the mean target."""
     reliability = evaluation.reliability
     sums = reliability.table.sums[0].sum(axis=0)
     predicted, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])
@@ -87,7 +88,7 @@ def _direction(evaluation: Evaluation) -> str:
 
 
 def _reversed_order(evaluation: Evaluation) -> list[str]:
-    """A sentence if higher predictions go with fewer events, which no calibration error shows."""
+    """A sentence if higher predictions go with fewer events, which no error shows; else []."""
     ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
     interval = None if ranked is None else ranked.interval
     if interval is None or not interval.high < 0.5:
@@ -103,7 +104,7 @@ def _reversed_order(evaluation: Evaluation) -> list[str]:
 
 
 def _worst_slice(evaluation: Evaluation) -> str:
-    """A sentence on the slices that stand out."""
+    """A sentence on the slices that stand out, or on the largest error if none does."""
     slices = evaluation.slices
     assert slices is not None
     by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
@@ -135,5 +136,6 @@ def _worst_slice(evaluation: Evaluation) -> str:
 
 
 def _describe_slice(slices: Slices, slice_: Slice) -> str:
+    """The error of a slice with its name and rows, in words."""
     value, rows = shown(slice_.values[slices.measure]), counted(slice_.n, "row")
     return f"{value} ({shortened(slice_.name)}, {rows})"

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
 # By how much two sums of the same numbers may differ, if an engine adds them in other orders.
 ROUNDING = 1e-12
-# The count of soft labels in a state: 1, or this where some of them are votes.
+# A state has one number for its labels: 0 if all are hard, 1 if some are soft, VOTED if some of
+# the soft ones are votes; OF_ANSWERS is added if labels say whether answers were right.
 VOTED = 2
 OF_ANSWERS = 4
 
@@ -130,9 +131,10 @@ class Accumulator:
                 "Use a count, EqualWidth or Edges"
             )
         self.rule: FixedRule = rule
-        # A rule is for all measures; with a count the truthful ones have quantile bins.
+        # Whether all measures use this rule; where `bins` is a count, truthful ones do not.
         self.own_bins = both_rules(bins)[1] == rule
-        # What predictions are given as; the two options say the same apart.
+        # Predictions are given as logits (True), probabilities (False) or log-probabilities
+        # (LOGPROBS); the two options say the same, each of one kind.
         self.given = given_as(from_logits, from_logprobs)
         self.from_logits, self.from_logprobs = self.given is True, self.given == LOGPROBS
         self.classes = None if classes is None else tuple(classes)
@@ -255,7 +257,10 @@ class Accumulator:
         n_missing: int,
         columns: int,
     ) -> None:
-        """Add to all sums, or to none; the caller has the lock."""
+        """Add new sums to the state: all of them, or none. The caller holds the lock.
+
+        `arrays` are sums by name, of `n_rows` rows; `n_missing` rows more were dropped.
+        """
         # Arrays and their mapping are never changed, only replaced: copies may share them.
         state = dict(self._state)
         for name, values in arrays.items():
@@ -342,7 +347,11 @@ class Accumulator:
         return now._evaluate(measures, approximate)
 
     def _check_not_swapped(self) -> None:
-        """The rule of `evaluate`: u - u^2 is 0 only where u is 0 or 1."""
+        """Raise an InputError for soft labels beside predictions that are all 0 or 1.
+
+        Labels and predictions seem to be swapped then. All predictions u are 0 or 1 where the sums
+        of u and of u^2 are equal.
+        """
         if not self._findings.soft or self._findings.voted or self.given is True:
             return
         cells = self._state["cells"]
@@ -351,7 +360,10 @@ class Accumulator:
             raise swapped()
 
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
-        """The evaluation of an accumulator that no other thread changes."""
+        """The evaluation of an accumulator that no other thread changes meanwhile.
+
+        `measures` and `approximate` are those of `evaluate`.
+        """
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = self.summary(approximate=approximate)
@@ -379,7 +391,11 @@ class Accumulator:
             check_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
     def _kind_of_logits(self) -> str:
-        """What the logits of all updates look like, by the cells that have any."""
+        """What the logits look like: PROBABILITIES, LOG_PROBABILITIES, or "" for neither.
+
+        The fine cells tell: whether all predictions lie in the range that the sigmoid of such
+        values has.
+        """
         edges = np.concatenate([[0.0], self._cells.cuts(np.dtype(np.float64)).inner, [1.0]])
         nonempty = np.flatnonzero(self._state["cells"][:, 0] > 0)
         low, high = edges[nonempty[0]], edges[nonempty[-1] + 1]
@@ -520,7 +536,10 @@ class Accumulator:
         }
 
     def _sums_of_one_row(self, columns: int) -> dict[str, Array]:
-        """The sums of one row of so many columns, for their names and shapes."""
+        """The arrays of sums for a single row of so many columns, made for their names and shapes.
+
+        0 columns stand for (n,) predictions.
+        """
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
         samples = to_source(row, row, from_logits=False)
         return self.sums_of(samples).arrays
@@ -625,6 +644,7 @@ class Accumulator:
 
 
 def _flag(approximate: Any) -> bool:
+    """The value of `approximate`, unchanged; an InputError if it is not True or False."""
     if not isinstance(approximate, bool):
         raise InputError(f"approximate must be True or False; got {approximate!r}")
     return approximate

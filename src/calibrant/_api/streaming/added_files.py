@@ -12,7 +12,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.state_file import shortened, whole_number
 from calibrant._data.readers.find import PACKED, File, opened
 
-# Files that a state remembers: the last ones, for a retry comes soon. Each takes some 80 bytes.
+# A state remembers this many files, the last ones: a retry comes soon. Each takes some 80 bytes.
 MOST = 1000
 BLOCK = 1 << 20
 DIGITS = 32
@@ -20,7 +20,7 @@ DIGITS = 32
 
 @dataclass(frozen=True)
 class AddedFile:
-    """A file whose rows were added, as it was then."""
+    """A file whose rows were added: its name, and the size and hash of its content at that time."""
 
     name: str
     size: int
@@ -29,18 +29,20 @@ class AddedFile:
 
 @dataclass
 class AddedFiles:
-    """The last files whose rows were added, the oldest first."""
+    """The files whose rows were added last, at most MOST of them, the oldest first."""
 
     files: list[AddedFile] = field(default_factory=list)
 
     def add(self, files: Iterable[AddedFile]) -> None:
-        """Remember files; those known already once."""
+        """Remember files. A file that is known already is not listed twice."""
         known = dict.fromkeys((*self.files, *files))
         self.files = list(known)[-MOST:]
 
     def check_new(self, file: File) -> AddedFile:
-        """The file, with the hash of its content; an InputError if its rows, or its first ones,
-        were added. A packed file has the content of the one that was packed.
+        """The name, size and hash of a file, unless its rows were added before.
+
+        An InputError is raised if a file with the same content was added, or if one of the same
+        name was that has grown since. Of a compressed file the content is what counts.
         """
         name = file.path.name
         own_name = _unpacked_name(name)
@@ -48,7 +50,7 @@ class AddedFiles:
         with opened(file) as (content, _):
             new, starts = fingerprint(content, name, grown)
         same = {(new.size, new.digest)}
-        if file.packed:  # as it was remembered before content was
+        if file.packed:  # older states have the hash of the compressed bytes
             with file.path.open("rb") as raw:
                 as_packed = fingerprint(raw, name)[0]
             same.add((as_packed.size, as_packed.digest))
@@ -69,17 +71,17 @@ class AddedFiles:
         return new
 
     def common(self, other: AddedFiles) -> AddedFile | None:
-        """A file whose rows both have, if there is one."""
+        """A file whose rows are in both states, or None if there is none."""
         known = {(file.size, file.digest) for file in self.files}
         return next((file for file in other.files if (file.size, file.digest) in known), None)
 
     def packed(self) -> list[list[Any]]:
-        """As plain data."""
+        """The files as plain data: [name, size, hash] of each."""
         return [[file.name, file.size, file.digest] for file in self.files]
 
 
 def unpacked_files(packed: Any) -> AddedFiles:
-    """The files that a state names; a ValueError if it names none."""
+    """The files that a state lists as `packed` does; a ValueError for any other form."""
     if not isinstance(packed, list) or len(packed) > MOST:
         raise ValueError(f"added {shortened(packed)}")
     files = []
@@ -92,7 +94,7 @@ def unpacked_files(packed: Any) -> AddedFiles:
 
 
 def _unpacked_name(name: str) -> str:
-    """The name of a packed file before it was packed."""
+    """The name of a file without the ending of its compression, such as ".gz", if it has one."""
     stem, ending = os.path.splitext(name)
     return stem if ending.lower() in PACKED else name
 
@@ -100,7 +102,10 @@ def _unpacked_name(name: str) -> str:
 def fingerprint(
     file: BinaryIO, name: str, sizes: Iterable[int] = ()
 ) -> tuple[AddedFile, dict[int, str]]:
-    """The content with its hash, and the hashes of its first bytes, as many as `sizes` has."""
+    """The name, size and hash of a file's content, and the hashes of its beginnings.
+
+    The dict has the hash of the first `size` bytes for each of `sizes` that the file reaches.
+    """
     hashed, done, starts = hashlib.blake2b(digest_size=DIGITS // 2), 0, {}
     stops = sorted(sizes)
     while block := file.read(min(BLOCK, stops[0] - done) if stops else BLOCK):

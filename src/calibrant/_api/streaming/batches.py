@@ -1,10 +1,11 @@
-"""A batch of rows with times becomes the sums of each window they lie in, before any is kept.
+"""A batch of rows with times becomes the sums of each window that the rows lie in. A Monitor keeps
+them only once all are made.
 
-Rows may come in clusters. With a weight of one over the rows of its cluster, a cluster adds the
-mean of its rows' z - u, or of those that lie in one bin. That lies in [-1, 1], has the mean 0 where
-predictions are calibrated, and its variance is at most the mean of u (1 - u), whatever the
-dependence: Bennett's inequality holds for it as it does for a single row
-(`calibrant._inference.streams`).
+Rows may come in clusters. A row then has the weight of one over the rows of its cluster, and a
+cluster adds the mean of z - u over its rows, or over those that lie in one bin; u is a row's
+prediction and z its target. That mean lies in [-1, 1], has the expectation 0 where predictions are
+calibrated, and its variance is at most the mean of u (1 - u), whatever the dependence: Bennett's
+inequality holds for it as it does for a single row (`calibrant._inference.streams`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ from calibrant._engines.arrays.streams import StreamSums
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The sums of a batch by the start of their window; columns of y_proba; rows without a time."""
+    """What a batch adds to a monitor: pairs of a window's start and the sums of its rows.
+
+    Starts are microseconds since 1970. `columns` is the number of columns of y_proba, and
+    `n_without_time` the number of rows that were dropped because they have no time.
+    """
 
     parts: list[tuple[int, StreamSums]]
     columns: int
@@ -43,8 +48,11 @@ class Batch:
 
 
 def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **rows: Any) -> Batch:
-    """What a stream like this one would add to each window for these `rows`: labels, predictions,
-    weights, votes and the frame of columns.
+    """The sums that a batch of rows adds to each window.
+
+    `stream` is an Accumulator with the options of the monitor. `time` is one time for all rows, one
+    for each, or the name of a column; `groups` are the clusters of the rows, or None. `rows` has
+    y_true, y_proba, sample_weight, votes and data, as `Monitor.update` takes them.
     """
     given = {
         **rows,
@@ -86,7 +94,11 @@ def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **
 def _with_clusters(
     given: dict[str, Any], groups: Any, us: NDArray[np.int64], missing: Mask, every: WindowWidth
 ) -> dict[str, Any]:
-    """The rows with the weights that clusters give them, no longer as names of columns."""
+    """The arguments `given` with the weights of clustered rows as sample_weight.
+
+    Names of columns are replaced by the columns themselves, and data by None. `us` are the times in
+    microseconds since 1970, and `missing` marks rows without a time.
+    """
     data = given["data"]
     if data is not None:
         named = {name: pick(data, given[name], name) for name in ("y_true", "y_proba")}
@@ -102,7 +114,10 @@ def _with_clusters(
 
 
 def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
-    """An error where clusters are named and not expected, or expected and not named."""
+    """Raise an InputError unless clusters are named exactly where the monitor counts them.
+
+    Clusters together with weights are an error as well.
+    """
     if grouped and groups is None:
         raise InputError(
             "this Monitor was made with grouped=True: name the cluster of each row with groups="
@@ -121,10 +136,11 @@ def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
 def cluster_weights(
     groups: Any, data: Any, us: NDArray[np.int64], kept: Mask, every: WindowWidth
 ) -> Array:
-    """One over the number of rows in each row's cluster, of rows that are kept.
+    """The weight of each row, (n,): one over the number of kept rows in its cluster.
 
-    `us` are times, or one for all. A cluster whose rows lie in several windows is an error: what
-    its later rows show depends on its earlier ones, and no window may be judged with that.
+    `us` are the times in microseconds since 1970, one for each row or one for all; `kept` marks
+    rows that are not dropped. A cluster whose rows lie in several windows is an error: what its
+    later rows show depends on its earlier ones, and no window may be judged with that.
     """
     values, gaps = read_groups(groups, data)
     n = kept.size
@@ -146,7 +162,10 @@ def cluster_weights(
 def _check_in_one_window(
     names: NDArray[Any], index: Index, us: NDArray[np.int64], kept: Mask, every: WindowWidth
 ) -> None:
-    """An error for a cluster with rows in several windows."""
+    """Raise an InputError for a cluster with kept rows in several windows.
+
+    `index` is the number of each row's cluster, and `names` has the cluster's name for each row.
+    """
     starts = every.numbers(us) * every.us + every.offset
     first = np.full(int(index.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     last = np.full(first.size, np.iinfo(np.int64).min)
@@ -165,7 +184,11 @@ def _check_in_one_window(
 
 
 def _times(time: Any, data: Any, missing: str) -> Times:
-    """The times of the rows, if they can be had and none is missing that must not be."""
+    """The times of the rows in microseconds since 1970, and which are missing.
+
+    `time` is a time, one for each row, or the name of a column of `data`. An InputError is raised
+    for missing times unless `missing` is "drop", and for times of a lazy frame's rows.
+    """
     named = data is not None and isinstance(time, str)
     us, absent = times = microseconds(_column(data, time) if named else time)
     if is_lazy(data) and us.ndim:
@@ -186,7 +209,10 @@ def _times(time: Any, data: Any, missing: str) -> Times:
 
 
 def _column(data: Any, name: str) -> Any:
-    """A column of times; the error tells a name from a time that was given as text."""
+    """The column of times with this name; an InputError if there is none.
+
+    The error has a hint where the name reads like a time: a single time is given as a datetime.
+    """
     try:
         return pick(data, name, "time")
     except InputError as error:
@@ -200,13 +226,13 @@ def _column(data: Any, name: str) -> Any:
 
 
 def _check_one_each(us: NDArray[np.int64], n: int) -> None:
-    """An error unless there is one time, or one per row."""
+    """Raise an InputError unless there is a single time, or one for each of the n rows."""
     if us.ndim and us.size != n:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
 
 def _positions(given: dict[str, Any]) -> Index:
-    """The position of each row once rows with something missing are dropped; -1 for those."""
+    """The position of each row among those with nothing missing; -1 for rows to be dropped."""
     absent: Any = False
     for name in ("y_true", "y_proba", "sample_weight"):
         value = given[name]
@@ -217,7 +243,11 @@ def _positions(given: dict[str, Any]) -> Index:
 
 
 def _sums(stream: Accumulator, samples: Samples, rows: Rows, positions: Index | None) -> StreamSums:
-    """The sums of some rows; a bad one is known by its number in the batch."""
+    """The sums of the rows of one window.
+
+    `rows` are numbers in the batch. `positions` translates them to numbers in `samples`, from which
+    incomplete rows were dropped (-1); it is None if none was. The number in a BadRow is adjusted.
+    """
     n_missing = 0
     if positions is not None:
         kept = positions[rows]
@@ -230,12 +260,15 @@ def _sums(stream: Accumulator, samples: Samples, rows: Rows, positions: Index | 
         raise BadRow(row) from None
 
 
-# Each window is a query of its own.
+# The most windows of a lazy frame: each of them is a query of its own.
 MOST_WINDOWS = 1000
 
 
 def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[str, Any]) -> Batch:
-    """What the rows of a lazy frame add to each window, by a column of times."""
+    """The sums that the rows of a lazy frame add to each window, by the column `time`.
+
+    `given` are the arguments of `to_source`, with the frame as "data".
+    """
     import narwhals as nw
 
     frame = _in_utc(nw.from_native(given["data"]), time)
@@ -244,7 +277,7 @@ def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[s
     if kind == nw.Date:
         column = column.cast(nw.Datetime("us"))
     zone = kind.time_zone if isinstance(kind, nw.Datetime) else None
-    # To some engines a truth is no number, and has no sum.
+    # Some engines do not sum truth values: they are cast to numbers.
     ends: Any = (
         frame.select(
             column.min().alias("first"),
@@ -266,6 +299,7 @@ def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[s
     starts = _starts(first, last, every)
 
     def in_window(start: int) -> Any:
+        """The condition that a row's time lies in the window that begins at `start`."""
         low, high = (_literal(us, zone, frame) for us in (start, start + every.us))
         return (column >= low) & (column < high)
 
@@ -287,8 +321,9 @@ def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[s
 
 
 def _in_utc(frame: Any, time: str) -> Any:
-    """A frame of Dask with its times in UTC: of some zones, such as New York's, narwhals does not
-    read the type.
+    """A Dask frame with its column of times in UTC; other frames are returned as they are.
+
+    narwhals cannot read the type of times in some zones, such as New York's.
     """
     import narwhals as nw
 
@@ -301,7 +336,10 @@ def _in_utc(frame: Any, time: str) -> Any:
 
 
 def _time_type(schema: Any, time: str) -> Any:
-    """The type of a column of times. A time without a zone is taken to be in UTC."""
+    """The type of the column `time`, a date or a datetime; an InputError for any other type.
+
+    A time without a zone is taken to be in UTC.
+    """
     import narwhals as nw
 
     if time not in schema:
@@ -316,7 +354,10 @@ def _time_type(schema: Any, time: str) -> Any:
 
 
 def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
-    """The starts of all windows from the first time to the last."""
+    """The starts of all windows from the first time to the last, in microseconds since 1970.
+
+    An InputError is raised if there are more than MOST_WINDOWS.
+    """
     begin, end = (every.start(single(value, "time")) for value in (first, last))
     n = (end - begin) // every.us + 1
     if n > MOST_WINDOWS:
@@ -328,7 +369,10 @@ def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
 
 
 def _literal(us: int, zone: str | None, frame: Any) -> Any:
-    """The start of a window as the column writes times."""
+    """A time in microseconds since 1970 as an expression that compares with the column of times.
+
+    `zone` is the column's time zone, None if its times have none.
+    """
     import narwhals as nw
 
     utc = moment(us)

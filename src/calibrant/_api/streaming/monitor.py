@@ -127,9 +127,9 @@ class Monitor:
         self._sums = WindowedSums(
             blank, window_width(every), None if keep is None else int(keep), grouped
         )
-        # Rows without a time, dropped as the caller asked.
+        # The number of rows that were dropped because they had no time.
         self.n_without_time = 0
-        # Files that were added, where the rows came from files.
+        # The files whose rows were added, if rows came from files.
         self.added = AddedFiles()
         # Locked while windows replace others, never while rows are summed.
         self._lock = threading.Lock()
@@ -211,7 +211,7 @@ class Monitor:
         return self
 
     def _check_measurable(self, shape: Shape) -> None:
-        """An error for measures that no window would ever show, before weeks of rows are in."""
+        """Raise an InputError, at the first rows, for a measure that no window can ever show."""
         if self.measures is None:
             return
         names = of_answers(self.measures) if shape == "answers" else self.measures
@@ -260,7 +260,7 @@ class Monitor:
         return self
 
     def _now(self) -> tuple[WindowedSums, int]:
-        """The windows and the rows without a time of one moment."""
+        """A copy of the windows, and the number of rows without a time, both of the same moment."""
         with self._lock:
             return self._sums.copy(), self.n_without_time
 
@@ -323,7 +323,11 @@ class Monitor:
         return self._now()[0].between(*self._span(start, stop))
 
     def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
-        """The edges of a span of time; None for a side that is open."""
+        """`start` and `stop` in microseconds since 1970; None for a side that is open.
+
+        An InputError is raised unless each is where a window begins, and the first lies before the
+        second.
+        """
         first = None if start is None else self._edge(start, name_of("start"))
         last = None if stop is None else self._edge(stop, name_of("stop"))
         if first is not None and last is not None and first >= last:
@@ -333,7 +337,10 @@ class Monitor:
         return first, last
 
     def _edge(self, time: Any, argument: str) -> int:
-        """The edge between windows at a time; an error if there is none."""
+        """A time in microseconds since 1970; an InputError unless a window begins there.
+
+        `argument` is the name of the argument, for the error.
+        """
         us, every = single(time, argument), self._sums.every
         at = every.start(us)
         if at != us:
@@ -483,7 +490,7 @@ class Monitor:
 
     @property
     def rule(self) -> FixedRule:
-        """The bins."""
+        """The rule of the bins in which predictions are summed."""
         return self._sums.blank.rule
 
     @property
@@ -511,7 +518,11 @@ class Monitor:
 
 
 def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
-    """An error for a measure that windows never have, of whatever shape of predictions it is."""
+    """Raise an InputError if a monitor like `blank` can never give a measure.
+
+    `shapes` are the entries of one measure, one for each shape of predictions (binary, answers,
+    multiclass) that is possible here: it is enough if one of them can be given.
+    """
     # It is not known yet whether labels are soft, which distances need.
     own, approximate = blank.own_bins, blank.approximate
     if not any(in_stream(each, own_bins=own, approximate=approximate) for each in shapes):

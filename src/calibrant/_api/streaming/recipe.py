@@ -1,5 +1,6 @@
-"""How sums are made, as plain data: what a state file says of them, and what must agree before
-states merge.
+"""Recipes: the options by which sums are made, as plain data.
+
+A state file holds them, and two states are merged only if their recipes are the same.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from calibrant._core.errors import StateError
 
 
 def rule_to_dict(rule: FixedRule) -> dict[str, Any]:
-    """A rule of bins as plain data."""
+    """A rule of fixed bins as plain data: its "kind" ("equal-width" or "edges") and its options."""
     if isinstance(rule, EqualWidth):
         shape = {"closed": rule.closed, "drop_one": rule.drop_one}
         return {"kind": "equal-width", "m": rule.m, **shape}
@@ -20,14 +21,14 @@ def rule_to_dict(rule: FixedRule) -> dict[str, Any]:
 
 
 def rule_from_dict(data: Mapping[str, Any]) -> FixedRule:
-    """The rule that was so described."""
+    """The rule of fixed bins that `rule_to_dict` has described."""
     if data["kind"] == "equal-width":
         return EqualWidth(data["m"], data["closed"], data["drop_one"])
     return Edges(data["edges"], data["closed"])
 
 
 def check_recipe(recipe: Mapping[str, Any]) -> None:
-    """Raise a StateError for faults that the constructors would not notice."""
+    """Raise a StateError for faults in a recipe that the constructors would not notice."""
     given = [recipe["from_logits"], recipe.get("from_logprobs", False)]
     if not all(isinstance(flag, bool) for flag in (*given, recipe["rule"].get("drop_one", False))):
         raise StateError("from_logits, from_logprobs and drop_one must be true or false")
@@ -46,7 +47,7 @@ def check_recipe(recipe: Mapping[str, Any]) -> None:
 
 
 def check_same_recipe(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
-    """A StateError that names what differs between two recipes."""
+    """Raise a StateError that names the options in which two recipes differ, if they do."""
     differ = [
         f"{key} ({mine.get(key)!r} and {theirs.get(key)!r})"
         for key in {**mine, **theirs}

@@ -26,7 +26,7 @@ from calibrant._data.times import SECOND, moment
 _UNITS = {"d": 86_400 * SECOND, "h": 3_600 * SECOND, "m": 60 * SECOND, "s": SECOND}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 _WEEKS = re.compile(r"\s*(\d+)\s*[wW](?:eeks?)?(?:-([A-Za-z]{3}))?\s*")
-# Days from 1970-01-01 to the first such weekday.
+# Days from 1970-01-01, a Thursday, to the first such weekday.
 _WEEKDAYS = {"thu": 0, "fri": 1, "sat": 2, "sun": 3, "mon": 4, "tue": 5, "wed": 6}
 _WEEK = 7 * _UNITS["d"]
 _LONGEST = 36_500 * _UNITS["d"]
@@ -36,9 +36,9 @@ Rows = slice | Index
 
 @dataclass(frozen=True)
 class WindowWidth:
-    """The width of windows, and where the first after 1970-01-01 begins, in microseconds.
+    """The width of windows in microseconds, `us`, and the weekday on which weeks begin.
 
-    `weekday` is the day on which weeks begin; None for other widths.
+    `weekday` is one of "mon" to "sun" for widths in weeks, and None for other widths.
     """
 
     us: int
@@ -46,7 +46,7 @@ class WindowWidth:
 
     @property
     def offset(self) -> int:
-        """Where a window begins, after 1970-01-01 00:00."""
+        """Microseconds from 1970-01-01 00:00 UTC to a window's start; 0 unless in weeks."""
         return 0 if self.weekday is None else _WEEKDAYS[self.weekday] * _UNITS["d"]
 
     def __str__(self) -> str:
@@ -58,19 +58,26 @@ class WindowWidth:
         return f"{Decimal(self.us) / SECOND}s"
 
     def start(self, us: int) -> int:
-        """Where the window of a time begins."""
+        """Where the window that contains a time begins; both are microseconds since 1970."""
         return (us - self.offset) // self.us * self.us + self.offset
 
     def numbers(self, us: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of each time's window, which begins at `begin` of it."""
+        """The number of the window that each time lies in; times are microseconds since 1970.
+
+        Window 0 begins at `offset`. `begin` gives the start of a window from its number.
+        """
         return (us - self.offset) // self.us
 
     def begin(self, number: int) -> int:
+        """Where the window of this number begins, in microseconds since 1970."""
         return number * self.us + self.offset
 
 
 def window_width(value: Any) -> WindowWidth:
-    """The width that a user gave: "1d", "15m", a timedelta, or seconds."""
+    """The width that a user gave, as "1d", "15m" or "1w-sun", as a timedelta, or in seconds.
+
+    An InputError is raised for anything else, and for widths of 0 or of more than 100 years.
+    """
     if isinstance(value, WindowWidth):
         return value
     us: Any
@@ -98,7 +105,10 @@ def window_width(value: Any) -> WindowWidth:
 
 
 def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
-    """Weeks, from Monday on or from the day that was named."""
+    """A width of `number` weeks that begin on the weekday `day`, on Monday where it is None.
+
+    `text` is what the user wrote, for the errors: of an unknown day, or of a width out of range.
+    """
     weekday = "mon" if day is None else day.lower()
     if weekday not in _WEEKDAYS:
         days = ", ".join(sorted(_WEEKDAYS, key=lambda name: (_WEEKDAYS[name] - 4) % 7))
@@ -111,7 +121,7 @@ def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
 
 
 def _width_from_text(text: str) -> Decimal:
-    """A width such as "15m" in microseconds."""
+    """The microseconds of a width such as "15m"; an InputError for a text that is no width."""
     match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
@@ -129,9 +139,11 @@ def _width_from_text(text: str) -> Decimal:
 
 
 def split(us: NDArray[np.int64], missing: Mask, every: WindowWidth) -> list[tuple[int, Rows]]:
-    """The windows that hold rows, by their start, and the rows of each; rows without time in none.
+    """The windows that hold rows, in order of time: the start of each, and which rows lie in it.
 
-    Rows that come in order of time, as most do, are slices: nothing of them needs to be copied.
+    `us` are the times of the rows in microseconds since 1970, (n,), and `missing` marks rows
+    without a time, which are in no window. The rows of a window are a slice where the rows come in
+    order of time, as most do, so that nothing is copied; otherwise they are indices.
     """
     there: Index | None = None
     if missing.any():
@@ -160,7 +172,7 @@ def split(us: NDArray[np.int64], missing: Mask, every: WindowWidth) -> list[tupl
 
 
 def _check_in_range(start: int) -> int:
-    """The start of a window; an error if no date is so early."""
+    """The start of a window, unchanged; an InputError if it lies before the year 1."""
     try:
         moment(start)
     except OverflowError:

@@ -27,7 +27,11 @@ _GIVEN = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
 
 
 def alternatives(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) -> str:
-    """What a stream has instead of a measure that needs the samples."""
+    """How to get a measure that a stream cannot give, as the end of an error; "" if in no way.
+
+    A stream gives some measures if `bins` is a rule, which all measures then follow (`own_bins`),
+    and some approximately, from `cells` fine cells. A cell sums rows of nearly the same prediction.
+    """
     out = ""
     if follows_rule(measure):
         out += f", or a rule for all measures, such as bins=EqualWidth({rule.m})"
@@ -38,10 +42,13 @@ def alternatives(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) 
 
 @dataclass(frozen=True, eq=False)
 class SummedStream:
-    """The sums of a stream at one moment, and how they were made.
+    """The sums of a stream of rows at one moment, and the options by which they were made.
 
-    `measures` are those that were to be summed, `cells` is the number of fine cells, and `soft` is
-    whether any label was.
+    `measures` names the measures that were to be summed, None for the usual ones. `own_bins` says
+    whether all measures use the bins of `rule`; otherwise truthful measures use quantile bins.
+    `cells` is the number of fine cells, each of which sums rows of nearly the same prediction.
+    `given` says whether predictions are logits (True), probabilities (False) or log-probabilities
+    (LOGPROBS). `soft` says whether any label was soft.
     """
 
     summary: StreamSummary
@@ -58,7 +65,10 @@ class SummedStream:
     shape: Shape
 
     def evaluate(self, measures: Iterable[str] | None) -> Evaluation:
-        """The measures asked for, or all that the sums have."""
+        """The evaluation with the measures asked for by name; None gives all that the sums allow.
+
+        An InputError is raised for a measure that was named and that the sums do not give.
+        """
         made_for = self.measures
         if made_for is not None and self.shape == "answers":
             made_for = of_answers(made_for)
@@ -100,12 +110,13 @@ class SummedStream:
         return result
 
     def _classes_note(self) -> tuple[str, ...]:
+        """A note on how labels are matched with class names; () without names."""
         if self.classes is None:
             return ()
         return (note_on_stream_labels(self.classes, self.columns > 1),)
 
     def _raise_unavailable(self, measure: Measure) -> NoReturn:
-        """Raise the reason why a measure that was asked for by name is not there."""
+        """Raise an InputError that says why the stream cannot give a measure."""
         if measure.statistic == "distribution":
             raise InputError(
                 f"the measure {measure.name!r} is of soft labels, and "
@@ -119,7 +130,11 @@ class SummedStream:
         )
 
     def _notes(self, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]) -> tuple[str, ...]:
-        """Which measures are not there, and which come from cells."""
+        """Notes on measures that are left out, and on those that come from fine cells.
+
+        `chosen` are the measures that were to be shown, `kept` those of them that the stream can
+        give. Distances between distributions that are left out are noted elsewhere.
+        """
         notes, summary = [], self.summary
         near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
         if near:
@@ -137,7 +152,7 @@ class SummedStream:
         return tuple(notes)
 
     def _check_summed(self, chosen: Iterable[Measure]) -> None:
-        """An error for a measure whose sums, or whose fine cells, were not asked for."""
+        """Raise an InputError for a measure whose sums the stream was not made to keep."""
         for measure in chosen:
             if not is_available(measure, self.measures, self.columns > 1):
                 made_for = (
@@ -151,6 +166,10 @@ class SummedStream:
                 )
 
     def _rule_names(self) -> dict[str, str]:
+        """The bins behind each statistic or measure, in words, by its name (see `rule_names`).
+
+        Quantile bins and distinct predictions are approximated from the fine cells.
+        """
         quantile = f"{self.rule.m} quantile bins from {self.cells} cells"
         own = str(self.rule) if self.own_bins else quantile
         return rule_names(self.rule, self.rule) | {

@@ -1,7 +1,7 @@
-"""WindowedSums: the state of a Monitor. An Accumulator for each window, one for all before.
+"""WindowedSums, the state of a Monitor: sums for each window of time, and for all before.
 
-Windows that are too many are merged, the oldest first. The state then depends on the rows alone:
-not on their order, nor on who has merged with whom.
+Where there are more windows than are to be kept, the oldest are merged. The state depends on the
+rows alone: neither on their order, nor on the order in which monitors were merged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from calibrant._engines.arrays.streams import StreamSums
 
 @dataclass(frozen=True, eq=False)
 class MergedWindows:
-    """Windows that were merged into one: from when, until when, and their sums."""
+    """Windows that were merged into one: their start and stop, and the sums of their rows.
+
+    Times are microseconds since 1970.
+    """
 
     start: int
     stop: int
@@ -33,8 +36,11 @@ class MergedWindows:
 
 
 class WindowedSums:
-    """Accumulators by the start of their window, in microseconds. None of them is ever changed:
-    a window that grows gets another one.
+    """The sums of each window, by its start in microseconds since 1970, and of `earlier` ones.
+
+    `blank` is an Accumulator without rows, from which new windows are copied; `every` is the width
+    of a window, and `keep` the largest number of windows, None for any. An Accumulator is never
+    changed in place: a window that gets more rows gets a new one.
     """
 
     def __init__(
@@ -43,35 +49,39 @@ class WindowedSums:
         self.blank = blank
         self.every = every
         self.keep = keep
-        # Whether a row's weight is one over the number of rows in its cluster.
+        # Whether rows come in clusters: a row's weight is then one over the rows of its cluster.
         self.grouped = grouped
         self.windows: dict[int, Accumulator] = {}
         self.earlier: MergedWindows | None = None
 
     @property
     def columns(self) -> int:
-        """Columns of y_proba: 1 for (n,) predictions, 0 before the first rows."""
+        """The number of columns of y_proba: 1 for (n,) predictions, 0 before the first rows."""
         return next(iter(self.windows.values())).columns if self.windows else 0
 
     def copy(self) -> WindowedSums:
-        """The same windows; what is added to one is not in the other."""
+        """An independent copy: rows that are added to one are not in the other."""
         out = WindowedSums(self.blank, self.every, self.keep, self.grouped)
         out.windows, out.earlier = dict(self.windows), self.earlier
         return out
 
     def streams(self) -> list[Accumulator]:
-        """All accumulators: each window, and what came before."""
+        """All accumulators: that of merged windows, if there are any, then each window's."""
         before = [] if self.earlier is None else [self.earlier.sums]
         return [*before, *self.windows.values()]
 
     def add(self, parts: Iterable[tuple[int, StreamSums]], columns: int) -> None:
-        """Add what an engine has summed for some windows."""
+        """Add sums that an engine has made to their windows.
+
+        `parts` has a window's start and the sums of the new rows in it; `columns` is the number of
+        columns of y_proba.
+        """
         grown = {start: self._window(start).copy().add(sums, columns) for start, sums in parts}
         self.windows.update(grown)
         self._fold()
 
     def merge(self, other: WindowedSums) -> None:
-        """Add another's windows; the caller has checked that the recipes agree."""
+        """Add another monitor's windows. The caller has checked that recipes agree."""
         grown = {
             start: self._window(start).copy().merge(sums) for start, sums in other.windows.items()
         }
@@ -81,17 +91,18 @@ class WindowedSums:
         self._fold()
 
     def _window(self, start: int) -> Accumulator:
+        """The accumulator of the window that begins at `start`; the blank one if it is new."""
         return self.windows.get(start, self.blank)
 
     def _fold(self) -> None:
-        """Merge the oldest windows while there are more than `keep`."""
+        """Merge the oldest windows into `earlier`, until no more than `keep` are left."""
         while self.keep is not None and len(self.windows) > self.keep:
             start = min(self.windows)
             self._add_earlier(MergedWindows(start, start + self.every.us, self.windows[start]))
             del self.windows[start]
 
     def _add_earlier(self, more: MergedWindows) -> None:
-        """Merge windows into `earlier`."""
+        """Merge windows into `earlier`, which then spans both."""
         old = self.earlier
         if old is None:
             self.earlier = more
@@ -100,7 +111,11 @@ class WindowedSums:
             self.earlier = MergedWindows(min(old.start, more.start), max(old.stop, more.stop), sums)
 
     def between(self, start: int | None, stop: int | None) -> Accumulator:
-        """The windows from `start` to before `stop` together; None leaves a side open."""
+        """The sums of windows that begin from `start` to before `stop`; None is an open side.
+
+        The merged windows count as one: an InputError is raised if only a part of them lies in the
+        span.
+        """
         out = self.blank.copy()
         if self.earlier is not None and _holds_all(self.earlier, start, stop):
             out.merge(self.earlier.sums)
@@ -110,7 +125,12 @@ class WindowedSums:
         return out
 
     def packed(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """All arrays, stacked over the windows and then `earlier`, and the times of these."""
+        """The state as arrays and an index of plain data, as a state file holds them.
+
+        Each array is stacked over the windows in order of time, then the merged ones. The index has
+        the keys "windows" (the starts as ISO texts) and "earlier" ([start, stop], or None if
+        nothing was merged).
+        """
         starts, earlier = sorted(self.windows), self.earlier
         packed = [self.windows[start].packed() for start in starts]
         span = None
@@ -127,7 +147,11 @@ class WindowedSums:
     def unpack(
         self, recipe: Mapping[str, Any], arrays: Mapping[str, Array], index: Mapping[str, Any]
     ) -> None:
-        """Replace the state by what was packed."""
+        """Replace the state by one that `packed` gave; a ValueError for times that cannot be right.
+
+        `recipe` says how the sums were made (see `Accumulator.recipe`); `arrays` and `index` are
+        the two results of `packed`.
+        """
         starts = [single(text, "windows") for text in index["windows"]]
         if starts != sorted({self.every.start(start) for start in starts}):
             raise ValueError(f"windows that do not begin every {self.every}")
@@ -146,7 +170,11 @@ class WindowedSums:
 
 
 def _holds_all(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
-    """Whether a span of time contains all merged windows; an error if it contains some of them."""
+    """Whether the span from `start` to `stop` contains all merged windows; False for none.
+
+    An InputError is raised if it contains a part of them: their sums can no longer be told apart.
+    None for `start` or `stop` leaves that side open.
+    """
     whole = (start is None or start <= earlier.start) and (stop is None or earlier.stop <= stop)
     after = start is not None and earlier.stop <= start
     before = stop is not None and stop <= earlier.start

@@ -1,4 +1,7 @@
-"""One evaluation for each window of a monitor."""
+"""The table of a monitor's windows: one evaluation for each window of time.
+
+A "stream" is here the Accumulator of one window: sums of its rows.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,13 @@ def windows_table(
     asked: Iterable[str] | None,
     baseline: Any,
 ) -> Windows:
-    """The table of a monitor's windows in a span of time."""
+    """The table of those windows of a monitor that begin in a span of time.
+
+    `span` has the start and the stop in microseconds since 1970, None for an open side. `asked`
+    names the measures, None for all. `baseline` is what each window is compared with: an
+    Accumulator, a number of windows before it, or None for nothing. `n_without_time` rows were
+    dropped.
+    """
     total = sums.between(None, None)
     if not total.n_rows:
         raise InputError("this Monitor holds no samples yet: call update(..., time=...) first")
@@ -75,7 +84,11 @@ def windows_table(
 def _corrected(
     windows: list[Window], streams: list[Accumulator], before: Accumulator | None, *, grouped: bool
 ) -> list[Window]:
-    """Windows with p-values corrected for their number, and the evidence up to each of them."""
+    """The windows with Holm-corrected p-values, and with the e-value of all evidence up to each.
+
+    `streams` are the sums of the windows, and `before` those of merged earlier windows, if any. The
+    e-values are NaN if some window has soft labels, or weights that do not come from clusters.
+    """
     corrected = holm([window.p_value for window in windows])
     first = [] if before is None else [before]
     streams = [*first, *streams]
@@ -93,9 +106,7 @@ def _corrected(
 
 
 def _summary_notes(windows: Windows) -> list[str]:
-    """Which windows stand out once their number is taken into account, and whether to raise an
-    alarm.
-    """
+    """Notes on how many windows stand out by corrected p-values, and on an alarm."""
     notes = []
     known = [window for window in windows if not math.isnan(window.p_value)]
     if known:
@@ -116,7 +127,10 @@ def _summary_notes(windows: Windows) -> list[str]:
 
 
 def _starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:
-    """The starts of the windows in a span; an error if there is none."""
+    """The starts of windows from `first` to before `last`; an InputError if there is none.
+
+    Times are microseconds since 1970; None leaves a side open.
+    """
     starts = sorted(sums.windows)
     inside = [s for s in starts if (first is None or first <= s) and (last is None or s < last)]
     if not inside:
@@ -128,7 +142,10 @@ def _starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int
 
 
 def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[str]:
-    """Notes on what is not in the table."""
+    """Notes on time zones, on windows without rows, on merged windows and on dropped rows.
+
+    `starts` are the starts of the windows shown, in microseconds since 1970.
+    """
     notes = ["times without a zone are taken to be in UTC"]
     empty = (starts[-1] - starts[0]) // sums.every.us + 1 - len(starts)
     if empty:
@@ -147,11 +164,15 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
 
 
 def _when(start: datetime) -> str:
+    """A time as text, without seconds if they are 0, and without the hour if it is midnight."""
     return start.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
 
 
 def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
-    """Why windows have no noise floor, if they have none."""
+    """The reason why windows have no noise floor, as a note; () if they have one.
+
+    `grouped` says whether rows come in clusters, each of which has the weight 1.
+    """
     if total.soft:
         return ("soft labels have no noise floor of their own",)
     if grouped:
@@ -166,13 +187,18 @@ def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
 
 
 def _bins_of(stream: Accumulator) -> BinTable:
+    """The sums of a window's rows in its ordinary bins."""
     return stream.summary().bins
 
 
 def _window(
     start: datetime, stream: Accumulator, chosen: tuple[Measure, ...], headline: Measure | None
 ) -> Window:
-    """The row of one window; without weight it has no values."""
+    """The table's row for one window: its measures, noise floor, p-value and means.
+
+    Noise floor and p-value are those of the measure `headline`, NaN if it is None. All values are
+    NaN in a window whose rows have no weight.
+    """
     window = Window(
         start=start,
         n=stream.n_rows,
@@ -198,11 +224,16 @@ def _window(
 
 
 def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
-    """Whether a window adds to the evidence: its labels are hard and its rows count once."""
+    """Whether evidence against calibration can be computed from a window.
+
+    Its labels must be hard, and each row, or each cluster where rows are `grouped`, must count
+    once.
+    """
     return not stream.soft and (grouped or counts_once(table))
 
 
 def _describe(baseline: Any) -> str:
+    """The baseline in words, as the table shows it."""
     if isinstance(baseline, Accumulator):
         return f"a baseline of {baseline.n_rows} rows"
     return "the window before" if baseline == 1 else f"the {baseline} windows before each"
@@ -211,7 +242,12 @@ def _describe(baseline: Any) -> str:
 def _baselines(
     sums: WindowedSums, starts: list[int], columns: int, baseline: Any
 ) -> list[Accumulator]:
-    """What each window is compared with."""
+    """The sums that each window is compared with, one Accumulator for each of `starts`.
+
+    It is the `baseline` itself if that is an Accumulator with the same bins and columns; if it is a
+    number, the sums of the windows in that many widths of time before the window. An InputError is
+    raised for anything else.
+    """
     if isinstance(baseline, Accumulator):
         rule = sums.blank.rule
         if baseline.rule != rule or baseline.columns != columns:
@@ -236,7 +272,11 @@ def _baselines(
 
 
 def _changed(window: Window, stream: Accumulator, before: Accumulator) -> Window:
-    """A window with its change from the baseline."""
+    """A window with the change of its gap since the baseline, and the p-value of that.
+
+    The gap is the mean target less the mean prediction. The window stays as it is if it or the
+    baseline has no weight; the p-value is NaN where rows have weights other than 1.
+    """
     if not stream.weight > 0 or not before.weight > 0:
         return window
     now, then = _bins_of(stream), _bins_of(before)

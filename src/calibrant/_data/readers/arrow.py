@@ -18,8 +18,9 @@ from calibrant._data.readers.arrow_values import (
 from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
 
-# A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
-# be had; smaller ones are read, which is safer where others write.
+# The size in bytes from which a file is mapped into memory, so that a part of a batch can be read:
+# a batch may be as large as its file. Smaller files are read, which is safer if others write to
+# them.
 MAPPED_FROM = 1 << 28
 
 # What a file begins and ends with; between are a stream and a list of its batches.
@@ -30,13 +31,15 @@ Opened = tuple[Any, Any, Callable[[], None]]
 
 
 class _ListedBatches:
-    """The batches of a file by the list at its end."""
+    """The record batches of an Arrow file, found by the list at its end."""
 
     def __init__(self, opened: Any) -> None:
+        """Take an Arrow file that PyArrow has opened."""
         self._opened = opened
         self.schema = opened.schema
 
     def __iter__(self) -> Iterator[Any]:
+        """Iterate over the record batches, in the order of the list."""
         return map(self._opened.get_batch, range(self._opened.num_record_batches))
 
 
@@ -44,6 +47,9 @@ class ArrowReader(SchemaReader):
     """An Arrow file or stream."""
 
     def __init__(self, file: File) -> None:
+        """Read the schema, and find out whether the file is a stream, a file around a stream, or
+        one that can be read only by the list at its end. Raise InputError if it is not whole.
+        """
         self.file = file
         self._pa = arrow("reading Arrow files")
         with file.path.open("rb") as opened:
@@ -56,13 +62,14 @@ class ArrowReader(SchemaReader):
             raise InputError(f"{file} is a feather file of version 1: write it again, as version 2")
         if start == MAGIC and end != MAGIC:
             raise InputError(f"{file} cannot be read as Arrow: it was not written to the end")
-        # A file is read as the stream that it holds: of that alone parts of a batch can be had.
+        # A file is read as the stream within it, because only of a stream parts of a batch can be
+        # read.
         self._first = STREAM_AT if start == MAGIC else 0
         self._by_footer = False
         try:
             self._schema = self._read_schema()
         except InputError:
-            # Polars writes no stream between the list of batches and the beginning.
+            # Files that Polars writes have no stream within them.
             self._by_footer = start == MAGIC
             if not self._by_footer:
                 raise
@@ -70,12 +77,15 @@ class ArrowReader(SchemaReader):
         self.names = names_of(self._schema)
 
     def _read_schema(self) -> Any:
+        """The schema of the file's record batches."""
         with self._opened() as (batches, _, _):
             return batches.schema
 
     @contextmanager
     def _opened(self, columns: list[int] | None = None) -> Iterator[Opened]:
-        """The batches, what they are read from, and what to call when a part is done with."""
+        """The record batches with these columns (None: all), the source that they are read from,
+        and a function to call when a chunk is no longer needed.
+        """
         ipc = self._pa.ipc
         options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
         with readable(self.file, "Arrow"), self._source() as (source, done):
@@ -89,7 +99,9 @@ class ArrowReader(SchemaReader):
 
     @contextmanager
     def _source(self) -> Iterator[tuple[Any, Callable[[], None]]]:
-        """The open file, and a function that frees the memory of what has been read."""
+        """The open file, and a function that frees the memory of what has been read. A large file
+        is mapped into memory; of a small one the function does nothing.
+        """
         if self.file.size < MAPPED_FROM or not hasattr(mmap, "MADV_DONTNEED"):
             with self._pa.OSFile(str(self.file.path)) as source:
                 yield source, lambda: None
@@ -106,6 +118,9 @@ class ArrowReader(SchemaReader):
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The rows of the file in chunks of at most `rows`; raise InputError at the end if batches
+        are missing. There is one piece, None.
+        """
         tops = {path_in(self._schema, field.name)[0] for field in fields}
         columns = sorted(self._schema.get_field_index(name) for name in tops)
         first, n_batches, at = 0, 0, self._first
@@ -121,7 +136,9 @@ class ArrowReader(SchemaReader):
             self._check_end(behind_last, source.tell(), n_batches)
 
     def _check_end(self, behind_last: int, now: int, n_batches: int) -> None:
-        """Raise InputError where batches are missing. `behind_last`: where the last one ends."""
+        """Raise InputError if batches are missing, or if something follows the end of the stream.
+        `behind_last` is the place where the last batch ends, `now` how far the file has been read.
+        """
         if self._by_footer:
             return
         if self._first:
@@ -142,6 +159,6 @@ class ArrowReader(SchemaReader):
             )
 
     def _n_listed(self) -> int:
-        """How many batches the list at the end of a file has."""
+        """The number of batches in the list at the end of the file."""
         with readable(self.file, "Arrow"), self._source() as (source, _):
             return int(self._pa.ipc.open_file(source).num_record_batches)

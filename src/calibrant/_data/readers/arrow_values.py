@@ -1,4 +1,6 @@
-"""Columns of Arrow's as arrays: without a copy where nothing is missing and nothing to convert."""
+"""Columns of Arrow tables as NumPy arrays, without a copy if nothing is missing and nothing is to
+be converted.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,17 @@ from calibrant._data.readers.find import File, unreadable
 
 
 def arrow(purpose: str, module: str = "pyarrow") -> Any:
-    """PyArrow, or one of its modules."""
+    """PyArrow, or one of its modules; raise MissingExtra, which says what it is needed for
+    (`purpose`), if it is not installed.
+    """
     return need(module, purpose, "cli")
 
 
 @contextmanager
 def readable(file: File, kind: str) -> Iterator[None]:
-    """Turn what Arrow says about a file that it cannot read into an InputError."""
+    """Turn an error of Arrow about a file that it cannot read into an InputError; `kind` is the
+    format's name in the message.
+    """
     pa = import_module("pyarrow")
     try:
         yield
@@ -46,9 +52,10 @@ def readable(file: File, kind: str) -> Iterator[None]:
 
 
 def names_of(schema: Any) -> tuple[str, ...]:
-    """Every column, and the fields of structs by their dotted paths."""
+    """The names of all columns of a schema; fields of a struct are named by their dotted paths."""
 
     def below(prefix: str, fields: Any) -> Iterator[str]:
+        """The names of these fields and of those within them, each after the prefix."""
         for field in fields:
             yield prefix + field.name
             if _is_struct(field.type):
@@ -58,12 +65,15 @@ def names_of(schema: Any) -> tuple[str, ...]:
 
 
 def _is_struct(kind: Any) -> bool:
+    """Whether an Arrow type is a struct."""
     types = import_module("pyarrow").types
     return bool(types.is_struct(kind))
 
 
 def path_in(schema: Any, name: str) -> list[str]:
-    """The way to a column: its name, or a struct's and those of fields within."""
+    """The path to a column: its name alone, or the name of a struct and of the fields down to it.
+    Raise KeyError if the schema does not have it.
+    """
     for field in schema:
         if field.name == name:
             return [name]
@@ -74,7 +84,9 @@ def path_in(schema: Any, name: str) -> list[str]:
 
 
 def type_in(schema: Any, name: str) -> Any:
-    """The type of a column's values; of a dictionary's or an extension's, those that it holds."""
+    """The Arrow type of a column's values; of a dictionary or an extension type, that of the values
+    in it.
+    """
     types = import_module("pyarrow").types
     path = path_in(schema, name)
     kind = schema.field(path[0]).type
@@ -91,18 +103,22 @@ class SchemaReader(Reader):
     _schema: Any
 
     def width(self, name: str) -> int:
+        """The numbers per row of a column: 1, or the length of its lists."""
         kind = type_in(self._schema, name)
         if not hasattr(kind, "value_type"):
             return 1
         return int(getattr(kind, "list_size", 0)) or self._list_length(name)
 
     def precision(self, name: str) -> str:
+        """The precision of a column's numbers: "half", "single" or "double"."""
         return precision_of(type_in(self._schema, name))
 
     def _chunks_of(
         self, batch: Any, first: int, n_bytes: float, fields: Sequence[Field], rows: int
     ) -> Iterator[Chunk]:
-        """A record batch that begins at the row `first`, in parts of so many rows."""
+        """The fields of a record batch, in chunks of at most `rows` rows. `first` is the number of
+        the batch's first row in the file, and `n_bytes` how many bytes of the file it stands for.
+        """
         for start in range(0, batch.num_rows, rows):
             span = batch.slice(start, rows)
             location = self._location(first + start)
@@ -111,13 +127,17 @@ class SchemaReader(Reader):
             yield Chunk(location, span.num_rows, share, columns)
 
     def _location(self, first: int) -> Location:
+        """The location of rows that begin at the row with this number."""
         return Location(self.file, first)
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
+        """The column of a record batch that a field wants; errors name the location."""
         return column_in(batch, field, location)
 
     def _list_length(self, name: str) -> int:
-        """The length of a column's lists, which the schema does not tell: that of the first."""
+        """The length of the first list in a column, if the schema does not say how long its lists
+        are.
+        """
         for chunk in self.chunks(None, [field := Field(name, "number")], 1):
             column = chunk.columns[field]
             return int(column.values[0].size) if isinstance(column, Column) else 1
@@ -125,7 +145,9 @@ class SchemaReader(Reader):
 
 
 def column_in(batch: Any, field: Field, location: Location) -> Column | Names:
-    """A column of a record batch, as its role needs it."""
+    """The column of a record batch that a field wants: names if its role is "text", else what
+    `values` makes of it.
+    """
     path = path_in(batch.schema, field.name)
     array = batch.column(batch.schema.get_field_index(path[0]))
     if len(path) > 1:
@@ -134,7 +156,9 @@ def column_in(batch: Any, field: Field, location: Location) -> Column | Names:
 
 
 def values(array: Any, field: Field, location: Location) -> Column | Names:
-    """Numbers, or the names that a label may be."""
+    """An Arrow array as numbers, rows of numbers if it holds lists, or names if it holds text
+    labels. Raise InputError, with the location, for text in any other column.
+    """
     types = import_module("pyarrow").types
     kind = array.type
     if hasattr(kind, "storage_type"):
@@ -155,7 +179,9 @@ def values(array: Any, field: Field, location: Location) -> Column | Names:
 
 
 def _whole(array: Any, field: Field, location: Location) -> Column | Names:
-    """Whole decimals as labels keep every digit, which doubles do not."""
+    """Decimals without a fraction, as labels: 64-bit whole numbers, or names if they are too large.
+    Doubles would not keep every digit.
+    """
     pa = import_module("pyarrow")
     try:
         return _numbers(array.cast(pa.int64()), field, location)
@@ -164,7 +190,9 @@ def _whole(array: Any, field: Field, location: Location) -> Column | Names:
 
 
 def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
-    """The error for a column of text: of the first that is no number, with what may be meant."""
+    """The error for a column of text that must be numbers: it shows the first text that is not a
+    number, and hints at what may be meant.
+    """
     odd = [isinstance(text, str) and plain_number(text) is None for text in texts.known]
     rows = np.flatnonzero(np.array(odd, dtype=np.bool_)[texts.codes])
     if not rows.size:
@@ -173,12 +201,16 @@ def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
 
 
 def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is text."""
     types = import_module("pyarrow").types
     tests = (types.is_string, types.is_large_string, getattr(types, "is_string_view", None))
     return any(test(kind) for test in tests if test)
 
 
 def _numbers(array: Any, field: Field, location: Location) -> Column:
+    """An Arrow array of numbers or truth values as a column, 0 in place of nulls; raise InputError
+    for other types.
+    """
     pa = import_module("pyarrow")
     kind, types = array.type, pa.types
     if types.is_decimal(kind) or types.is_null(kind):
@@ -192,7 +224,9 @@ def _numbers(array: Any, field: Field, location: Location) -> Column:
 
 
 def plain(array: Any) -> NDArray[Any]:
-    """The numbers of an array without gaps, where they lie. (Arrow's own way imports pandas.)"""
+    """The numbers of an Arrow array without nulls, not copied. (Arrow's own conversion imports
+    pandas.)
+    """
     types = import_module("pyarrow").types
     if types.is_boolean(array.type):  # bits
         return plain(array.cast("uint8")).view(np.bool_)
@@ -205,7 +239,9 @@ _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def _lists(array: Any, field: Field, location: Location) -> Column:
-    """Lists of one length, as rows; a row with a gap in its list is a gap."""
+    """An Arrow array of lists of one length k as rows of numbers, (n, k). A row whose list is null,
+    or has a null in it, is a gap; raise InputError for a list of another length.
+    """
     pc = import_module("pyarrow.compute")
     gaps = plain(array.is_null())
     present = array.drop_null() if gaps.any() else array
@@ -232,7 +268,9 @@ def _lists(array: Any, field: Field, location: Location) -> Column:
 
 
 def names(array: Any) -> Names:
-    """The distinct values of a column, and which of them each row has."""
+    """The values of an Arrow array as names: the distinct values, and which of them each row
+    has.
+    """
     types = import_module("pyarrow").types
     if not types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -248,7 +286,9 @@ def names(array: Any) -> Names:
 
 
 def precision_of(kind: Any) -> str:
-    """The precision of a type's numbers, or of those in its lists."""
+    """The precision of a type's numbers, or of the numbers in its lists: "half", "single" or
+    "double".
+    """
     types = import_module("pyarrow").types
     while hasattr(kind, "value_type"):
         kind = kind.value_type

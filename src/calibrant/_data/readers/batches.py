@@ -1,4 +1,6 @@
-"""Rows of a file as samples: columns side by side, labels numbered, gaps an error or dropped."""
+"""Rows of a file as samples: columns are put side by side, labels become class indices, and gaps
+(missing values) are an error, or their rows are dropped.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ from calibrant._data.to_samples import to_samples
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a file, as arrays."""
+    """The rows of a chunk of a file, as arrays; rows with gaps may have been dropped. `by` are the
+    names of rows in the columns that are read as text.
+    """
 
     chunk: Chunk
     y_true: NDArray[Any]
@@ -43,27 +47,33 @@ class Batch:
     sample_weight: NDArray[Any] | None
     votes: NDArray[Any] | None
     by: tuple[Names, ...]
-    # Which rows of the chunk these are, if some were dropped; and how many were.
+    # The numbers within the chunk of these rows, None if none was dropped; and how many were
+    # dropped.
     rows: Index | None = None
     n_missing: int = 0
     # The columns of `by` in the rows that were dropped.
     by_dropped: tuple[Names, ...] = ()
-    # What labels were taken for, where classes are known.
+    # A note on what labels were taken for; None if no classes are known.
     taken: str | None = None
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.y_proba.shape[0])
 
     @property
     def file(self) -> File:
+        """The file that these rows are of."""
         return self.chunk.location.file
 
     def samples(
         self, from_logits: bool, class_names: tuple[str, ...] | None, *, in_memory: bool = False
     ) -> Samples:
-        """These rows as samples; shapes and types are checked. Rows that are to be `in_memory` with
-        all others are looked at together once more.
+        """These rows as samples; raise InputError, with the place in the file, if shapes or types
+        are wrong.
+
+        `in_memory` says that all rows will be looked at together later. Labels that could be shares
+        or counts of votes are then no error here.
         """
         try:
             checked = to_samples(
@@ -93,11 +103,15 @@ class Batch:
         )
 
     def _row_in_chunk(self, row: int) -> int:
-        """The number of a row within the chunk, dropped ones counted."""
+        """The number that a row of this batch has within the chunk, where dropped rows are counted
+        too.
+        """
         return int(row if self.rows is None else self.rows[row])
 
     def error_of_row(self, samples: Samples, bad: int) -> InputError:
-        """The error for a row that no measure can take, with its place in the file."""
+        """The error for a row of this batch that no measure can take, with its place in the
+        file.
+        """
         row, location = self._row_in_chunk(bad), self.chunk.location
         return InputError(
             f"{location.row(row)}: {explain(samples, bad, shown=location.number(row))}"
@@ -105,7 +119,9 @@ class Batch:
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
-        """Turn a bad row into an error that says where in the file it is."""
+        """Turn a BadRow into an InputError that says where in the file the row is, and what is
+        wrong.
+        """
         try:
             yield
         except BadRow as bad:
@@ -115,7 +131,11 @@ class Batch:
 def batch_of(
     chunk: Chunk, chosen: ColumnMapping, *, missing: str, as_double: bool, written: Written
 ) -> Batch:
-    """The rows of a chunk in which nothing is missing."""
+    """The rows of a chunk as arrays of predictions, class indices, weights and votes.
+
+    With `missing` "error" a row with a missing value is an InputError; with "drop" it is dropped.
+    `as_double`: predictions become float64. `written` says how predictions are written.
+    """
     predictions = _predictions(chunk, chosen, written)
     labels = _labels(chunk, chosen, predictions)
     targets, taken = class_indices(chunk.location, labels, chosen, predictions)
@@ -149,7 +169,7 @@ def batch_of(
 
 
 def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
-    """The prediction columns of a chunk side by side. Percent, words and log-probabilities become
+    """The predictions of a chunk, (n,) or (n, k). Percentages, words and log-probabilities become
     probabilities; logits stay.
     """
     spec = chosen.y_proba
@@ -165,6 +185,9 @@ def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Colum
 
 
 def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
+    """The labels of a chunk: numbers or names; if answers are compared, 1 for a right answer and 0
+    for a wrong one.
+    """
     file = chunk.location.file
     columns = [chunk.columns[Field(name, chosen.label_role)] for name in chosen.y_true.names]
     if not chosen.compared:
@@ -181,7 +204,9 @@ def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column 
 
 
 def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
-    """One column as it is, or several as one with one column per class."""
+    """The columns as one, (n, k), if they are one per class (`spec.stacked`), with a gap where one
+    of them has a gap; else the first column as it is.
+    """
     if not spec.stacked:
         return columns[0]
     plain = [column for column in columns if isinstance(column, Column)]
@@ -198,6 +223,9 @@ def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) 
 
 
 def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
+    """Raise InputError, with the place of the first, if a column has gaps. `argument` is what it is
+    used as.
+    """
     if column.gaps is None or not column.gaps.any():
         return
     first = int(np.argmax(column.gaps))
@@ -210,7 +238,7 @@ def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
 
 
 def _gaps(column: Column) -> Mask:
-    """The rows with a null, or with NaN."""
+    """Which rows have a null or NaN in a column, a mask (n,)."""
     gone = np.zeros(column.values.shape[0], dtype=np.bool_) if column.gaps is None else column.gaps
     if column.values.dtype.kind == "f":
         nan = np.isnan(column.values)
@@ -219,6 +247,9 @@ def _gaps(column: Column) -> Mask:
 
 
 def _drop_rows(batch: Batch, gone: Mask) -> Batch:
+    """The batch without the rows where the mask `gone` is True. The names that these rows have in
+    the columns of `by` are kept in `by_dropped`.
+    """
     kept = np.flatnonzero(~gone)
     weights = batch.sample_weight
     return replace(
@@ -234,14 +265,16 @@ def _drop_rows(batch: Batch, gone: Mask) -> Batch:
     )
 
 
-# Formats in which people type: what is text may be a number, or empty.
+# Formats in which people type: text may write a number, or stand for a missing value.
 _TYPED = ("csv", "excel")
 
 
 def class_indices(
     location: Location, labels: Column | Names, chosen: ColumnMapping, predictions: Column
 ) -> tuple[Column, str | None]:
-    """The class index of each label, and what labels were taken for."""
+    """The class index of each label, and a note on what labels were taken for. The note is None if
+    no classes are known, or labels are rows of class probabilities: labels then stay as they are.
+    """
     multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
         if isinstance(labels, Names):
@@ -252,7 +285,7 @@ def class_indices(
     if isinstance(labels, Column):
         if labels.values.ndim == 2:
             return labels, None
-        # The fields of a record have no order that a number could count: there names alone hold.
+        # The fields of a record have no order, so a number is no index: labels must be names.
         if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
             return labels, note_on_labels(classes, multiclass, indices=True)
         known, codes = np.unique(labels.values, return_inverse=True)
@@ -263,14 +296,18 @@ def class_indices(
     names, find = labels, Lookup(classes)
 
     def index(name: Any) -> int | str | None:
+        """The class index of a name, None if it is missing, or the text UNKNOWN if it names no
+        class.
+        """
         if name is None or name != name:
             return None
         found = find.find(name)
         if found is None and location.file.format in _TYPED and _is_empty(name):
-            return None  # read as text, where it would be a gap among numbers
+            return None  # text that would be a gap in a column of numbers
         return UNKNOWN if found is None else found
 
     def unknown(row: int, _: str) -> InputError:
+        """The error for a row whose label names no class."""
         return _unknown_label(location.row(row), names.known[names.codes[row]], chosen)
 
     column = names.as_numbers(index, unknown, np.int64)
@@ -281,6 +318,7 @@ UNKNOWN = "a label that is no class"
 
 
 def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputError:
+    """The error for a label that names no class, with a hint; `location` says where it is."""
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):
@@ -297,8 +335,9 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
 
 
 def _numbers_before_a_name(location: Location, labels: Names) -> Column:
-    """Labels that are numbers in text, of a file whose later rows have a name; an error for the
-    first name.
+    """The labels of a chunk as numbers, where labels came as text and no classes are known. In CSV
+    and Excel, text that writes numbers is read as these, and the first name is an InputError; in
+    other formats the first text is one.
     """
     numbers = [plain_number(name) if isinstance(name, str) else None for name in labels.known]
     gone = np.array([_is_empty(name) for name in labels.known], dtype=np.bool_)
@@ -323,4 +362,7 @@ def _numbers_before_a_name(location: Location, labels: Names) -> Column:
 
 
 def _is_empty(name: Any) -> bool:
+    """Whether the name of a row is missing: None, or a text that stands for no value, such as "" or
+    "NA".
+    """
     return name is None or (isinstance(name, str) and name.strip() in EMPTY)

@@ -1,4 +1,8 @@
-"""What every reader gives: chunks of the columns that are wanted, and where their rows are."""
+"""What every reader gives: chunks of the columns that are wanted, and where their rows are.
+
+A piece is a part of a file that can be read by itself, in a thread. A chunk is some rows of it, few
+enough to be in memory.
+"""
 
 from __future__ import annotations
 
@@ -24,28 +28,31 @@ Kind: TypeAlias = Literal["number", "truth", "name"]
 
 @dataclass(frozen=True)
 class Field:
-    """A column that is wanted, and what for."""
+    """A column that is wanted, and its role: what it is used for."""
 
     name: str
     role: Role
-    # The record whose fields are the classes: a row with one more field of it is an error.
+    # The record of which this is a field, if its fields are the classes: a further field is an
+    # error.
     of_record: str | None = field(default=None, compare=False)
 
     @property
     def is_number(self) -> bool:
-        """Whether nothing but numbers will do."""
+        """Whether the column must hold numbers: predictions, weights, votes, soft labels."""
         return self.role in ("proba", "number")
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers, one or several per row, and the rows that have none."""
+    """Numbers, one per row, (n,), or several, (n, k); and a mask of the rows in which they are
+    missing, None if they are there in all.
+    """
 
     values: NDArray[Any]
     gaps: Mask | None = None
 
     def part(self, start: int, rows: int) -> Column:
-        """Some of the rows."""
+        """The column of `rows` rows from `start` on."""
         gaps = None if self.gaps is None else self.gaps[start : start + rows]
         some = gaps is not None and gaps.any()
         return Column(self.values[start : start + rows], gaps if some else None)
@@ -53,7 +60,9 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Names by number: `known[codes[i]]` is the name of row i, None where it has none."""
+    """Names by number: `known[codes[i]]` is the name of row i; it is None if the row has no
+    name.
+    """
 
     codes: Index
     known: list[Any]
@@ -64,8 +73,11 @@ class Names:
         error: Callable[[int, str], InputError],
         dtype: type[Any] = np.float64,
     ) -> Column:
-        """The number that `read` makes of each distinct name, or None for a gap. A text is why it
-        makes none: `error(row, text)` is raised for the first row that has such a name.
+        """The column of numbers, of `dtype`, that `read` makes of the names; each distinct name is
+        read once.
+
+        `read` gives a number, None for a missing value, or a text that says why there is no number.
+        For the first row with such a text, `error(row, text)` is raised.
         """
         numbers = [read(name) for name in self.known]
         wrong = np.array([isinstance(number, str) for number in numbers], dtype=np.bool_)
@@ -83,27 +95,33 @@ class Location:
     """Where some rows of a file begin."""
 
     file: File
-    # The first of them, counted from where `before` counts to, or else from the file's beginning.
+    # The number of the first of these rows, counted from 0 behind the rows that `before` counts, or
+    # else from the beginning of the file.
     first: int
-    # The line of a row, both counted within the file, or where it is in words; None where files
-    # have no lines.
+    # A function from a row's number in the file to its line, or to words that say where it is; None
+    # if the file has no lines.
     line: Callable[[int], int | str] | None = None
-    # How many rows there are before: a look at all of them, which only an error is worth.
+    # A function that counts the rows before: it reads them all, so only errors call it.
     before: Callable[[], int] | None = None
 
     def __str__(self) -> str:
+        """Where the first of these rows is, in words."""
         return self.row(0)
 
     def after(self, rows: int) -> Location:
-        """The location of what follows the first so many rows."""
+        """The location of the rows that follow the first `rows` of these."""
         return replace(self, first=self.first + rows)
 
     def number(self, row: int) -> int:
-        """The number within the file of one of these rows."""
+        """The number within the file of one of these rows, counted from 0; `row` counts from this
+        location.
+        """
         return self.first + row + (self.before() if self.before else 0)
 
     def row(self, row: int) -> str:
-        """Where one of these rows is: lines are counted from 1, as editors do, rows from 0."""
+        """Where one of these rows is, in words: "FILE, line 3", or "FILE, row 2" where files have
+        no lines. Lines are counted from 1, as in editors, rows from 0.
+        """
         number = self.number(row)
         if self.line is None:
             return f"{self.file}, row {number}"
@@ -117,16 +135,18 @@ class Chunk:
 
     location: Location
     n_rows: int
-    # How far reading them has moved on in the file.
+    # The bytes of the file by which reading these rows has moved on.
     n_bytes: int
     columns: dict[Field, Column | Names]
 
 
 class Reader:
-    """A file that is open for reading, any number of times."""
+    """A file that can be read any number of times. This is the base of the readers of all
+    formats.
+    """
 
     file: File
-    # The columns' names, and how many rows there are where that is known beforehand.
+    # The columns' names, and the number of rows if it is known before they are read.
     names: tuple[str, ...]
     n_rows: int | None = None
     # What was inferred about the file.
@@ -137,7 +157,7 @@ class Reader:
         return name in self.names
 
     def width(self, name: str) -> int:
-        """Numbers per row that a column holds: 1, or the length of its lists."""
+        """The numbers per row of a column: 1, or the length of its lists."""
         return 1
 
     def precision(self, name: str) -> str:
@@ -145,18 +165,22 @@ class Reader:
         return "double"
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        """Parts that can be read apart from each other, in order; by default all rows are one."""
+        """The parts of the file that can be read independently of each other, in order; by default
+        all rows are one part.
+        """
         return [None]
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of a piece, at most so many at a time."""
+        """The rows of a piece, with the columns of these fields, in chunks of at most `rows`
+        rows.
+        """
         raise NotImplementedError
 
 
 def plain_number(text: str) -> float | None:
-    """The number that a text is; None if it is anything else."""
+    """The number that a text writes; None if it is not a number."""
     if "_" in text:  # Python's own way to write 1_000
         return None
     try:
@@ -166,7 +190,9 @@ def plain_number(text: str) -> float | None:
 
 
 def new_class_error(location: str, column: str, name: str) -> InputError:
-    """The error for predictions of a class that earlier rows do not have."""
+    """The error for a column or field of a class that rows read before do not have. `column` is its
+    full name, `name` that of the class.
+    """
     return InputError(
         f"{location} has {column!r}, and rows read before have no class {name!r}: give every row "
         f"the same classes, or name the columns that are meant with {setting('y_proba', [...])}"
@@ -174,7 +200,9 @@ def new_class_error(location: str, column: str, name: str) -> InputError:
 
 
 def not_a_number(location: str, field: Field, text: str) -> InputError:
-    """The error for a text where a number is needed; only predictions have options to read it."""
+    """The error for a text where a number is needed, with a hint at what may be meant. For
+    predictions it names the options that read percentages and words.
+    """
     hint, of_proba = "", field.role == "proba"
     if text.strip().endswith("%"):
         hint = ". Percentages are not guessed: divide them by 100"
@@ -196,5 +224,5 @@ def not_a_number(location: str, field: Field, text: str) -> InputError:
 
 
 def shortened(text: str) -> str:
-    """As much of a field as a sentence can hold."""
+    """A text for a message, cut to 40 characters."""
     return text if len(text) <= 40 else text[:37] + "..."

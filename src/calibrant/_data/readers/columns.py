@@ -23,10 +23,11 @@ from calibrant._data.readers.written import PLAIN, Written, written_as
 
 
 def _names(text: str) -> tuple[str, ...]:
+    """The words of a text."""
     return tuple(text.split())
 
 
-# In small letters; a column's own may be large.
+# Usual names, in small letters; capitals in a column's name do not matter.
 USUAL = {
     "y_true": _names("y_true label labels target targets y outcome correct is_correct"),
     "y_proba": _names(
@@ -34,7 +35,7 @@ USUAL = {
     ),
     "logits": _names("logits logit y_logits y_logit"),
 }
-# Taken only where there is none of these.
+# Names that are taken only if no column has a usual one.
 LESS_USUAL = {
     "y_true": _names("truth ground_truth gold observed event y_test"),
     "y_proba": _names(
@@ -43,10 +44,10 @@ LESS_USUAL = {
     ),
     "logits": (),
 }
-# Beside a column that is surely the truth, these may be what a model answered.
+# If a column has one of the names TRUTHS, one of the names ANSWERED may be the model's answer.
 ANSWERED = ("label", "labels")
 TRUTHS = ("truth", "ground_truth", "gold", "y_test")
-# Whether an answer was right: what a confidence in that answer is of.
+# Names of labels that say if an answer was right, and names of confidences in an answer.
 RIGHT = ("correct", "is_correct")
 CONFIDENCES = ("confidence", "conf")
 PREDICTED = _names(
@@ -119,7 +120,9 @@ class ReadRequest:
         gold: str | None = None,
         **columns: Any,
     ) -> ReadRequest:
-        """Make a request from the arguments of `evaluate_file`; contradictions are an error."""
+        """The request with the arguments of `evaluate_file`; raise InputError if they contradict
+        each other.
+        """
         written = written_as(
             from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
         )
@@ -128,12 +131,12 @@ class ReadRequest:
 
     @property
     def labels(self) -> Any:
-        """The columns of labels: counts of votes where there are any."""
+        """The columns of labels that the user named: `counts` if it is given, else `y_true`."""
         return self.y_true if self.counts is None else self.counts
 
     @property
     def text_columns(self) -> Any:
-        """The names of the columns that are read as text, each once; None where there are none."""
+        """The names of the columns that are read as text, each once; None if there are none."""
         if self.by is not None:
             return self.by
         people = [name for name in (self.item, self.annotator) if name is not None]
@@ -142,39 +145,48 @@ class ReadRequest:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """Columns of one argument; `stacked` where they are put side by side, one column per class."""
+    """The columns that one argument means. If `stacked`, they become an array (n, k), one column
+    per class; else the one column is taken as it is.
+
+    `classes` are the names of the columns' classes, if the columns' names say them. `of_record`:
+    the columns are the fields of one record, {"A": 0.7, "B": 0.3}.
+    """
 
     names: tuple[str, ...]
     stacked: bool
     classes: tuple[str, ...] | None = None
     of_record: bool = False
-    # What all columns of the classes are called like, where they were found and not named one by
-    # one; the class is the last part of it.
+    # The pattern of the columns' names, if the columns were found by it and not named one by one;
+    # its group 1 is the class.
     family: re.Pattern[str] | None = None
 
     def fields(self, role: Role) -> list[Field]:
-        """The fields to read; all fields where the columns are those of one record."""
+        """The fields to read, one for each column, in this role. Fields of one record also name
+        that record.
+        """
         match = self.match(self.names[0]) if self.of_record else None
         record = None if match is None else self.names[0][: match.start(1) - 1]
         return [Field(name, role, record) for name in self.names]
 
     def match(self, name: str) -> re.Match[str] | None:
-        """The class that a column of the family is of."""
+        """The match of a name with the pattern of these columns' names, whose group 1 is the class;
+        None if it does not match, or there is no pattern.
+        """
         return None if self.family is None else self.family.fullmatch(name)
 
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The columns of every argument, and what was inferred."""
+    """The columns that each argument means, and notes on what was inferred."""
 
     y_true: ColumnSpec
     y_proba: ColumnSpec
     sample_weight: str | None
     by: tuple[str, ...]
-    # The labels in column order, where the caller or the columns' names say them.
+    # The classes in column order, if the caller or the columns' names say them.
     classes: tuple[Any, ...] | None
     messages: tuple[str, ...]
-    # Whether the classes are the fields of a record, which have no order to count them by.
+    # Whether the classes are the fields of a record: these have no order, so labels are no indices.
     of_record: bool = False
     # Whether the columns' own names say which class each is of.
     named: bool = False
@@ -182,7 +194,7 @@ class ColumnMapping:
     from_one: bool = False
     # Whether labels are two columns, an answer and the right one, to be compared.
     compared: bool = False
-    # What predictions are read as: text where they are written as percentages or words.
+    # The role in which predictions are read: "text" if they are written as percentages or words.
     proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
@@ -194,8 +206,9 @@ class ColumnMapping:
 
     @property
     def label_role(self) -> Role:
-        """What labels are read as: names where the name of a class looks like a number, or is a
-        number that doubles do not hold exactly.
+        """The role in which labels are read: "text" if answers are compared, "number" for soft
+        labels, and "label" else. It is "name" if a class has a text that is a number for its name,
+        or a number that doubles do not hold exactly.
         """
         numbers = {name: number_of(name) for name in self.classes or ()}
         odd = any(
@@ -208,13 +221,15 @@ class ColumnMapping:
 
     @property
     def class_names(self) -> Titles | None:
-        """Names of the classes, from the options or the columns; None if neither has any."""
+        """Names of the classes, from the options or the columns' names; None if neither gives
+        any.
+        """
         if self.classes is not None:
             return Titles(str(name) for name in self.classes)
         return Titles(self.y_proba.names) if self.y_proba.stacked else None
 
     def fields(self) -> list[Field]:
-        """The fields to read: each column once for each use."""
+        """The fields to read; a column with several roles is there once for each role."""
         weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
             *self.y_true.fields(self.label_role),
@@ -226,7 +241,9 @@ class ColumnMapping:
 
 
 def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
-    """The columns of a file that a request means."""
+    """Choose the columns of a file that a request means: those that it names, else by usual names.
+    Raise InputError if a column is not there, or if it is not clear which one is meant.
+    """
     y_true, y_proba = request.labels, request.y_proba
     classes, answers = request.classes, request.answers
     messages = []
@@ -287,7 +304,9 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
 
 
 def _counted(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> list[str]:
-    """Which of two counts is which, where nothing but their order says so."""
+    """A note on which of two columns counts the votes for class 0 and which those for class 1, if
+    only their order says so; else an empty list.
+    """
     if predictions.stacked or reader.width(predictions.names[0]) > 1:
         return []
     first, *others = labels.names
@@ -299,6 +318,9 @@ def _counted(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> lis
 
 
 def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) -> ColumnSpec:
+    """The columns of answers and right answers, which are compared to get labels. Raise InputError
+    if labels are also given otherwise, or if the columns are not there.
+    """
     if y_true is not None or classes is not None:
         other = "y_true" if y_true is not None else "classes"
         raise InputError(
@@ -318,7 +340,9 @@ def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) 
 
 
 def answers_of(answer: Any, gold: Any) -> Answers | None:
-    """The columns to compare, if both or none are named."""
+    """The columns of answers and of right answers as a pair, None if neither is named; raise
+    InputError if only one is.
+    """
     if (answer is None) != (gold is None):
         named, other = ("answer", "gold") if gold is None else ("gold", "answer")
         raise InputError(
@@ -329,7 +353,9 @@ def answers_of(answer: Any, gold: Any) -> Answers | None:
 
 
 def require(reader: Reader, argument: str, name: str) -> None:
-    """Raise InputError with the nearest name, unless the file has the column."""
+    """Raise InputError, with the most similar name, if the file lacks a column or has two of that
+    name. `argument` is what named the column.
+    """
     if not reader.has(name):
         raise InputError(
             f"{name_of(argument)} names the column {name!r}, which {reader.file} does not have: "
@@ -340,7 +366,9 @@ def require(reader: Reader, argument: str, name: str) -> None:
 
 
 def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
-    """Raise InputError if a later file has a column of a class that the first one has not."""
+    """Raise InputError if a file has a column of a class that the columns chosen by an earlier
+    file, `spec`, do not have.
+    """
     for name in reader.names:
         match = spec.match(name)
         if match is not None and name not in spec.names:
@@ -348,7 +376,9 @@ def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
 
 
 def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
-    """The one column that an argument names, if it names any."""
+    """The one column that an argument names, None if it is not given; raise InputError if it names
+    several.
+    """
     if value is None:
         return None
     spec = _named_spec(reader, argument, value)
@@ -358,6 +388,9 @@ def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
 
 
 def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
+    """The columns that the value of an argument names, a name or a list of names; raise InputError
+    if one is not there.
+    """
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InputError(
@@ -377,7 +410,9 @@ def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
 
 
 def _column(names: Sequence[str], name: str) -> ColumnSpec:
-    """A column; of a record that gives each class a number, its fields: {"A": 0.7, "B": 0.3}."""
+    """The column of this name. If it is a record with a number for each class, {"A": 0.7, "B":
+    0.3}, these are its fields, a column per class.
+    """
     fields = tuple(each for each in names if each.startswith(f"{name}."))
     if len(fields) < 2:
         return ColumnSpec((name,), False)
@@ -387,8 +422,9 @@ def _column(names: Sequence[str], name: str) -> ColumnSpec:
 
 
 def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
-    """The columns and families of columns with usual names, or else with less usual ones, or else
-    with such names within records.
+    """All candidates among these names for "y_true", "y_proba" or "logits" (`kind`): columns, and
+    families of columns (one per class), with usual names; if there are none, columns with less
+    usual names; if there are none, fields of records with usual names.
     """
     usual = {name: [piece.lower() in USUAL[kind] for piece in name.split(".")] for name in names}
     within = [name for name, parts in usual.items() if parts[-1] and not any(parts[:-1])]
@@ -407,12 +443,15 @@ def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
 
 
 def has_usual(names: Sequence[str], kind: str) -> bool:
-    """Whether any column would be taken for this by default."""
+    """Whether some column has a usual name for "y_true", "y_proba" or "logits" (`kind`)."""
     return bool(_usual(names, kind))
 
 
 def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
-    """The only column, or family of columns, with a usual name; an error without just one."""
+    """The one column, or family of columns (one per class), with a usual name for one of the kinds,
+    the first that has any. Raise InputError if there are several or none; `argument` is what was
+    not given.
+    """
     for kind in kinds:
         candidates = _usual(reader.names, kind)
         if len(candidates) == 1:
@@ -447,7 +486,9 @@ _MEANING = {"y_true": "labels", "y_proba": "predictions"}
 
 
 def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> None:
-    """Raise InputError if the number of a row may be the confidence in the class beside it."""
+    """Raise InputError if it is not clear what a column of confidences is of: beside a column of
+    predicted classes it may be of the predicted class, not of class 1.
+    """
     found, label = predictions.names[0], labels.names[0]
     answers = [name for name in reader.names if name.lower() in PREDICTED]
     if (
@@ -467,7 +508,9 @@ def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: Col
 
 
 def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
-    """Families of columns numbered from 0 or 1 without a gap, in the order of the numbers."""
+    """Families of columns, one per class, called by a prefix and a number (p_0, p_1, ...). Numbers
+    go up from 0 or 1 without a gap, and columns are in their order.
+    """
     out = []
     for prefix in prefixes:
         pattern = re.compile(rf"{prefix}_?(\d+)", re.IGNORECASE)
@@ -484,8 +527,8 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
 
 
 def _number_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
-    """Columns that were found numbered from 1 are of the classes 1, 2, ..., as labels have them,
-    unless the caller calls these otherwise.
+    """The columns with the classes "1", "2", ..., if they were found numbered from 1 and the caller
+    does not call the classes otherwise; else as they came. Labels then count from 1 too.
     """
     matches = list(filter(None, map(spec.match, spec.names)))
     if spec.classes is not None or not matches:
@@ -497,6 +540,9 @@ def _number_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnS
 
 
 def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
+    """Families of columns, one per class, called by a prefix and the class's name (proba_cat,
+    proba_dog).
+    """
     out = []
     for prefix in prefixes:
         longer = [p for p in prefixes if p.startswith(f"{prefix}_")]
@@ -514,7 +560,10 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
 def _order_by_classes(
     spec: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
 ) -> tuple[ColumnSpec, tuple[Any, ...]]:
-    """The columns in the order of the classes that are known, or else these as they come."""
+    """The columns in the order of `classes`, and the classes. If `classes` is None, the columns
+    stay as they are, and the classes are those in their names. Raise InputError if columns and
+    classes do not match.
+    """
     by_name = dict(zip(spec.classes or (), spec.names, strict=True))
     if classes is None:
         return spec, tuple(by_name)
@@ -529,6 +578,7 @@ def _order_by_classes(
 
 
 def _called(spec: ColumnSpec) -> str:
+    """The columns in words: "the column 'p'", "the columns 'p_0' to 'p_9'"."""
     if len(spec.names) == 1:
         return f"the column {spec.names[0]!r}"
     return f"the columns {spec.names[0]!r} to {spec.names[-1]!r}"

@@ -23,7 +23,7 @@ from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File, opened
 from calibrant._data.readers.scanner import count_lines, scanner
 
-# Bytes read at a time. A row must fit into a block: larger ones are for files that need them.
+# Bytes of a block. A row must fit into one: the larger sizes are for files with longer rows.
 BLOCKS = (1 << 20, 1 << 24, 1 << 28)
 # Blocks that a thread takes at a time.
 PIECE = 4
@@ -31,7 +31,9 @@ PIECE = 4
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some whole rows, and how far reading has moved on."""
+    """The text of some whole rows, and the bytes of the file by which reading has moved on since
+    the block before.
+    """
 
     text: bytes
     n_bytes: int
@@ -39,7 +41,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some blocks, and how many there are before."""
+    """Some blocks that follow each other, and how many blocks of the file come before them."""
 
     first: int
     blocks: Iterable[Block]
@@ -49,6 +51,7 @@ class CsvReader(Reader):
     """A CSV file with a line of names first."""
 
     def __init__(self, file: File) -> None:
+        """Read the line of names; raise MissingExtra if PyArrow is not installed."""
         self.file = file
         if find_spec("pyarrow") is None:
             arrow("reading CSV")
@@ -59,20 +62,23 @@ class CsvReader(Reader):
         if self._header.delimiter != ",":
             self.messages = (f"columns are separated by {self._header.delimiter!r}",)
 
-    # Slow to import, and not needed for files of plain numbers.
     @cached_property
     def _pa(self) -> Any:
+        """PyArrow. It is slow to import, and files of plain numbers do not need it."""
         return arrow("reading CSV")
 
     @cached_property
     def _csv(self) -> Any:
+        """PyArrow's module for CSV."""
         return arrow("reading CSV", "pyarrow.csv")
 
     @cached_property
     def _compute(self) -> Any:
+        """PyArrow's module of functions on arrays."""
         return arrow("reading CSV", "pyarrow.compute")
 
     def pieces(self, fields: Sequence[Field]) -> Iterator[Piece]:
+        """The file in pieces of some blocks each, if all fields are numbers; else as one piece."""
         if not self.names:
             return
         blocks = self._blocks()
@@ -87,6 +93,9 @@ class CsvReader(Reader):
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The rows of a piece in chunks of at most `rows`; raise InputError, which names the line,
+        for the first row that cannot be read.
+        """
         before = cache(partial(self._rows_before, piece.first))
         location = Location(self.file, 0, partial(line_of, self._header), before)
         for block in piece.blocks:
@@ -101,7 +110,9 @@ class CsvReader(Reader):
     def _slices(
         self, text: bytes, fields: Sequence[Field], rows: int, location: Location
     ) -> Iterator[tuple[int, dict[Field, Column | Names]]]:
-        """The columns of every so many rows of a block."""
+        """The rows of a block in parts of at most `rows`: of each part the number of rows and the
+        columns by field. `location` is that of the block's first row.
+        """
         wanted = list(dict.fromkeys(field.name for field in fields))
         scanned = self._scanned(text, wanted) if self._are_numbers(fields) else None
         if scanned is not None:
@@ -121,15 +132,16 @@ class CsvReader(Reader):
             yield span.num_rows, {field: self._column(span, field, here) for field in fields}
 
     def _check_long_rows(self, text: bytes) -> None:
-        """Raise InputError if a row of several lines holds others: a text has more lines than rows
-        where it has such rows, or empty lines.
+        """Raise InputError if a quote makes one row of several rows. This is asked for blocks with
+        more lines than rows: some rows have several lines, or some lines are empty.
         """
         if b'"' in text:
             Quotes(self._header).add(text, end=True)
 
     def _fault(self, fields: Sequence[Field], row: int) -> InputError | None:
-        """The error for the first faulty row from this one on, which names its line; None if none
-        is found.
+        """The error for the first faulty row from the row with this number on, with its line; None
+        if none is found. Raise InputError for a stray quote anywhere, the cause of most other
+        faults.
         """
         check_quotes(self._header)  # a stray quote is the cause of most other faults
         labels = [field for field in fields if field.role == "label"]
@@ -139,7 +151,7 @@ class CsvReader(Reader):
         return first_fault(self._header, numbers, truths, row)
 
     def _rows_before(self, blocks: int) -> int:
-        """How many rows the first blocks have."""
+        """The number of rows in the first `blocks` blocks of the file."""
         total = 0
         for block in islice(self._blocks(), blocks):
             scanned = self._scanned(block.text, [])
@@ -150,21 +162,27 @@ class CsvReader(Reader):
         return total
 
     def _are_numbers(self, fields: Sequence[Field]) -> bool:
-        """Whether all columns hold numbers, as far as their first values tell."""
+        """Whether all fields are columns of numbers; for labels, as far as their first values
+        tell.
+        """
         return all(
             field.is_number or (field.role == "label" and self._kind(field.name) == "number")
             for field in fields
         )
 
     def _kind(self, name: str) -> Kind:
-        """What a column of labels holds, as the first block with any of them has it."""
+        """What a column of labels holds: "number", "truth" or "name", by the first block in which
+        it is not empty.
+        """
         if name not in self._kinds:
             kinds = (self._kind_in(block.text, name) for block in self._blocks())
             self._kinds[name] = next(filter(None, kinds), "number")
         return self._kinds[name]
 
     def _kind_in(self, text: bytes, name: str) -> Kind | None:
-        """What a column holds in a block; None where that is nothing."""
+        """What a column holds in the text of a block: "number", "truth" or "name"; None if it is
+        empty there.
+        """
         scanned = self._scanned(text, [name])
         if scanned is not None:
             gaps = scanned[1][name].gaps
@@ -172,7 +190,7 @@ class CsvReader(Reader):
         types = self._pa.types
         try:
             kind = self._batch(text, {name: None}).schema.field(0).type
-        except InputError:  # an error of whoever reads the rows, who can say where it is
+        except InputError:  # reading the rows raises it again, with the line
             return "name"
         if types.is_null(kind):
             return None
@@ -181,7 +199,9 @@ class CsvReader(Reader):
         return "number" if types.is_integer(kind) or types.is_floating(kind) else "name"
 
     def _types(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """How Arrow has to read each column: as text wherever something wants it so."""
+        """The Arrow type in which each column is read; text if two fields want different types of
+        it.
+        """
         types: dict[str, Any] = {}
         for field in fields:
             kind = self._type(field)
@@ -190,7 +210,7 @@ class CsvReader(Reader):
         return types
 
     def _type(self, field: Field) -> Any:
-        """The type of a column in this role."""
+        """The Arrow type that a field wants of its column."""
         kind: Kind = "number" if field.is_number else "name"
         if field.role == "label":
             kind = self._kind(field.name)
@@ -198,6 +218,9 @@ class CsvReader(Reader):
         return types[kind]()
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
+        """The column of a batch that a field wants. If the batch has it as text for another field,
+        it is converted first.
+        """
         array, kind = batch.column(batch.schema.get_field_index(field.name)), self._type(field)
         if kind != array.type:  # it was read as text for something else
             gaps = self._compute.is_in(array, value_set=self._pa.array(sorted(GAPS)))
@@ -212,14 +235,16 @@ class CsvReader(Reader):
         )
 
     def _batch(self, text: bytes, types: dict[str, Any]) -> Any:
-        """The rows of a block, by Arrow."""
+        """The rows of a block as Arrow reads them, with the columns in `types` only; for a type
+        None, Arrow finds the type.
+        """
         with readable(self.file, "CSV"):
             table = self._csv.read_csv(
                 self._pa.BufferReader(text),
                 self._csv.ReadOptions(
                     column_names=self.names, block_size=len(text), use_threads=False
                 ),
-                # Texts of prompts and answers have lines of their own.
+                # Texts of prompts and answers may have several lines.
                 self._csv.ParseOptions(delimiter=self._header.delimiter, newlines_in_values=True),
                 self._csv.ConvertOptions(
                     include_columns=list(types),
@@ -230,8 +255,8 @@ class CsvReader(Reader):
             return table.combine_chunks().to_batches()[0]
 
     def _scanned(self, text: bytes, wanted: Sequence[str]) -> tuple[int, dict[str, Column]] | None:
-        """How many rows there are, and columns of numbers; None where something is not plain, or
-        the scanner may not be used.
+        """The number of rows in a text, and the wanted columns of numbers by name, by the compiled
+        scanner. None if something in them is not a plain number, or the scanner is not there.
         """
         compiled = scanner()
         if compiled is None:
@@ -247,7 +272,9 @@ class CsvReader(Reader):
         return n, {name: Column(*column) for name, column in zip(wanted, columns, strict=True)}
 
     def _blocks(self) -> Iterator[Block]:
-        """All rows behind the header, in blocks that can be read apart from each other."""
+        """All rows behind the line of names, in blocks of whole rows that can be read independently
+        of each other. Blocks become larger if a row does not fit into one.
+        """
         sizes = iter(BLOCKS)
         size, at = next(sizes), 0
         with opened(self.file) as (stream, below):
@@ -270,8 +297,8 @@ class CsvReader(Reader):
                 text = text[end:] + more
 
     def _rows_end(self, text: bytes) -> int:
-        """How far the whole rows of a text reach. Arrow ends a row at a carriage return too, and
-        then passes over the line feed that follows.
+        """The length of the whole rows at the beginning of a text. Arrow ends a row at a carriage
+        return too, and then passes over the line feed that follows.
         """
         compiled, returns = scanner(), self._header.returns
         if b'"' in text and compiled is not None and not returns:
@@ -286,6 +313,8 @@ class CsvReader(Reader):
 
     @cached_property
     def _quoted(self) -> re.Pattern[bytes]:
-        """A text in quotes at the beginning of a field, to the end if nothing closes it."""
+        """A pattern of a text in quotes at the beginning of a field; it reaches to the end if no
+        quote closes it.
+        """
         mark = self._header.delimiter.encode()
         return re.compile(rb'(?<![^%b\r\n])"[^"]*(?:""[^"]*)*(?:"|\Z)' % mark)

@@ -14,17 +14,17 @@ from calibrant._data.readers.chunks import Field, not_a_number, plain_number, sh
 from calibrant._data.readers.find import File, opened
 
 DELIMITERS = ",;\t|"
-# What stands for no number; Arrow's list.
+# Words that stand for a missing value, as Arrow has them.
 _WORDS = "#N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN N/A NA NULL NaN n/a nan null"
 EMPTY = frozenset(["", "#N/A N/A", *_WORDS.split()])
-# The same as fields have it, for Arrow compares whole fields: with blanks around, or blanks alone.
+# The same with blanks around, and blanks alone, because Arrow compares whole fields.
 GAPS = frozenset(
     [f"{before}{word}{after}" for word in EMPTY for before in ("", " ") for after in ("", " ")]
     + [blank * n for blank in (" ", "\t") for n in range(1, 33)]
 )
-# What stands for a truth value; Arrow's lists.
+# Words that stand for a truth value, as Arrow has them.
 TRUTHS = frozenset(("0", "1", "false", "False", "FALSE", "true", "True", "TRUE"))
-# A quote that is never closed runs to the end of the file: nothing that long is a row.
+# The longest row, in characters. A longer one comes of a quote that is never closed.
 LONGEST = 1 << 24
 
 
@@ -40,7 +40,9 @@ class Header:
 
 
 def header_of(file: File) -> Header:
-    """The columns' names, and what separates them."""
+    """Read the first line of a CSV file: the columns' names and what separates them; raise
+    InputError if it is not text or holds numbers only.
+    """
     with opened(file) as (stream, _):
         start = stream.read(4)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -66,8 +68,9 @@ def header_of(file: File) -> Header:
 
 
 def read_header(stream: BinaryIO, delimiter: str, size: int) -> tuple[bytes, int]:
-    """So many bytes of a file, or more where these end within the line of names; and where the
-    next line begins.
+    """The first bytes of a CSV file, and the place among them where the line after the line of
+    names begins. At least `size` bytes are read, and more if these do not hold all of the line of
+    names.
     """
     text, more = b"", stream.read(size)
     while True:
@@ -81,7 +84,7 @@ def read_header(stream: BinaryIO, delimiter: str, size: int) -> tuple[bytes, int
 
 
 def fields_of(row: bytes, mark: bytes) -> list[tuple[int, int]]:
-    """Where each field of a row begins and ends."""
+    """The beginning and end of each field in a row of bytes; `mark` separates the fields."""
     field = re.compile(rb'"[^"]*(?:""[^"]*)*(?:"[^%b\r\n]*|\Z)|[^%b\r\n]*' % (mark, mark))
     out, at = [], 0
     while True:
@@ -95,7 +98,9 @@ def fields_of(row: bytes, mark: bytes) -> list[tuple[int, int]]:
 
 
 def records(file: File) -> Iterator[tuple[int, str]]:
-    """Each row as text and the line it begins in, from 1; empty lines are passed over."""
+    """The line that each row begins in, counted from 1, and the row's text. Empty lines are passed
+    over; the line of names is the first row.
+    """
     with opened(file) as (stream, _):
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline=None)
         pending, first = "", 0
@@ -114,7 +119,9 @@ def records(file: File) -> Iterator[tuple[int, str]]:
 
 
 def line_of(header: Header, row: int) -> int:
-    """The line that a row begins in."""
+    """The line, counted from 1, that a row begins in; rows are counted from 0 behind the line of
+    names.
+    """
     for number, (line, _) in enumerate(records(header.file), -1):
         if number == row:
             return line
@@ -124,9 +131,9 @@ def line_of(header: Header, row: int) -> int:
 def first_fault(
     header: Header, numbers: Sequence[Field], truths: Sequence[Field], row: int
 ) -> InputError | None:
-    """What is wrong with the first faulty row from this one on, if it can be found.
+    """The error for the first faulty row from the row with this number on; None if none is found.
 
-    `numbers` and `truths` are the columns of numbers and of truth values.
+    `numbers` and `truths` are the columns that must hold numbers and truth values.
     """
     file = header.file
     for number, (line, text) in enumerate(records(file), -1):
@@ -164,10 +171,14 @@ def first_fault(
 
 
 def _fields(text: str, delimiter: str) -> list[str]:
+    """The fields of one row of CSV, without their quotes."""
     return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
 def _check_bytes(file: File, line: int, text: str) -> None:
+    """Raise InputError if a row's text holds bytes that are not UTF-8; `line` is where it
+    begins.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

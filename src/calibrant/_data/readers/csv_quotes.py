@@ -1,9 +1,9 @@
-"""Quotes of CSV: those that make one text of rows.
+"""Stray quotes in CSV, which make one text of several rows.
 
 A stray quote at the beginning of a field makes one text of all lines up to the next quote. Arrow
-reads it so, and the rows are gone. A sound text of several lines ends where a field does, and its
-lines do not look like rows: texts of prompts and answers do not go on, line by line, with the
-file's number of fields, and with the file's numbers where its columns of numbers are.
+reads it so, and the rows in it are lost ("swallowed"). A text of several lines that is meant so
+ends where a field ends, and its lines do not look like rows: lines of prompts and answers do not
+have the file's number of fields, with numbers where the file's columns of numbers are.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from calibrant._data.readers.find import opened
 
 BLOCK = 1 << 20
 QUOTE = ord('"')
-# So much of a row of several lines is looked at: its first lines tell whether they are rows.
+# The bytes of a row of several lines that are looked at: its first lines tell if they are rows.
 LOOK = 1 << 20
 
 
 class Quotes:
-    """The quotes of a text that comes block by block, from the beginning of a row on."""
+    """The state of a search for stray quotes in a text that comes block by block; the first block
+    begins at the beginning of a row.
+    """
 
     def __init__(self, header: Header) -> None:
+        """Take the delimiter and the number of fields from the header; the text begins at a row."""
         self._header = header
-        # Fields begin behind these, and end before them.
+        # Which bytes are a delimiter or a line break, between which fields lie.
         self._around = np.zeros(256, dtype=np.bool_)
         self._around[[ord(header.delimiter), ord("\n"), ord("\r")]] = True
         self._last = b"\n"
@@ -41,7 +44,9 @@ class Quotes:
         self._row = _Row(1)
 
     def add(self, text: bytes, *, end: bool = False) -> None:
-        """Raise InputError where a quote of this block swallows lines. `end`: no block follows."""
+        """Look at the next block of the text; raise InputError if a quote in it swallows rows.
+        `end`: no block follows.
+        """
         text = self._pending + text
         # A quote at the end of a block may be half of an escaped one.
         kept = len(text) if end else len(text.rstrip(b'"'))
@@ -68,7 +73,7 @@ class Quotes:
             self._check_row(self._row, self._line + 1)
 
     def _quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
-        """Where quotes open a field, and where they close it."""
+        """The places of the quotes that open a field, and of those that close one."""
         if b'"' not in text:
             nowhere = np.empty(0, dtype=np.intp)
             return nowhere, nowhere
@@ -76,8 +81,8 @@ class Quotes:
         return self._quotes_one_by_one(text, breaks) if sound is None else sound
 
     def _sound_quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index] | None:
-        """Where quotes open and close fields; None unless every quote of the block opens or closes
-        a field, or is escaped within one.
+        """The places of the quotes that open a field, and of those that close one, by array
+        operations. None if some quote does neither, and is not escaped within a field.
         """
         characters = np.frombuffer(b"%b%b\n" % (self._last, text), dtype=np.uint8)
         at = np.flatnonzero(characters == QUOTE)
@@ -96,7 +101,9 @@ class Quotes:
         return first, at[~opening & ~before_one] - 1
 
     def _quotes_one_by_one(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
-        """Where quotes open and close fields, found one quote after the other."""
+        """The places of the quotes that open a field, and of those that close one, found one after
+        the other. Raise InputError if a text of several lines is closed within a field.
+        """
         parts = text.split(b'"')
         places = np.cumsum([len(part) + 1 for part in parts]) - 1
         lines = (self._line + np.searchsorted(breaks, places)).tolist()
@@ -126,7 +133,9 @@ class Quotes:
         return np.array(opens, dtype=np.intp), np.array(closes, dtype=np.intp)
 
     def _check_quoted_lines(self, text: bytes, breaks: Index, opens: Index, closes: Index) -> None:
-        """Raise InputError if the text between two of these quotes holds rows."""
+        """Raise InputError if a quoted text holds rows. `breaks` are the places of line breaks;
+        `opens` and `closes` those of the quotes that begin and end each quoted text.
+        """
         quoted = np.searchsorted(opens, breaks) - 1
         inside = quoted >= 0
         inside[inside] = breaks[inside] < closes[quoted[inside]]
@@ -143,8 +152,9 @@ class Quotes:
         self._row = _Row(lines[-1], text[starts[-1] :])
 
     def _may_be_rows(self, text: bytes, breaks: Index, inside: Mask) -> Index:
-        """Which lines begin within quotes, and have a number and as many fields as a row. Most
-        texts have no two such lines, and need no closer look.
+        """Which lines begin within quotes, hold a digit, and have as many fields as a row: the
+        indices in `breaks` of the line breaks that end them. `inside` says which line breaks are
+        within quotes. Most texts have no two such lines, and need no closer look.
         """
         within = 1 + np.flatnonzero(inside[:-1])
         characters = np.frombuffer(text, dtype=np.uint8)
@@ -160,7 +170,9 @@ class Quotes:
         return within
 
     def _check_row(self, row: _Row, behind: int) -> None:
-        """Raise InputError if a row holds others; the next row begins in the line `behind`."""
+        """Raise InputError if a quoted text in a row holds other rows. `behind` is the line in
+        which the next row begins.
+        """
         found = swallowed_in(row.text, self._header, whole=row.is_whole)
         if found is not None:
             first, last = row.line + found.first, row.line + found.last
@@ -173,20 +185,26 @@ class Quotes:
 
 
 class _Row:
-    """A row as far as it is looked at, and the line that it begins in."""
+    """The beginning of a row, as much of it as is looked at, and the line in which the row
+    begins.
+    """
 
     def __init__(self, line: int, text: bytes = b"") -> None:
+        """Take the line in which the row begins, and its text as far as it is known."""
         self.line = int(line)
         self.text, self.is_whole = b"", True
         self.add(text)
 
     def add(self, text: bytes) -> None:
+        """Add more of the row's text; what is behind the limit is left out, and `is_whole` becomes
+        False.
+        """
         self.is_whole = self.is_whole and len(self.text) + len(text) <= LOOK
         self.text += text[: max(0, LOOK - len(self.text))]
 
 
 def check_quotes(header: Header) -> None:
-    """Read a file again and raise InputError where a stray quote swallows lines."""
+    """Read a file from its beginning and raise InputError if a stray quote swallows rows."""
     quotes = Quotes(header)
     with opened(header.file) as (stream, _):
         text = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
@@ -196,11 +214,11 @@ def check_quotes(header: Header) -> None:
     quotes.add(b"", end=True)
 
 
-# Of lines within one text, this share must look like rows, for some look so by chance, and a row
-# that was swallowed may be faulty.
+# The share of the lines within a text that must look like rows: some lines look so by chance, and
+# a swallowed row may be faulty.
 SHARE = 0.9
-# Numbers with decimals, in the same columns, over so many lines are no chance. Whole ones may be:
-# lists of them stand in questions.
+# The number of lines that must look like rows: with decimals, and with whole numbers only. Whole
+# numbers need more lines, because questions may hold lists of them.
 LINES, LINES_OF_WHOLE = 2, 10
 NUMBER = re.compile(rb" ?[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 WHOLE = re.compile(rb" ?[+-]?\d+%?")
@@ -209,16 +227,18 @@ NO_NUMBER = frozenset(word.encode() for word in EMPTY)
 
 @dataclass(frozen=True)
 class Swallowed:
-    """A text that holds rows: the lines of its own row in which it begins and ends, from 0."""
+    """A quoted text that holds rows: the lines in which it begins and ends, counted from 0 at its
+    row's first line.
+    """
 
     first: int
     last: int
 
 
 def swallowed_in(row: bytes, header: Header, *, whole: bool = True) -> Swallowed | None:
-    """The text within a row of several lines that holds rows itself, if there is one.
+    """The quoted text in a row of several lines that holds rows itself; None if there is none.
 
-    Without `whole`, the row goes on behind what is given.
+    `whole` is False if `row` is only the beginning of the row.
     """
     mark = header.delimiter.encode()
     delimiters = len(header.names) - 1
@@ -233,7 +253,7 @@ def swallowed_in(row: bytes, header: Header, *, whole: bool = True) -> Swallowed
         n_lines = len(_lines(row[start:end]))
         if n_lines < 2:
             continue
-        # Behind the text, places are right where no field is missing.
+        # The places of fields behind the text are known only if no field is missing.
         known = len(cells) if len(cells) == delimiters + 1 else 0
         numbers = {
             at: cell.strip(b'"')
@@ -251,8 +271,9 @@ def swallowed_in(row: bytes, header: Header, *, whole: bool = True) -> Swallowed
 def _are_rows(
     between: list[bytes], last: bytes, mark: bytes, delimiters: int, numbers: dict[int, bytes]
 ) -> bool:
-    """Whether lines have as many fields as the file, and its numbers at these places. The last one
-    may be cut, or have the quote alone.
+    """Whether the lines of a quoted text are rows: they have as many delimiters as rows have, and
+    numbers where the row around them has these `numbers`, by place. A few lines may be different.
+    The last line may be cut, or hold the closing quote alone.
     """
 
     def cells_of(line: bytes) -> list[bytes] | None:
@@ -272,7 +293,10 @@ def _are_rows(
 
 
 def _is_alike(cell: bytes, known: bytes) -> bool:
-    """Whether a cell may stand in the column that has this number."""
+    """Whether a cell may be in the same column as a known number. It may if it stands for no
+    number, or is a number of the same kind: both are whole, both lie in [0, 1], or the known one is
+    outside [0, 1] and has decimals.
+    """
     if cell in NO_NUMBER:
         return True
     if not NUMBER.fullmatch(cell) or cell[:1].isspace() != known[:1].isspace():
@@ -280,9 +304,10 @@ def _is_alike(cell: bytes, known: bytes) -> bool:
     value, other = (float(number.rstrip(b"%")) for number in (cell, known))
     if WHOLE.fullmatch(known) and WHOLE.fullmatch(cell):
         return True
-    # Where a probability stands, probabilities do.
+    # A column with a probability holds probabilities.
     return 0 <= value <= 1 if 0 <= other <= 1 else not WHOLE.fullmatch(known)
 
 
 def _lines(text: bytes) -> list[bytes]:
+    """The lines of a text, which end with line feeds, or else with carriage returns."""
     return text.split(b"\n" if b"\n" in text else b"\r")

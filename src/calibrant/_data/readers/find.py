@@ -1,5 +1,5 @@
-"""Which files are meant: a path, a folder or a pattern becomes files, in an order that stays; and
-the bytes of files of text, unpacked on the way where they are packed.
+"""Which files are meant: a path, a folder or a pattern becomes a list of files, always in the same
+order. Also the bytes of files of text, unpacked if they are packed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUFFIXES = {
     "sas": (".sas7bdat", ".xpt"),
     "r": (".rds", ".rda", ".rdata"),
 }
-# What is not read, and how it becomes something that is.
+# Suffixes of files that cannot be read, and how to convert these.
 CONVERTED = {
     ".xls": "in Excel, save it as .xlsx or CSV",
     ".ods": "in LibreOffice, save it as .xlsx or CSV",
@@ -44,7 +44,7 @@ CONVERTED = {
     ".h5": "in Python, pandas.read_hdf or h5py, and to_parquet",
     ".npy": "save labels and predictions together, with numpy.savez",
 }
-# Logs of evaluations of language models, known by what they hold, and the format of their text.
+# Formats of logs of evaluations of language models, each with the format of its text.
 LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
 # These and lists of records are read into memory, all of a file at once.
 READ_WHOLE = {"json": "jsonl", **LOGS}
@@ -52,9 +52,10 @@ FORMATS = (*SUFFIXES, *READ_WHOLE)
 EVAL = ".eval"
 # Text may be packed; the other formats pack their own columns.
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-# A folder's .json is mostly something about the rows, not the rows.
+# The suffix of files that folders and patterns leave out, unless a format is given: most of them
+# describe the rows.
 ONLY_BY_NAME = ".json"
-# What states of streams begin with, which are no rows.
+# The first bytes of a saved state of a stream, which holds no rows.
 STATE = b"calibrant-state "
 
 TO_A_FILE = "Write them to a file first"
@@ -63,7 +64,7 @@ Fingerprint = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class File:
-    """One file to read: where it is, what it is, and how it is packed."""
+    """One file to read: where it is, its format, and how it is packed (None: not at all)."""
 
     path: Path
     format: str
@@ -72,14 +73,18 @@ class File:
     filter: str | None = None
 
     def __str__(self) -> str:
+        """The file's path, as messages show it."""
         return str(self.path)
 
     @property
     def size(self) -> int:
+        """The file's size in bytes, as it is on disk."""
         return self.fingerprint()[0]
 
     def fingerprint(self) -> Fingerprint:
-        """Size, time of change and number: another content has another one."""
+        """Size, time of change and inode number of the file; a file that was changed has another
+        fingerprint.
+        """
         try:
             status = self.path.stat()
         except OSError as error:
@@ -88,13 +93,15 @@ class File:
 
 
 def unreadable(path: Any, error: OSError) -> InputError:
-    """The error for a file that the machine will not give."""
+    """The InputError for an error of the operating system about a file."""
     return InputError(f"{path} cannot be read: {error.strerror or error}")
 
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
-    """The unpacked bytes, and the file below, whose position tells how far reading has come."""
+    """The stream of a file's unpacked bytes, and the file on disk below it, whose position tells
+    how far reading has come. Errors of reading become InputErrors.
+    """
     try:
         with file.path.open("rb") as below:
             yield _unpacked(file, below), below
@@ -107,6 +114,7 @@ def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
 
 
 def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
+    """The stream of unpacked bytes over an open file; the open file itself if it is not packed."""
     # Each is imported where it is needed: most files are not packed.
     if file.packed == "gzip":
         import gzip
@@ -123,7 +131,9 @@ def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
 
 
 def list_files(path: Any, format: str | None = None) -> list[File]:
-    """The files that are meant, each once: of a folder or pattern in the order of their names."""
+    """The files that a path, a folder, a pattern or a list of these means, each once. Those of a
+    folder or pattern are in the order of their names; raise InputError if there are none.
+    """
     if format is not None:
         one_of("format", format, FORMATS)
     if isinstance(path, str | os.PathLike):
@@ -142,6 +152,7 @@ def list_files(path: Any, format: str | None = None) -> list[File]:
 
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
+    """The files that one path, folder or pattern means; raise InputError if there are none."""
     text = os.path.expanduser(os.fspath(path))
     if text == "-":
         raise InputError(f"standard input is not read: rows are read more than once. {TO_A_FILE}")
@@ -178,8 +189,8 @@ LISTED = 10
 
 
 def _nearest_file(location: Path) -> str:
-    """Which file may have been meant, of those that can be read. Endings that are the same make no
-    two names alike.
+    """The end of an error about a file that is not there: the file of the same folder with the most
+    similar name, or else some that can be read. Suffixes are not compared.
     """
     endings = (*(suffix for each in SUFFIXES.values() for suffix in each), EVAL, *PACKED)
     names = sorted(
@@ -202,9 +213,12 @@ def _nearest_file(location: Path) -> str:
 
 
 def _visible_files(folder: Path) -> list[Path]:
-    """The files of a folder and its folders, but for those that programs keep for themselves."""
+    """The files in a folder and the folders within it, sorted. Names that begin with a dot or an
+    underscore are left out: programs use them for files of their own.
+    """
 
     def shown(path: Path) -> bool:
+        """Whether no part of a path begins with a dot or an underscore."""
         return not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
     found = [path for path in folder.rglob("*") if shown(path) and path.is_file()]
@@ -212,7 +226,10 @@ def _visible_files(folder: Path) -> list[Path]:
 
 
 def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
-    """The files that can be read; raise InputError unless all have one format."""
+    """The files among these paths that can be read, or that have the given format. Raise InputError
+    if there are none, or if no format is given and they have several. `asked` is what the user
+    named.
+    """
     if format is not None:
         wanted = {format, READ_WHOLE.get(format, format)}
         chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]
@@ -236,7 +253,9 @@ def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list
 
 
 def _guess(path: Path) -> tuple[str, str | None] | None:
-    """Format and packing, by the name."""
+    """The format and the packing (None: not packed) that a file's name says; None if the name says
+    no format.
+    """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = PACKED.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if packed else suffixes[-1:]
@@ -249,7 +268,9 @@ def _guess(path: Path) -> tuple[str, str | None] | None:
 
 
 def _file(path: Path, format: str | None) -> File:
-    """A file that can be opened, and what it is."""
+    """The File at a path, in the given format or the one that its name says; raise InputError if it
+    is not known or cannot be opened.
+    """
     guess = _guess(path)
     if format is None and guess is None:
         if is_state(path):
@@ -282,7 +303,7 @@ def _file(path: Path, format: str | None) -> File:
 
 
 def is_state(path: Path) -> bool:
-    """Whether a file begins as saved states do."""
+    """Whether a file is a saved state of an Accumulator or Monitor, by its first bytes."""
     try:
         with path.open("rb") as file:
             return file.read(len(STATE)) == STATE
@@ -291,7 +312,9 @@ def is_state(path: Path) -> bool:
 
 
 def packing(start: bytes) -> str | None:
-    """How a file is packed, by its first bytes: names may lie."""
+    """How a file is packed, by its first bytes, because names may be wrong: "gzip", "bz2" or
+    "zstd"; None if it is not.
+    """
     for magic, name in ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd")):
         if start.startswith(magic):
             return name

@@ -27,15 +27,16 @@ KIND = "Inspect AI log"
 # How Inspect's own value_to_float reads scores.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-# Names of a confidence in a score's metadata or value; of the correctness in a value of several.
+# Usual names of a confidence in a score's metadata or value; and of the correctness, if the value
+# is a record.
 CONFIDENCE = (*USUAL["y_proba"], "conf", "p_true", "stated_confidence", "verbalized_confidence")
 CORRECT = ("score", "correct", "is_correct", "correctness", "accuracy")
 _ZSTD = 93
-# Columns of the log itself; a scorer of such a name gets another.
+# Columns of the log itself; a scorer with such a name is renamed.
 _OWN = ("id", "sample", "epoch", "task", "model", "metadata")
 # Bytes that a sample may have, unpacked: only one at a time is in memory.
 LARGEST = 1 << 26
-# Characters of a text, or entries of a list, that are kept; and how many of a longer text.
+# The longest text or list that is kept; and how many characters of a longer text are shown.
 LONG, SHOWN = 4096, 200
 
 
@@ -47,6 +48,7 @@ class InspectReader(RecordReader):
     slices, ids = "task", "id"
 
     def __init__(self, file: File) -> None:
+        """Read the whole log into memory, a record for each sample and epoch."""
         rows, again = _rows(file)
         records, places = [record for record, _ in rows], [place for _, place in rows]
         super().__init__(file, records, places)
@@ -63,7 +65,9 @@ class InspectReader(RecordReader):
 
 
 def _shares(records: list[Record]) -> list[str]:
-    """The scorers whose numbers lie between 0 and 1, which may be no correctness at all."""
+    """Notes on the scorers with a numeric score between 0 and 1, which may not mean that an answer
+    is partly right.
+    """
     found: dict[str, float] = {}
     for record in records:
         for name, score in _scores(record):
@@ -79,16 +83,21 @@ def _shares(records: list[Record]) -> list[str]:
 
 
 def _scores(record: Record) -> Iterator[tuple[str, Record]]:
+    """The name and the score of each scorer in a row, as `_columns` made it."""
     for name, content in record.items():
         if name not in _OWN and isinstance(content, dict):
             yield name, content
 
 
 def _place(sample: Record) -> str:
+    """Where a sample is, in words: its id and epoch."""
     return f"sample {sample.get('id')}, epoch {sample.get('epoch')}"
 
 
 def _columns(evaluation: Record, sample: Record) -> Record:
+    """The row of a sample: id, sample, epoch, task, model, perhaps metadata, and a record for each
+    scorer. `evaluation` is the log's own record, with task and model.
+    """
     task, number = str(evaluation.get("task", "")), sample.get("id")
     out: Record = {
         "id": f"{task}/{number}/{sample.get('epoch')}",
@@ -108,8 +117,8 @@ def _columns(evaluation: Record, sample: Record) -> Record:
 
 
 def _short(value: Any) -> Any:
-    """What columns need: long texts by their beginning and a hash, and no long lists. Answers and
-    metadata may hold whole transcripts.
+    """A value without long parts, which may be whole transcripts: a long text becomes its beginning
+    and a hash, a long list None.
     """
     if isinstance(value, str) and len(value) > LONG:
         digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -122,6 +131,9 @@ def _short(value: Any) -> Any:
 
 
 def _score(score: Record) -> Record:
+    """A scorer's score as a record: correct (a number), value (as it came), answer, and metadata if
+    there is any.
+    """
     value = score.get("value")
     inner = value
     if isinstance(value, dict):
@@ -135,7 +147,9 @@ def _score(score: Record) -> Record:
 
 
 def correctness(value: Any) -> Any:
-    """A score as a number, as Inspect reads it; what it cannot read stays, an error later."""
+    """A score as a number, as Inspect reads it; None for NaN and for values that are no score. Text
+    that Inspect cannot read stays, and is an error later.
+    """
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
@@ -148,7 +162,9 @@ def correctness(value: Any) -> Any:
 
 
 def _pairs(records: list[Record]) -> tuple[Pair, ...]:
-    """Each scorer with the confidences that stand beside its value, or with those of the sample."""
+    """Pairs of columns: the correctness of each scorer with each confidence in its metadata or
+    value. If no scorer has a confidence, those in the sample's metadata are taken.
+    """
     scorers: dict[str, dict[str, None]] = {}
     of_sample: dict[str, None] = {}
     for record in records:
@@ -164,14 +180,17 @@ def _pairs(records: list[Record]) -> tuple[Pair, ...]:
 
 
 def _confidences(content: Any, prefix: str) -> dict[str, None]:
+    """The dotted names of the fields in `content` that have a usual name of a confidence, behind
+    the prefix. They are the keys of a dict, in order; the values are None.
+    """
     if not isinstance(content, dict):
         return {}
     return {f"{prefix}.{key}": None for key in content if str(key).lower() in CONFIDENCE}
 
 
 def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
-    """The columns of every sample, and where it is, in the order of epochs; and how often one was
-    written again, as when an evaluation is resumed.
+    """The rows of a log, each as its record and its place in words, in the order of epochs; and how
+    many samples were written again, as when an evaluation is resumed. Of these the last counts.
     """
     if not zipfile.is_zipfile(file.path):
         header_of_json, samples = _from_json(file)
@@ -199,19 +218,24 @@ def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
 
 
 def _is_sample(name: str) -> bool:
+    """Whether a member of the zip archive is a sample, by its name."""
     return name.startswith("samples/") and name.endswith(".json")
 
 
 def _epoch_number(value: Any) -> int:
-    """The number of an epoch, by which samples are ordered; 0 where there is none."""
+    """The number of an epoch, by which rows are sorted; 0 if it is not a number."""
     return value if isinstance(value, int) else 0
 
 
 def _no_log(file: File) -> InputError:
+    """The error for a file that is not a log of Inspect."""
     return InputError(f"{file} is no Inspect log: it has neither header.json nor samples")
 
 
 def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record:
+    """The JSON record in a member of the zip archive; raise InputError if it is too large or not a
+    record.
+    """
     if member.file_size > LARGEST:
         raise InputError(
             f"{file}, {member.filename} has {member.file_size >> 20:,} MiB unpacked, and a sample "
@@ -229,7 +253,9 @@ def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record
 
 
 def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """A member's bytes. Inspect packs with zstd, which `zipfile` reads from Python 3.14 on."""
+    """The bytes of a member of the zip archive. Inspect packs with zstd, which `zipfile` reads from
+    Python 3.14 on; before that PyArrow unpacks it.
+    """
     if member.compress_type != _ZSTD or hasattr(zipfile, "ZIP_ZSTANDARD"):
         return log.read(member)
     pa = arrow("reading .eval logs")
@@ -252,6 +278,9 @@ def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> byte
 
 
 def _from_json(file: File) -> tuple[Record, list[Record]]:
+    """The record of the evaluation and the list of samples, of a log that is a JSON file; raise
+    InputError if there are no samples.
+    """
     text = text_of(file)
     try:
         log = json.loads(text, parse_int=whole_number)

@@ -1,7 +1,9 @@
-"""Values of JSON records as columns. What is not there is a gap; what does not fit is an error.
+"""Values of JSON records as columns. A field that is not there is a gap; a value that does not fit
+is an error.
 
 Blocks in which every record is plain are read by the compiled scanner (`JsonScan`), with the values
-that Python would give; it leaves anything else alone.
+that Python would give. Plain means: nothing that the scanner does not know. A block with anything
+else is left to Python.
 """
 
 from __future__ import annotations
@@ -29,21 +31,24 @@ from calibrant._data.readers.scanner import scanner
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One field of some records, and where these are."""
+    """The values of one field in some records, and where these records are."""
 
     location: Location
     field: Field
     values: list[Any]
 
     def error(self, row: int, why: str) -> InputError:
+        """The error for a row's value: "FILE, line 3: NAME is WHY"."""
         return InputError(f"{self.location.row(row)}: {self.field.name} is {why}")
 
 
 def column_of(cells: Cells) -> Column | Names:
-    """Numbers; or rows of numbers where the field holds lists; or the names that a label may be."""
+    """The column of a field's values: numbers, rows of numbers if the values are lists, or names if
+    it is a field of labels and holds text.
+    """
     kinds = set(map(type, cells.values))
     if list in kinds:
-        # What the first row has is taken for the rule, so that the one that breaks it is named.
+        # The first row decides, so that the error names the first row that differs from it.
         if isinstance(next(value for value in cells.values if value is not None), list):
             return _rows(cells)
         row = next(i for i, value in enumerate(cells.values) if isinstance(value, list))
@@ -57,7 +62,9 @@ def column_of(cells: Cells) -> Column | Names:
 
 
 def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
-    """One number per row; 0 where there is a gap."""
+    """One number per row, 0 for a gap; labels may be truth values. `kinds` are the types that occur
+    among the values.
+    """
     is_number = cells.field.is_number
     values: list[Any] = cells.values
     if not is_number and bool in kinds and kinds <= {bool, type(None)}:
@@ -66,7 +73,7 @@ def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
         values = [_number(cells, row, value) for row, value in enumerate(values)]
         kinds = set(map(type, values))
     try:
-        # Labels that are whole stay so: indices, where classes= only titles the columns.
+        # Whole labels stay whole numbers, because they may be class indices.
         return np.array(values, dtype=np.float64 if float in kinds else np.int64)
     except OverflowError:
         row = next(i for i, value in enumerate(values) if _is_huge(value))
@@ -74,10 +81,14 @@ def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
 
 
 def _is_huge(value: Any) -> bool:
+    """Whether a value is a whole number beyond 64 bits."""
     return isinstance(value, int) and abs(value) >= 2**63
 
 
 def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
+    """The number of a row's value, 0 for None; a text may write a number, and a label may be a
+    truth value. Raise InputError for anything else.
+    """
     if value is None:
         return 0
     if isinstance(value, bool):
@@ -96,7 +107,9 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
 
 
 def _rows(cells: Cells) -> Column:
-    """Lists of one length, as rows of numbers; a list with a null in it is a gap."""
+    """Lists of one length k as rows of numbers, (n, k). A row whose list is missing, or has a null
+    in it, is a gap.
+    """
     gaps = np.zeros(len(cells.values), dtype=np.bool_)
     k = len(next(value for value in cells.values if isinstance(value, list)))
     rows = np.zeros((len(cells.values), k))
@@ -118,7 +131,7 @@ def _rows(cells: Cells) -> Column:
 
 
 def names_of(cells: Cells) -> Names:
-    """The distinct values, and which of them each row has."""
+    """The field's values as names: the distinct values, and which of them each row has."""
     known: dict[Any, int] = {}
     codes = np.empty(len(cells.values), dtype=np.intp)
     for row, value in enumerate(cells.values):
@@ -129,15 +142,18 @@ def names_of(cells: Cells) -> Names:
 
 
 def not_json(error: json.JSONDecodeError) -> str:
-    """What keeps a text from being JSON, and where in its line."""
+    """The end of an error about text that is not JSON: what is wrong, and in which column of its
+    line.
+    """
     return f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
 
 
-# What a field held, in bits: the names that _json_lines.h has for them.
+# Bits for the kinds of values that a field held, as _json_lines.h names them.
 WHOLE, FRACTION, TRUTH, NOTHING, LIST = 1, 2, 4, 8, 16
 
-# A key, its first child and their number, its field or -1; and in bits whether all below it are
-# fields, and whether there may be no others.
+# A node of the tree of keys: the key, the place of its first child, the number of children, the
+# number of its field or -1, and two bits: 1 if all children are fields, 2 if there may be no
+# others.
 Node = tuple[bytes, int, int, int, int]
 Slice = tuple[int, dict[Field, Column | Names]]
 
@@ -146,10 +162,16 @@ class JsonScan:
     """The fields that are wanted, laid out for the scanner."""
 
     def __init__(self, fields: Sequence[Field], tree: list[Node], widths: dict[str, int]) -> None:
+        """Take the wanted fields, the tree of keys that lead to them (`_key_tree`), and the length
+        of each field's lists by its name, 0 if it has none.
+        """
         self._fields, self._tree, self._widths = fields, tree, widths
 
     def slices(self, text: bytes, rows: int) -> list[Slice] | None:
-        """The columns of every so many rows; None where something is not plain."""
+        """The columns of a text of whole lines, in parts of at most `rows` rows: of each part the
+        number of rows and the columns by field. None if a record is not plain, which is left to
+        Python.
+        """
         out: list[Slice] = []
         at, widths = 0, list(self._widths.values())
         while at < len(text):
@@ -170,8 +192,8 @@ class JsonScan:
 
 
 def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan | None:
-    """The scan of these fields; `width` is the length of a field's lists, or 0. None where it
-    cannot be had.
+    """The scan of these fields; None if there is no compiled scanner, or it cannot read such
+    fields. `width` gives the length of a field's lists, 0 if it has none.
     """
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):
         return None
@@ -181,7 +203,9 @@ def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan 
 
 
 def count_records(text: bytes) -> int | None:
-    """How many records there are; None where one may not be sound."""
+    """The number of records in a text of whole lines; None if there is no compiled scanner, or if a
+    record may be faulty.
+    """
     if scanner() is None:
         return None
     found = scanner().json_lines(text, 0, len(text) + 1, [(b"", 0, 0, -1, 1)], [])
@@ -189,8 +213,11 @@ def count_records(text: bytes) -> int | None:
 
 
 def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
-    """The keys on the way to fields, children next to each other; of `whole` records every key is
-    known.
+    """The tree of the keys that lead to the fields of these names, as the scanner takes it: a list
+    of nodes in which the children of a node stand next to each other. None if names contradict each
+    other.
+
+    `whole` are the paths of records that may have no other keys than these.
     """
     root: dict[str, Any] = {}
     for number, name in enumerate(names):
@@ -198,7 +225,7 @@ def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
         at = root
         for key in above:
             at = at.setdefault(key, {})
-            if not isinstance(at, dict):  # a field within a field that is wanted whole
+            if not isinstance(at, dict):  # one wanted field lies within another
                 return None
         if last in at:
             return None
@@ -222,7 +249,12 @@ def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
 
 
 def _scanned_column(field: Field, numbers: Array, gaps: Mask, kinds: int) -> Column | None:
-    """What `column_of` makes of such values; None where it may refuse them."""
+    """The column that `column_of` would make of what the scanner read; None if it may raise an
+    error.
+
+    `numbers` and `gaps` are the values and the mask of missing ones; `kinds` says in bits what
+    occurred (WHOLE, FRACTION, TRUTH, NOTHING, LIST).
+    """
     absent = gaps if kinds & NOTHING else None
     if numbers.ndim == 2:
         return Column(numbers, absent) if kinds & LIST else None
@@ -231,5 +263,5 @@ def _scanned_column(field: Field, numbers: Array, gaps: Mask, kinds: int) -> Col
             return None
         if not kinds & (WHOLE | FRACTION):
             return Column(numbers != 0, absent)
-    # Whole numbers stay so; they are below 2^53.
+    # Whole numbers stay whole; the scanner reads those below 2^53 only.
     return Column(numbers if kinds & FRACTION else numbers.astype(np.int64), absent)

@@ -41,19 +41,21 @@ Record = dict[str, Any]
 # Bytes read at a time, and the most that a line may have.
 BLOCK = 1 << 20
 LONGEST = 1 << 26
-# Python's own limit is 4,300, unless someone has set another; from 640 on it may be lower.
+# Python refuses whole numbers of more than 4,300 digits; that limit can be set, to 640 at least.
 DIGITS = 640
 
 
 # Blocks that a thread takes at a time.
 PIECE = 4
-# Records that tell which fields there are.
+# The number of first records by which the fields are found.
 HEAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Some text of whole lines, the number of the first, and how far reading has moved on."""
+    """Some text of whole lines, the number of its first line, and the bytes of the file by which
+    reading has moved on.
+    """
 
     text: bytes
     first: int
@@ -69,7 +71,7 @@ class Block:
 
 
 def lines_of(file: File) -> Iterator[Lines]:
-    """All lines of a file, in order."""
+    """The lines of a file in blocks, in order; line numbers are counted from 1."""
     line, at = 1, 0
     for text, now in _whole_lines(file):
         if line == 1:
@@ -79,7 +81,9 @@ def lines_of(file: File) -> Iterator[Lines]:
 
 
 def block_of(file: File, lines: Lines, most: int | None = None) -> Block:
-    """The records of some lines, or the first of them; lines without anything are passed over."""
+    """The records of some lines, with their line numbers; of the first `most` lines that hold
+    something, if it is given. Empty lines are passed over.
+    """
     texts = lines.text.split(b"\n") if most is None else _first_texts(lines.text, most)
     numbers: Sequence[int] = range(lines.first, lines.first + len(texts))
     if not all(map(bytes.strip, texts)):
@@ -89,13 +93,13 @@ def block_of(file: File, lines: Lines, most: int | None = None) -> Block:
 
 
 def _first_texts(text: bytes, most: int) -> list[bytes]:
-    """The lines up to so many that hold something."""
+    """The first `most` lines of a text that are not empty."""
     each = (line.rstrip(b"\n") for line in io.BytesIO(text))
     return list(islice(filter(bytes.strip, each), most))
 
 
 def row_lines(file: File) -> Iterator[int]:
-    """The line of each row, in order."""
+    """The line number of each row of a file, in order; empty lines are not rows."""
     for lines in lines_of(file):
         for number, text in enumerate(lines.text.split(b"\n"), lines.first):
             if text.strip():
@@ -103,17 +107,19 @@ def row_lines(file: File) -> Iterator[int]:
 
 
 def line_of(file: File, row: int) -> int:
-    """The line of a row."""
+    """The line number of a row; rows are counted from 0."""
     return next(islice(row_lines(file), row, None))
 
 
 def rows_before(file: File, line: int) -> int:
-    """How many rows there are before a line."""
+    """The number of rows before a line."""
     return sum(1 for number in takewhile(line.__gt__, row_lines(file)))
 
 
 def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
-    """Text in whole lines, without the last line feed, and how far reading has come."""
+    """The text of a file in blocks of whole lines, without the last line feed; and for each block
+    how many bytes of the file, as it is on disk, have been read.
+    """
     with opened(file) as (stream, below):
         pending = b""
         while more := stream.read(BLOCK):
@@ -124,7 +130,7 @@ def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
             else:
                 pending += more
             if len(pending) > LONGEST:
-                # Which line it is is known only after all before it have been read.
+                # The line is too long. Parsing it raises the error, when its number is known.
                 yield pending[:LONGEST], below.tell()
                 return
         if pending:
@@ -132,7 +138,9 @@ def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
 
 
 def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Record]:
-    """The record of each line. As one list they are read several times as fast."""
+    """The record of each line; `lines` are the line numbers. All are parsed as one list first,
+    which is several times as fast; if that fails, one by one, so that the error names its line.
+    """
     try:
         parsed = json.loads((b"[" + b",".join(texts) + b"]").decode())
     except (ValueError, RecursionError):
@@ -143,6 +151,7 @@ def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Recor
 
 
 def _record(file: File, text: bytes, line: int) -> Record:
+    """The record of one line; raise InputError, which names the line, if it is not one."""
     location = f"{file}, line {line}"
     try:
         record = json.loads(text.decode(), parse_int=whole_number)
@@ -163,8 +172,8 @@ def _record(file: File, text: bytes, line: int) -> Record:
 
 
 def whole_number(text: str) -> int | float:
-    """A whole number; of so many digits that Python refuses them, infinity, which every use of it
-    refuses.
+    """The whole number that a text writes. One with so many digits that Python may refuse it
+    becomes an infinite float, which every use of it refuses.
     """
     return int(text) if len(text) < DIGITS else float(text)
 
@@ -180,15 +189,17 @@ KINDS = {
 
 
 class FieldReader(Reader):
-    """What readers of JSON records share: fields that are known by examples."""
+    """What readers of JSON records share: each field is known by its first value."""
 
     # The first value of each field.
     _head: dict[str, Any]
 
     def width(self, name: str) -> int:
+        """The numbers per row of a field: 1, or the length of its first list."""
         return max(1, self._list_length(name))
 
     def _list_length(self, name: str) -> int:
+        """The length of a field's first value if it is a list, else 0."""
         example = self._head.get(name)
         return len(example) if isinstance(example, list) else 0
 
@@ -196,7 +207,7 @@ class FieldReader(Reader):
 def record_columns(
     location: Location, fields: Sequence[Field], records: list[Record]
 ) -> dict[Field, Column | Names]:
-    """The fields of the records at a location."""
+    """The columns of some records by field; errors name the location of the records."""
     columns: dict[Field, Column | Names] = {}
     for field in fields:
         cells = Cells(location, field, values_of(records, field.name))
@@ -205,14 +216,15 @@ def record_columns(
 
 
 class JsonlReader(FieldReader):
-    """A file of JSON records. It needs no package but Python's own."""
+    """A file of JSON records, one per line. It needs no other package."""
 
     def __init__(self, file: File) -> None:
+        """Find the fields by the first records, and raise InputError if these are not sound."""
         self.file = file
         self._head = {}
         n = 0
         for lines in lines_of(file):
-            # A fault in it is told before anything is said about fields.
+            # A faulty record is an error before any error about fields.
             counted = count_records(lines.text)
             block = block_of(file, lines, None if counted is None else HEAD)
             for record in block.records[:HEAD]:
@@ -224,12 +236,16 @@ class JsonlReader(FieldReader):
         self.n_rows = None if n else 0
 
     def _is_odd(self, name: str) -> bool:
-        """Whether it is within a record where other rows have a plain value."""
+        """Whether a name is of a field within a record, where other rows have a plain value in the
+        place of that record.
+        """
         above = name.rpartition(".")[0]
         return bool(above) and (self._head.get(above) is not None or self._is_odd(above))
 
     def has(self, name: str) -> bool:
-        # A field may be rare: only after a look at every record is it not there.
+        """Whether some record has a field of this name. All records are read if the first ones lack
+        it, because a field may be rare.
+        """
         return name in self.names or any(
             value is not None
             for lines in lines_of(self.file)
@@ -237,6 +253,7 @@ class JsonlReader(FieldReader):
         )
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[list[Lines]]:
+        """The file in pieces, each of a few blocks of lines."""
         if self.n_rows == 0:
             return
         lines = lines_of(self.file)
@@ -246,6 +263,9 @@ class JsonlReader(FieldReader):
     def chunks(
         self, piece: list[Lines], fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The rows of a piece in chunks of at most `rows`. Plain records are read by the compiled
+        scanner, others are parsed by Python.
+        """
         scan = json_scan(fields, self._list_length)
         for lines in piece:
             slices = None if scan is None else scan.slices(lines.text, rows)
@@ -258,7 +278,9 @@ class JsonlReader(FieldReader):
                 first, n_bytes = first + n, 0
 
     def _parsed(self, lines: Lines, fields: Sequence[Field], rows: int) -> Iterator[Slice]:
-        """The columns of every so many rows, by way of their records."""
+        """The rows of some lines as Python parses them, in parts of at most `rows`: of each part
+        the number of rows and the columns by field.
+        """
         block = block_of(self.file, lines)
         for start in range(0, len(block.records), rows):
             records = block.records[start : start + rows]
@@ -268,7 +290,9 @@ class JsonlReader(FieldReader):
 
 
 def values_of(records: list[Record], name: str) -> list[Any]:
-    """A field of every record; None where there is none. A key may hold dots itself."""
+    """The value of a field in every record, None if a record lacks it. The name may be a dotted
+    path, or a key that has dots in it.
+    """
     if "." not in name:
         return [record.get(name) for record in records]
     path = name.split(".")
@@ -276,7 +300,9 @@ def values_of(records: list[Record], name: str) -> list[Any]:
 
 
 def _check_no_new_class(location: Location, fields: Sequence[Field], records: list[Record]) -> None:
-    """Raise InputError if a record that is wanted whole has a field that earlier ones lack."""
+    """Raise InputError if a record whose fields are the classes has a field that is not among
+    `fields`, which earlier rows have.
+    """
     for above in {field.of_record for field in fields if field.of_record is not None}:
         known = {field.name for field in fields if field.of_record == above}
         keys = {name.removeprefix(f"{above}.") for name in known}
@@ -292,7 +318,9 @@ def _check_no_new_class(location: Location, fields: Sequence[Field], records: li
 
 
 def _value_at(at: Any, path: list[str]) -> Any:
-    """The value at the end of a path; a key on the way may itself hold dots."""
+    """The value at the end of a path of keys, None if there is none. Parts of the path may belong
+    to one key with dots in it.
+    """
     if not path or not isinstance(at, dict):
         return None if path else at
     for parts in range(1, len(path) + 1):
@@ -304,7 +332,10 @@ def _value_at(at: Any, path: list[str]) -> Any:
 
 
 def flatten(record: Record, prefix: str, parsed: dict[str, Any]) -> None:
-    """The paths of all fields, each with the first value seen; lists stay whole."""
+    """Add all fields of a record to `parsed`, by their dotted paths behind `prefix`, each with the
+    first value that is not None. The value of a field that is itself a record is None; lists stay
+    whole.
+    """
     for key, value in record.items():
         if parsed.get(prefix + key) is None:
             parsed[prefix + key] = None if isinstance(value, dict) else value

@@ -34,17 +34,21 @@ class _Document:
     logs: list[float]
     choices: list[str]
     target: str
-    # Whether the harness counts the likeliest choice as right, where it says so.
+    # The metric acc: 1 if the harness counts the likeliest choice as right; None if there is none.
     right: float | None
     metrics: Record
 
 
 class LmEvalReader(RecordReader):
-    """A sample log as columns: target, probs, confidence, correct, task, id, filter, metrics."""
+    """A sample log as columns: target, probs, confidence, correct, task, id, filter and the log's
+    metrics. `correct` is whether the likeliest choice is right, and `confidence` is its
+    probability.
+    """
 
     slices, ids = "task", "id"
 
     def __init__(self, file: File) -> None:
+        """Read the whole log into memory; raise InputError if it does not hold multiple choice."""
         documents = [
             _document(file, record, line)
             for block in (block_of(file, lines) for lines in lines_of(file))
@@ -70,6 +74,7 @@ class LmEvalReader(RecordReader):
 
     @property
     def messages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Notes on how the log was recognised and read, which results repeat."""
         # Readers are cached, so Python and the command may ask the same one in turn.
         return (
             f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads its records as "
@@ -79,6 +84,9 @@ class LmEvalReader(RecordReader):
         )
 
     def pieces(self, fields: Any) -> Any:
+        """All rows as one piece; raise InputError if the log has several filters and none was
+        chosen.
+        """
         if self.file.filter is None and len(self._filters) > 1:
             named = ", ".join(map(repr, self._filters))
             raise InputError(
@@ -89,13 +97,16 @@ class LmEvalReader(RecordReader):
 
 
 def task_of(path: Path) -> str:
-    """The task in the name of a sample log."""
+    """The task that the name of a sample log holds: samples_TASK_DATE.jsonl."""
     stem = path.name.partition(".jsonl")[0].partition(".json")[0]
     match = _NAMED.fullmatch(stem)
     return match[1] if match else stem
 
 
 def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) -> list[_Document]:
+    """The documents of the filter that the user chose, or all if none was chosen; raise InputError
+    if the log does not have that filter.
+    """
     if file.filter is None:
         return documents
     if file.filter not in filters:
@@ -106,8 +117,9 @@ def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) ->
 
 
 def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
-    """Raise InputError where acc is no correctness: of tasks with several right choices
-    (truthfulqa_mc2) it is the probability of all of them.
+    """Raise InputError if the metric acc of a document is neither 0 nor 1. In tasks with several
+    right choices (truthfulqa_mc2) it is their probability, and does not say if the answer was
+    right.
     """
     for each in documents:
         if each.right not in (None, 0.0, 1.0):
@@ -120,6 +132,9 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
 
 
 def _document(file: File, record: Record, line: int) -> _Document:
+    """The parts of the record at a line of the file that columns are made of; raise InputError
+    unless it has log-likelihoods of at least two choices.
+    """
     location = f"{file}, line {line}"
     logs = [_log_likelihood(location, pair, i) for i, pair in enumerate(_answers(location, record))]
     metrics = record.get("metrics")
@@ -127,7 +142,7 @@ def _document(file: File, record: Record, line: int) -> _Document:
     own = {name: record[name] for name in map(str, names) if _is_number(record.get(name))}
     choices = _choices(record)
     if "acc_mutual_info" in own and len(logs) % 2 == 0:
-        # The second half are the choices without their question.
+        # The second half are log-likelihoods of the choices without their question.
         logs, choices = logs[: len(logs) // 2], choices[: len(logs) // 2]
     if logs and max(logs) == -math.inf:
         raise InputError(f"{location}: every choice has the log-likelihood -inf")
@@ -150,11 +165,12 @@ def _document(file: File, record: Record, line: int) -> _Document:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is a number; True and False count as numbers."""
     return isinstance(value, int | float)
 
 
 def _as_float(value: float) -> float:
-    """A number; an infinite one where a whole number is too large."""
+    """A number as a float; an infinite one if a whole number is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -162,6 +178,9 @@ def _as_float(value: float) -> float:
 
 
 def _answers(location: str, record: Record) -> list[Any]:
+    """The record's `filtered_resps`, a list for each choice that begins with its log-likelihood;
+    raise InputError if it is not that.
+    """
     answers = record.get("filtered_resps")
     if not isinstance(answers, list) or not answers:
         raise InputError(
@@ -178,7 +197,7 @@ def _answers(location: str, record: Record) -> list[Any]:
 
 
 def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
-    """The log-likelihood of a choice: a number, or one written as text."""
+    """The log-likelihood of the i-th choice, which `answer` begins with as a number or as text."""
     value: Any = plain_number(answer[0]) if isinstance(answer[0], str) else answer[0]
     number = _as_float(value) if _is_number(value) else math.nan
     if math.isnan(number) or number == math.inf:
@@ -188,7 +207,9 @@ def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
 
 
 def _choices(record: Record) -> list[str]:
-    """The choices' texts: what the model was asked to continue with."""
+    """The texts of the choices, which the model was asked to continue with; an empty list if the
+    record does not have them.
+    """
     arguments = record.get("arguments")
     pairs = list(arguments.values()) if isinstance(arguments, dict) else arguments
     if not isinstance(pairs, list):
@@ -203,9 +224,11 @@ def _choices(record: Record) -> list[str]:
 
 
 def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int | None]]:
-    """How targets are written, and the right choice of each document.
+    """How targets are written (None if they name no choice), and the index of each document's right
+    choice (None for all then).
 
-    "1" may be an index, and the text of a choice: the harness's own count of right answers decides.
+    A target "1" may be the index or the text of a choice: which it is follows from acc, the
+    harness's own count of right answers. Raise InputError if that is not enough to tell.
     """
     readings = {
         "indices of the choices": [_index(each) for each in documents],
@@ -240,12 +263,15 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
 
 
 def _odd_target(documents: list[_Document]) -> list[str]:
-    """The first target that is no choice: one alone keeps all from being read as choices."""
+    """A note on the first target that is neither the index nor the text of a choice, in a list;
+    empty if there is none. One such target keeps all targets from being read as choices.
+    """
     odd = (d for d in documents if _index(d) is None and _index_by_text(d) is None)
     return [f"line {d.line}: target {d.target[:60]!r} is no choice" for d in islice(odd, 1)]
 
 
 def _index(document: _Document) -> int | None:
+    """The index of the right choice, if the target is written as an index; else None."""
     text = document.target
     if not re.fullmatch(r"\d{1,6}", text) or int(text) >= len(document.logs):
         return None
@@ -253,6 +279,7 @@ def _index(document: _Document) -> int | None:
 
 
 def _index_by_text(document: _Document) -> int | None:
+    """The index of the right choice, if the target is the text of just one choice; else None."""
     return (
         document.choices.index(document.target)
         if document.choices.count(document.target) == 1
@@ -261,17 +288,23 @@ def _index_by_text(document: _Document) -> int | None:
 
 
 def _agrees(document: _Document, gold: int | None) -> bool:
-    """Whether the harness counts the answer as right just where the target is the likeliest."""
+    """Whether the right choice `gold` fits the harness's acc: the likeliest choice is right if acc
+    is 1, and only then. True if there is no acc.
+    """
     if document.right is None:
         return True
     return (_top(document.logs) == gold) == (document.right == 1)
 
 
 def _top(logs: list[float]) -> int:
+    """The index of the likeliest choice, from the log-likelihoods."""
     return logs.index(max(logs))
 
 
 def _columns(document: _Document, gold: int | None, task: str) -> Record:
+    """The row of a document, a value for each column. `gold` is the index of the right choice; None
+    if it is not known, and `correct` is then the harness's acc.
+    """
     top = max(document.logs)
     weights = [math.exp(log - top) for log in document.logs]
     total = math.fsum(weights)

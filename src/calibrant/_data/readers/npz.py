@@ -1,4 +1,5 @@
-"""NPZ: arrays by name, read a span of rows at a time, packed or not; nothing is unpickled.
+"""NPZ: a zip archive of arrays by name, read some rows at a time, packed or not. Python objects in
+it are never loaded.
 
 `numpy.load` would read whole arrays; archives may be larger than memory.
 """
@@ -21,11 +22,12 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, Reader
 from calibrant._data.readers.find import File, unreadable
 
-# Rows from..to of an array. Of a packed one they must be asked for in order.
+# A function that reads some rows of an array, given the first and the one behind the last. Those of
+# a packed array must be asked for in order.
 Read = Callable[[int, int], NDArray[Any]]
 
 
-# Numbers of a piece: arrays that are not packed are read in pieces, apart from each other.
+# The most numbers of an array in a piece. Packed arrays are one piece.
 PIECE = 1 << 22
 
 # Bytes that a checksum is taken of at a time.
@@ -36,7 +38,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One array of an archive."""
+    """One array of an archive: its name there (`entry`), its shape, whether it is in Fortran order,
+    and its type.
+    """
 
     file: File
     entry: str
@@ -51,12 +55,14 @@ class Member:
 
     @property
     def width(self) -> int:
-        """Numbers per row."""
+        """The numbers per row."""
         return int(np.prod(self.shape[1:], dtype=np.int64))
 
     @contextmanager
     def opened(self) -> Iterator[Read]:
-        """A way to read rows."""
+        """A function that reads the rows a to b. Those of a packed array must be asked for in
+        order.
+        """
         with archive_errors(self.file):
             if self.start is not None:
                 with self.file.path.open("rb") as stream:
@@ -65,15 +71,16 @@ class Member:
             with zipfile.ZipFile(self.file.path) as archive, archive.open(self.entry) as packed:
                 packed.read(self.header)
                 if self.fortran and len(self.shape) == 2:
-                    # Its columns lie one after the other: no row is there before the last column.
+                    # Columns are stored one after the other: a row is complete only after the last
+                    # column.
                     all_rows = self._take(packed, self.shape[0]).reshape(self.shape, order="F")
                     yield lambda a, b: all_rows[a:b]
                 else:
                     yield lambda a, b: self._take(packed, b - a).reshape(-1, *self.shape[1:])
 
     def check_checksum(self) -> None:
-        """Raise InputError if an array that is not packed does not match its checksum. That of a
-        packed one is checked as it is unpacked.
+        """Raise InputError if an array that is not packed does not match its checksum. A packed one
+        is checked while it is unpacked.
         """
         if self.start is None:
             return
@@ -90,7 +97,7 @@ class Member:
             )
 
     def _stored(self, stream: BinaryIO, a: int, b: int) -> NDArray[Any]:
-        """Rows a to b of an array that is not packed."""
+        """The rows a to b of an array that is not packed."""
         start, item = self.start or 0, self.dtype.itemsize
         if self.fortran and len(self.shape) == 2:
             out = np.empty((b - a, self.width), dtype=self.dtype)
@@ -102,9 +109,11 @@ class Member:
         return self._take(stream, b - a).reshape(-1, *self.shape[1:])
 
     def _take(self, stream: Any, rows: int) -> NDArray[Any]:
+        """The numbers of the next `rows` rows of the stream, in one dimension."""
         return self._numbers(stream, rows * self.width)
 
     def _numbers(self, stream: Any, count: int) -> NDArray[Any]:
+        """The next `count` numbers of the stream; raise InputError if it ends before."""
         data = stream.read(count * self.dtype.itemsize)
         if len(data) < count * self.dtype.itemsize:
             raise InputError(f"{self.file} ends too early: it was not written to the end")
@@ -123,7 +132,7 @@ def archive_errors(file: File) -> Iterator[None]:
 
 
 def members_of(file: File) -> dict[str, Member]:
-    """The arrays of an archive by name. Numbers are not read yet."""
+    """The arrays of an archive by name. Only their headers are read."""
     out = {}
     with archive_errors(file), file.path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
         for info in archive.infolist():
@@ -141,8 +150,8 @@ def members_of(file: File) -> dict[str, Member]:
 
 
 def _check_length(member: Member, n_bytes: int) -> None:
-    """Raise InputError unless an array has as many bytes as its shape says. Those behind a short
-    one are another array's.
+    """Raise InputError unless an array has as many bytes as its shape needs. If it had fewer,
+    reading would go on into the next array.
     """
     expected = int(np.prod(member.shape, dtype=np.int64)) * member.dtype.itemsize
     if n_bytes != expected:
@@ -154,6 +163,9 @@ def _check_length(member: Member, n_bytes: int) -> None:
 
 
 def _header(file: File, entry: str, packed: Any) -> tuple[tuple[int, ...], bool, Any, int]:
+    """Read an array's header: its shape, whether it is in Fortran order, its type, and the header's
+    length in bytes.
+    """
     try:
         version = npy.read_magic(packed)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
@@ -164,7 +176,9 @@ def _header(file: File, entry: str, packed: Any) -> tuple[tuple[int, ...], bool,
 
 
 def _start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
-    """Where an entry's bytes begin: after its own header, whose length only it tells."""
+    """The place in the archive at which an entry's bytes begin, behind the entry's own header,
+    which says how long it is.
+    """
     raw.seek(info.header_offset)
     local = struct.unpack("<26xHH", raw.read(30))
     return info.header_offset + 30 + int(local[0]) + int(local[1])
@@ -174,6 +188,7 @@ class NpzReader(Reader):
     """A NumPy archive. It needs no package but NumPy."""
 
     def __init__(self, file: File) -> None:
+        """Read the names and headers of the arrays, not their numbers."""
         self.file = file
         if file.size == 0:
             raise InputError(f"{file} has 0 bytes, which no NPZ file has: it was not written")
@@ -183,14 +198,19 @@ class NpzReader(Reader):
         self._sound: set[str] = set()
 
     def width(self, name: str) -> int:
+        """The numbers per row of an array, at least 1."""
         return max(1, self._members[name].width)
 
     def precision(self, name: str) -> str:
+        """The precision of an array's numbers: "half", "single" or "double"."""
         dtype = self._members[name].dtype
         size = dtype.itemsize if dtype.kind == "f" else 8
         return {2: "half", 4: "single"}.get(size, "double")
 
     def pieces(self, fields: Sequence[Field]) -> list[Span]:
+        """Spans of rows, each with its first row and the row behind its last; one span if an array
+        is packed. Checksums of the arrays are checked before.
+        """
         n = self._count(fields)
         members = [self._members[field.name] for field in fields]
         for field in fields:
@@ -205,6 +225,7 @@ class NpzReader(Reader):
     def chunks(
         self, piece: Span, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The rows of a piece, which is a span of rows, in chunks of at most `rows`."""
         first, last = piece
         per_row = self.file.size / max(1, self._count(fields))
         with ExitStack() as stack:
@@ -218,7 +239,7 @@ class NpzReader(Reader):
                 yield Chunk(Location(self.file, start), stop - start, n_bytes, columns)
 
     def _count(self, fields: Sequence[Field]) -> int:
-        """The rows that all wanted arrays have."""
+        """The number of rows of the wanted arrays; raise InputError unless all have the same."""
         rows = {field.name: self._rows(field) for field in fields}
         if len(set(rows.values())) > 1:
             counts = ", ".join(f"{name!r} has {n}" for name, n in rows.items())
@@ -226,6 +247,9 @@ class NpzReader(Reader):
         return next(iter(rows.values()))
 
     def _rows(self, field: Field) -> int:
+        """The number of rows of the array that a field wants; raise InputError if its type or shape
+        does not fit the field's role.
+        """
         member = self._members[field.name]
         where = f"{self.file}: the array {field.name!r}"
         if member.dtype.hasobject:
@@ -242,6 +266,9 @@ class NpzReader(Reader):
 
 
 def _column(array: NDArray[Any], field: Field) -> Column | Names:
+    """The column of an array: names if it is text or its role is "text", else numbers in this
+    machine's byte order.
+    """
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     if field.role == "text" or native.dtype.kind == "U":
         known, codes = np.unique(native, return_inverse=True)

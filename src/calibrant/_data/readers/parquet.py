@@ -22,14 +22,15 @@ PIECE, SHARE = 1 << 20, 1 / 32
 # Column chunks are read through a buffer of this size, so that one of many gigabytes is no harm.
 BUFFER = 1 << 20
 
-# Row groups, the first of their rows, and how many there are.
+# The numbers of the row groups, the number of their first row, and how many rows they have.
 Piece = tuple[list[int], int, int]
 
 
 class ParquetReader(SchemaReader):
-    """A Parquet file, known by its footer."""
+    """A Parquet file; its columns, rows and row groups are known from the footer."""
 
     def __init__(self, file: File) -> None:
+        """Read the footer, and raise InputError if the row groups contradict it."""
         self.file = file
         self._parquet = arrow("reading Parquet", "pyarrow.parquet")
         if file.size == 0:
@@ -42,6 +43,9 @@ class ParquetReader(SchemaReader):
         self.n_rows = self._metadata.num_rows
 
     def _list_length(self, name: str) -> int:
+        """The length of a column's lists: the numbers per row in the first row group, as the footer
+        has no length of lists.
+        """
         # A list's length is in no footer; how many numbers a column holds is.
         path = ".".join(path_in(self._schema, name))
         for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
@@ -51,6 +55,9 @@ class ParquetReader(SchemaReader):
         return 1
 
     def pieces(self, fields: Sequence[Field]) -> list[Piece]:
+        """The file in pieces of some row groups each: the numbers of the groups, the number of the
+        first row, and how many rows there are.
+        """
         out: list[Piece] = []
         enough = max(PIECE, self._metadata.num_rows * SHARE)
         first, groups, n_in_piece = 0, [], 0
@@ -67,6 +74,9 @@ class ParquetReader(SchemaReader):
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The rows of a piece in chunks of at most `rows`; only the columns of these fields are
+        read.
+        """
         groups, first, _ = piece
         # Only the leaves that are wanted: a struct's others stay on the disk.
         wanted = [".".join(path_in(self._schema, field.name)) for field in fields]
@@ -88,8 +98,8 @@ class ParquetReader(SchemaReader):
 
 
 def _check_row_groups(file: File, metadata: Any) -> None:
-    """Raise InputError unless the row groups have as many rows as the file says, and as their
-    columns.
+    """Raise InputError unless the row groups together have as many rows as the footer says, and
+    each has as many as its columns.
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     n = sum(int(group.num_rows) for group in groups)

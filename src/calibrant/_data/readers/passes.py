@@ -1,6 +1,8 @@
-"""Passes over the rows of files: pieces in threads, what comes of them in the order of the files.
+"""Passes over the rows of files: pieces are worked on in threads, and their results come in the
+order of the files.
 
-Pieces and chunks are cut by the files alone: one thread and eight give the same bits.
+How files are cut into pieces and chunks does not depend on threads: one thread and eight give the
+same bits.
 """
 
 from __future__ import annotations
@@ -25,12 +27,15 @@ T = TypeVar("T")
 def over_pieces(
     rows: FileRows, work: Callable[[Iterator[Batch]], T], progress: RowProgress
 ) -> Iterator[T]:
-    """What `work` makes of the rows of each piece, in order."""
+    """What `work` returns for the batches of each piece, in the order of the pieces."""
     pieces = rows.pieces()
     head = list(islice(pieces, 2))
     stop, percent = Event(), PercentSeen()
 
     def batches(piece: Piece) -> Generator[Batch, None, None]:
+        """The batches of a piece, counted for the progress; they end early if another piece has
+        failed.
+        """
         with closing(rows.batches(piece)) as read:
             for batch in read:
                 if stop.is_set():  # another piece has failed: nobody waits for this one
@@ -41,8 +46,9 @@ def over_pieces(
                 progress.add(batch.chunk.n_rows, batch.chunk.n_bytes)
 
     def whole(piece: Piece) -> T:
+        """What `work` returns for a piece."""
         with closing(batches(piece)) as read:
-            # A single piece has but one thread to sum it: another can read meanwhile.
+            # A single piece is summed by one thread: another one can read meanwhile.
             if len(head) > 1 or n_threads() == 1:
                 return work(read)
             with closing(_read_ahead(read)) as ahead:
@@ -58,7 +64,9 @@ def over_pieces(
 def _results_in_order(
     work: Callable[[Piece], T], pieces: Iterable[Piece], threads: int
 ) -> Iterator[T]:
-    """In threads, a few pieces ahead and no more, so that results do not pile up."""
+    """What `work` returns for each piece, in order, by this number of threads. They are only a few
+    pieces ahead of the caller, so that results do not pile up.
+    """
     if threads == 1:
         yield from map(work, pieces)
         return
@@ -74,17 +82,18 @@ def _results_in_order(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        # Without waiting: what is left here may be cleared away in any thread, at any time.
+        # It does not wait: this generator may be closed in any thread, at any time.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _read_ahead(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
-    """The same batches, each read while the one before is looked at."""
+    """The same batches; a thread reads each one while the caller works on the one before."""
     from concurrent.futures import ThreadPoolExecutor
 
     context = copy_context()
 
     def read() -> Batch | None:
+        """The next batch; None if there is none."""
         return context.run(lambda: next(batches, None))
 
     with ThreadPoolExecutor(1) as pool:

@@ -32,13 +32,15 @@ from calibrant._data.vote_table import VoteTable, spread_of
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows in memory, with labels as class indices."""
+    """Rows in memory. Labels are class indices, or rows of probabilities or counts; `others` are
+    further columns by name, as text.
+    """
 
     y_true: NDArray[Any]
     y_proba: NDArray[Any]
     sample_weight: NDArray[Any] | None
     others: dict[str, NDArray[Any]]
-    # Where each row is among all rows of the files, dropped ones counted.
+    # The position of each row among all rows of the files, dropped ones counted.
     positions: Index
     chosen: ColumnMapping
     n_files: int
@@ -53,10 +55,12 @@ class Rows:
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.y_proba.shape[0])
 
     @property
     def multiclass(self) -> bool:
+        """Whether predictions are (n, k), a column for each class."""
         return self.y_proba.ndim == 2
 
     @property
@@ -66,15 +70,20 @@ class Rows:
 
     @property
     def shape(self) -> Shape:
+        """The kind of problem: "binary", "answers" or "multiclass"."""
         return "multiclass" if self.multiclass else shape_of(1, self.answers)
 
     @property
     def class_names(self) -> Titles | None:
-        """Names of the columns of (n, k) predictions; labels are indices of these."""
+        """Names of the classes of (n, k) predictions, of which labels are indices; None for a
+        binary problem, or if there are no names.
+        """
         return self.chosen.class_names if self.multiclass else None
 
     def other(self, option: str, name: str) -> NDArray[Any]:
-        """A further column; InputError, which names `option`, if a row has no value in it."""
+        """The values of a further column; raise InputError if a row has none. `option` is what the
+        message says the column was named by.
+        """
         values = self.others[name]
         gone = [value is None or value != value for value in values.tolist()]
         if any(gone):
@@ -86,7 +95,7 @@ class Rows:
         return values
 
     def take(self, rows: Index) -> Rows:
-        """Some of these rows, by number."""
+        """The rows with these numbers. They have no vote table."""
         weights = self.sample_weight
         return replace(
             self,
@@ -100,21 +109,22 @@ class Rows:
         )
 
     def take_positions(self, positions: Index) -> Rows:
-        """The rows at some positions of the files."""
+        """The rows at these positions among all rows of the files, dropped ones counted."""
         return self.take(np.searchsorted(self.positions, positions))
 
 
 class TooLarge(Exception):
-    """There are more predictions than were to be read into memory."""
+    """There are more predictions than the caller allowed to be read into memory."""
 
 
 def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
-    """The rows, with every value checked; TooLarge as soon as there are more than so many
-    predictions, (n, k) counted as n k.
+    """Read the rows into memory and check every value. Raise TooLarge as soon as there are more
+    than `at_most` predictions; a row of k classes counts as k.
     """
     total = 0
 
     def checked(batches: Iterable[Batch]) -> list[Batch]:
+        """The batches of a piece, all their values checked."""
         nonlocal total
         out = []
         for batch in batches:
@@ -304,7 +314,9 @@ def read_file(
 def _read(
     request: ReadRequest, work: Callable[[Iterator[Batch]], list[Batch]], **progress: Any
 ) -> tuple[FileRows, Rows]:
-    """The files that are meant, and what `work` keeps of their rows."""
+    """The files that a request means, and the rows of the batches that `work` returns for each
+    piece of them. `progress` are options of the line that shows progress.
+    """
     _require_others(request)
     files = file_rows(request)
     with RowProgress(files.n_bytes, **progress) as shown:
@@ -313,6 +325,9 @@ def _read(
 
 
 def _require_others(request: ReadRequest) -> None:
+    """Raise InputError if the first file lacks one of the further columns, or that of items or
+    annotators.
+    """
     wanted = dict(request.others)
     wanted |= {str(request.item): "item"} if request.item is not None else {}
     wanted |= {str(request.annotator): "annotator"} if request.annotator is not None else {}
@@ -323,7 +338,7 @@ def _require_others(request: ReadRequest) -> None:
 
 
 def _check_values(batch: Batch, from_logits: bool) -> None:
-    """Raise InputError with the place of the first row that no measure can take."""
+    """Raise InputError for the first row that no measure can take, with its place in the file."""
     if not batch.n:
         return
     samples = batch.samples(from_logits, None, in_memory=True)
@@ -333,6 +348,9 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
 
 
 def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
+    """The rows of all batches together; raise InputError if there are none, or if files have
+    different numbers of classes.
+    """
     n_missing = sum(batch.n_missing for batch in batches)
     positions = list(_positions(batches))
     nonempty, gappy = [b for b in batches if b.n], [b for b in batches if b.n_missing]
@@ -370,7 +388,9 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
 
 
 def with_votes(rows: Rows, request: ReadRequest) -> Rows:
-    """The rows with their votes; rows that are one vote each become one row an item."""
+    """The rows with the number of votes behind each, if it is known. If the request names a column
+    of items, each row is one vote, and the result has one row per item, with counts as labels.
+    """
     if not request.labelled:
         return rows
     if request.item is None:
@@ -400,10 +420,12 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
 
 
 def _width(batch: Batch) -> int:
+    """The number of columns of a batch's predictions."""
     return int(batch.y_proba.shape[1]) if batch.y_proba.ndim == 2 else 1
 
 
 def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
+    """The positions of each batch's rows among all rows of the files, dropped ones counted."""
     first = 0
     for batch in batches:
         rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows
@@ -412,6 +434,7 @@ def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
 
 
 def _texts(names: Names) -> NDArray[Any]:
+    """The name of each row as an array (n,) of objects; None for a row that has no name."""
     known = np.empty(len(names.known), dtype=object)
     known[:] = names.known
     return known[names.codes]

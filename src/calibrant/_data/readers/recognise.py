@@ -10,14 +10,16 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
 from calibrant._data.readers.find import File, list_files, opened
 
-# Bytes that tell what a file of records is, and the most that a first record may have.
+# The first bytes by which a file of records is recognised, and the most that its first record has.
 HEAD, FIRST = 1 << 16, 1 << 26
 _LM_EVAL = ("doc_id", "target", "filtered_resps")
 _INSPECT = ("version", "status", "eval")
 
 
 def recognised(file: File) -> str:
-    """Whether records are a list ("json"), or a log that is known by its fields."""
+    """The format of a file of records, by what it holds: "json" (a list), "lm-eval" or "inspect"
+    (logs, by their fields), else "jsonl".
+    """
     with opened(file) as (stream, _):
         head = stream.read(HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
         if head.startswith(b"["):
@@ -35,12 +37,12 @@ def recognised(file: File) -> str:
 
 
 def _record(text: bytes) -> dict[str, Any]:
-    """The record in the first line, or an empty one."""
+    """The record in the first line of a text; an empty one if that line is not a record."""
     return _parsed(text.partition(b"\n")[0])
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
-    """The record that a text is, or an empty one."""
+    """The record that a text is; an empty one if it is not a record."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
@@ -49,7 +51,9 @@ def _parsed(text: bytes) -> dict[str, Any]:
 
 
 def find_files(path: Any, format: str | None = None) -> list[File]:
-    """The files that are meant; what `format` says of them holds, else records are looked at."""
+    """The files that a path means, with their formats: `format` if it is given, else by their
+    names, and of records by what they hold.
+    """
     files = list_files(path, format)
     if format is not None:
         return files
@@ -62,8 +66,8 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
 
 
 def _check_not_columns(file: File) -> None:
-    """Raise InputError for one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}: as a row it
-    would be one of as many classes as there are rows.
+    """Raise InputError if a file is one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}. Read
+    as a row it would have as many classes as there are rows.
     """
     with opened(file) as (stream, _):
         line = stream.readline(FIRST).removeprefix(b"\xef\xbb\xbf")
@@ -81,7 +85,9 @@ def _check_not_columns(file: File) -> None:
 
 
 def _are_columns(columns: list[Any]) -> bool:
-    """Whether all are lists of one length, or records with the same keys (as pandas has them)."""
+    """Whether all values are lists of one length above 1, or records with the same keys, as pandas
+    writes columns.
+    """
     if all(isinstance(column, list) for column in columns):
         return len(columns[0]) > 1 and len({len(column) for column in columns}) == 1
     if all(isinstance(column, dict) for column in columns):

@@ -38,14 +38,15 @@ class Pair:
 class RecordReader(FieldReader):
     """Records as a file's columns; `places` are their lines, or where they are in words."""
 
-    # What a log's labels and predictions are by default, the first that fits.
+    # Pairs of columns of labels and predictions; the first that fits is taken by default.
     pairs: tuple[Pair, ...] = ()
-    # Columns that slice the rows, that name their clusters and that name each row, in a log.
+    # Columns of a log by which rows are sliced, clustered and identified; None if there is none.
     slices: str | None = None
     clusters: str | None = None
     ids: str | None = None
 
     def __init__(self, file: File, records: list[Record], places: Sequence[int | str]) -> None:
+        """Take the records of a file, and the place of each: its line, or a text."""
         self.file = file
         self.records, self.places = records, places
         self._head = {}
@@ -55,11 +56,13 @@ class RecordReader(FieldReader):
         self.n_rows = len(records)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
+        """One piece for all records; none if there are no records."""
         return [None] if self.records else []
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The columns of the records in chunks of at most `rows`; there is one piece, None."""
         n_bytes = self.file.size
         for start in range(0, len(self.records), rows):
             records = self.records[start : start + rows]
@@ -73,13 +76,14 @@ class JsonListReader(RecordReader):
     """A file that is one JSON list of records."""
 
     def __init__(self, file: File) -> None:
+        """Read the whole list into memory."""
         records, lines = _list_of_records(file)
         super().__init__(file, records, lines)
         self.messages = ("the file is a JSON list of records",)
 
 
 def text_of(file: File) -> str:
-    """The whole of a text file."""
+    """The whole text of a file, unpacked; raise InputError unless it is UTF-8."""
     with opened(file) as (stream, _):
         content = io.BytesIO(stream.read()).getvalue().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -90,7 +94,7 @@ def text_of(file: File) -> str:
 
 
 def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
-    """The records of a list, each with the line where it begins."""
+    """The records of a file that is a JSON list, and the line in which each of them begins."""
     text = text_of(file)
     decoder = json.JSONDecoder(parse_int=whole_number)
     records: list[Record] = []
@@ -125,20 +129,26 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    """Where the next character that is not blank is."""
+    """The place of the first character from `at` on that is not blank."""
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at
 
 
 def _not_json(file: File, error: json.JSONDecodeError) -> InputError:
+    """The error for a file that is not JSON, with the line."""
     return InputError(f"{file}, line {error.lineno} {not_json(error)}")
 
 
 def log_columns(
     readers: Sequence[Reader], y_true: Any, y_proba: Any
 ) -> tuple[Any, Any, tuple[str, ...]]:
-    """The columns that are meant, and what was inferred; what the caller names stays."""
+    """The columns of labels and of predictions in logs of evaluations, and notes on what was
+    chosen.
+
+    Columns that the caller names stay; the others are those of the first pair that all logs have.
+    If some files are no logs, the arguments are returned as they came, with no notes.
+    """
     logs = [reader for reader in readers if reader.file.format in LOGS and reader.names]
     if (y_true is not None and y_proba is not None) or len(logs) < len(readers):
         return y_true, y_proba, ()
@@ -161,15 +171,17 @@ def log_columns(
 
 
 def _correctness_beside(log: Reader, y_proba: str) -> str | None:
-    """The correctness of the scorer whose confidence this is; its name may have dots in it."""
+    """The column that says whether the answer was right, of the scorer in whose metadata this
+    column of confidences is; None if there is none. The scorer's name may have dots in it.
+    """
     parts = y_proba.split(".")
     names = (".".join([*parts[:n], "correct"]) for n in range(len(parts) - 1, 0, -1))
     return next((name for name in names if log.has(name)), None)
 
 
 def check_one_run(readers: Sequence[Reader]) -> None:
-    """Raise InputError if an evaluation is there twice: the same documents again are no more rows,
-    and intervals would be those of more than there are.
+    """Raise InputError if a document of an evaluation is there twice, as when it was run twice.
+    Such rows are not more data, and intervals would be too narrow.
     """
     seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
     for reader in readers:
@@ -184,6 +196,9 @@ def check_one_run(readers: Sequence[Reader]) -> None:
 
 
 def _seen_twice(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> InputError:
+    """The error for a document that is there twice; `first` and `second` are each a file and a
+    place in it.
+    """
     both, where = f"{first[0]} and in {second[0]}", "choose the files of one run"
     if first[0] == second[0]:
         places = f"{_place_text(first[1])} and {_place_text(second[1])}"
@@ -195,15 +210,19 @@ def _seen_twice(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> I
 
 
 def _place_text(place: Any) -> str:
+    """The place of a record in words; a number is its line."""
     return place if isinstance(place, str) else f"line {place}"
 
 
 def _note_of_columns(y_true: str, y_proba: str) -> str:
+    """The note on which columns were taken for labels and predictions."""
     return f"y_true is {y_true!r}, y_proba is {y_proba!r}"
 
 
 def _why_top(logs: Sequence[Reader]) -> tuple[str, ...]:
-    """Why rows of multiple choice are judged by their likeliest choice alone."""
+    """The note on why rows of multiple choice are judged by their likeliest choice alone: they have
+    different numbers of choices, or their targets do not name one.
+    """
     widths: set[int] = set().union(*(getattr(_log_reader(log), "widths", ()) for log in logs))
     if len(widths) > 1:
         return (
@@ -217,15 +236,21 @@ def _why_top(logs: Sequence[Reader]) -> tuple[str, ...]:
 
 
 def _log_reader(reader: Any) -> Any:
+    """The reader of the log itself, without the one around it that adds columns named by
+    folders.
+    """
     return getattr(reader, "inner", reader)
 
 
 def pairs_of(reader: Any) -> tuple[Pair, ...]:
-    """The pairs of a log, beneath the columns that its folders may add."""
+    """The pairs of columns that a log has, labels with predictions; none for any other file."""
     return getattr(_log_reader(reader), "pairs", ())
 
 
 def _no_confidence(reader: Reader, y_true: Any) -> InputError:
+    """The error for a log in which no column has a usual name of a confidence; `y_true` is the
+    column of labels, if the user named one.
+    """
     shown = [name for name in reader.names if name not in ("id", "sample", "epoch")][:30]
     what = "" if y_true is None else f" beside {y_true!r}"
     return InputError(

@@ -15,11 +15,13 @@ else:
 
 
 def scanner() -> Any:
-    """The module, or None: then the readers that need no compiler do all the work."""
+    """The compiled module; None if it was not built, or if the engine "numpy" was asked for.
+    Readers then do without it.
+    """
     return None if asked_for() == "numpy" else _compiled
 
 
 def count_lines(text: bytes) -> int:
-    """How many line feeds there are."""
+    """The number of line feeds in a text."""
     compiled = scanner()
     return int(compiled.count_lines(text)) if compiled else text.count(b"\n")

@@ -49,42 +49,50 @@ _READERS = {
     "inspect": ("inspect_log", "InspectReader"),
     **dict.fromkeys(("excel", "stata", "sas", "r"), ("tables", "TableReader")),
 }
-# Numbers of a chunk: enough to outweigh what a chunk costs, few enough to be summed in one thread.
+# The most predictions in a chunk: enough to outweigh its cost, few enough for one thread.
 CHUNK = 1 << 19
 
 Piece = tuple[Reader, Any]
 
 
 def open_reader(file: File) -> Reader:
-    """The reader of a file's format, imported when it is needed."""
-    # What is in memory once need not be parsed again for every pass.
+    """The reader for a file, of the class for its format, with the columns that the file's folders
+    name. A file that is read whole is kept in memory, so that it is not parsed again for every
+    pass.
+    """
     reader = _in_memory(file, file.fingerprint()) if file.format in READ_WHOLE else _opened(file)
     return with_folders(reader)
 
 
 def _opened(file: File) -> Reader:
+    """A new reader of the class for the file's format, whose module is imported now."""
     module, name = _READERS[file.format]
     return getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
 
 
 @lru_cache(maxsize=64)
 def _in_memory(file: File, fingerprint: Fingerprint) -> Reader:
+    """The reader of a file that is read whole, cached as long as the file's fingerprint is the
+    same.
+    """
     return _opened(file)
 
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """Files, the columns that are meant in them, and what they looked like at the start."""
+    """The rows of some files: which columns are meant, and the files' fingerprints at the start, by
+    which a change is noticed.
+    """
 
     files: tuple[File, ...]
     fingerprints: tuple[Fingerprint, ...]
     chosen: ColumnMapping
     chunk_rows: int
-    # Whether predictions are rows: several columns, or lists.
+    # Whether predictions are (n, k): several columns, or lists.
     multiclass: bool
-    # Files known to hold no rows.
+    # The number of files that are known to hold no rows.
     n_empty: int
-    # Predictions of several precisions are taken as doubles, as they would be in one array.
+    # Whether predictions become float64, because files have them in several precisions.
     as_double: bool
     missing: str
     messages: tuple[str, ...]
@@ -93,14 +101,20 @@ class FileRows:
 
     @property
     def called(self) -> str:
+        """The beginning of a message about the files, with its verb: "a.csv holds", "the 3 files
+        hold".
+        """
         return _called(self.files)
 
     @property
     def n_bytes(self) -> int:
+        """The size of all files together."""
         return sum(fingerprint[0] for fingerprint in self.fingerprints)
 
     def pieces(self) -> Iterator[Piece]:
-        """Parts that can be read apart from each other, in order."""
+        """All pieces of the files in order, each with its reader; pieces can be read independently
+        of each other.
+        """
         fields = self.chosen.fields()
         for file in self.files:
             reader = open_reader(file)
@@ -108,7 +122,7 @@ class FileRows:
                 yield from ((reader, piece) for piece in reader.pieces(fields))
 
     def batches(self, piece: Piece) -> Generator[Batch, None, None]:
-        """The rows of a piece."""
+        """The rows of a piece in batches, of at most `chunk_rows` rows each."""
         reader, within = piece
         fields = self.chosen.fields()
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
@@ -122,7 +136,7 @@ class FileRows:
                 )
 
     def check_unchanged(self) -> None:
-        """Raise InputError if a file is no longer what it was."""
+        """Raise InputError if a file has changed since the start."""
         for file, before in zip(self.files, self.fingerprints, strict=True):
             if file.fingerprint() != before:
                 raise InputError(
@@ -132,7 +146,9 @@ class FileRows:
 
 
 def file_rows(request: ReadRequest) -> FileRows:
-    """The rows that are meant: files are found, and columns chosen by the first that has any."""
+    """The rows that a request means: find the files, choose the columns by the first file that has
+    any, and check that the other files have them too.
+    """
     check_vote_columns(request)
     found = find_files(request.path, request.format)
     files = [replace(file, filter=request.filter) for file in found]
@@ -179,10 +195,14 @@ def file_rows(request: ReadRequest) -> FileRows:
 
 
 def _called(files: Sequence[File]) -> str:
+    """The beginning of a message about files, with its verb: "a.csv holds", "the 3 files hold"."""
     return f"{files[0]} holds" if len(files) == 1 else f"the {len(files)} files hold"
 
 
 def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
+    """Raise InputError if a file lacks a column that was chosen by an earlier file, or if it has a
+    column of a class that the earlier file does not have.
+    """
     weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
     votes = () if chosen.votes is None else (chosen.votes,)
     for argument, names in (
@@ -203,14 +223,18 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def with_folders(reader: Reader) -> Reader:
-    """The same rows, with the columns that their folders name beside those of the file."""
+    """The reader with more columns: those that the names of its file's folders give
+    (day=2024-01-31) and that the file does not have.
+    """
     in_folders = folder_columns(reader.file)
     own = {name: value for name, value in in_folders.items() if name not in reader.names}
     return FolderReader(reader, own) if own and reader.names else reader
 
 
 def folder_columns(file: File) -> dict[str, str | None]:
-    """Names and values in the folders above a file; the innermost counts."""
+    """Columns that the folders above a file give as NAME=VALUE, with their values. Of two folders
+    with one name the inner one counts; None is Hive's mark for no value.
+    """
     pairs = (part.partition("=") for part in file.path.parts[:-1])
     return {
         unquote(name): None if value == NO_VALUE else unquote(value)
@@ -220,9 +244,10 @@ def folder_columns(file: File) -> dict[str, str | None]:
 
 
 class FolderReader(Reader):
-    """A reader whose rows all have the same values in some more columns."""
+    """A reader that adds columns with one value for all rows, from the names of folders."""
 
     def __init__(self, inner: Reader, own: dict[str, str | None]) -> None:
+        """Take the reader of the file, and the values of the added columns by name."""
         self.inner, self._own = inner, own
         self.file = inner.file
         self.names = (*inner.names, *own)
@@ -230,20 +255,25 @@ class FolderReader(Reader):
         self.messages = inner.messages
 
     def has(self, name: str) -> bool:
+        """Whether the folders or the file have a column of this name."""
         return name in self._own or self.inner.has(name)
 
     def width(self, name: str) -> int:
+        """The numbers per row of a column: 1, or the length of its lists."""
         return 1 if name in self._own else self.inner.width(name)
 
     def precision(self, name: str) -> str:
+        """The precision of a column's numbers: "half", "single" or "double"."""
         return "double" if name in self._own else self.inner.precision(name)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
+        """The pieces of the file."""
         return self.inner.pieces(self._file_fields(fields))
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The chunks of the file, with the columns of the folders added."""
         mine = [field for field in fields if field.name in self._own]
         with closing(self.inner.chunks(piece, self._file_fields(fields), rows)) as chunks:
             for chunk in chunks:
@@ -251,9 +281,13 @@ class FolderReader(Reader):
                 yield replace(chunk, columns=chunk.columns | same)
 
     def _file_fields(self, fields: Sequence[Field]) -> list[Field]:
+        """The fields that are in the file itself."""
         return [field for field in fields if field.name not in self._own]
 
     def _column(self, field: Field, n: int) -> Column | Names:
+        """A column of n rows that all have the folder's value: as a name or a number, as the
+        field's role needs it.
+        """
         value = self._own[field.name]
         number = None if value is None else plain_number(value)
         if field.role in ("text", "name") or (field.role == "label" and number is None):

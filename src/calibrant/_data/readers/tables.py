@@ -44,20 +44,24 @@ class Table:
     names: list[str]
     columns: list[Any]
     messages: tuple[str, ...] = ()
-    # The number of the first row, where a program shows numbers beside rows.
+    # The number that the program shows beside the first row; None if it shows none.
     first_row: int | None = None
-    # Of columns that are partly text, the numbers that rows have instead.
+    # The numbers of columns whose numbers have become text, by name, for fields that need numbers.
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
-    """The columns of a pandas frame, by place: two may have one name."""
+    """The columns of a pandas frame as a table. They are taken by place, because two may have one
+    name.
+    """
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     return Table([str(name) for name in frame.columns], columns, messages)
 
 
 def _excel(pd: Any, file: File) -> Table:
-    """The first sheet, its cells as they were typed: text that looks like a number is text."""
+    """The first sheet of an Excel file. Cells keep the type in which they were typed: text that
+    looks like a number stays text.
+    """
     need("openpyxl", "reading Excel files", "formats")
     with pd.ExcelFile(file.path, engine="openpyxl") as book:
         sheets = book.sheet_names
@@ -73,7 +77,9 @@ def _excel(pd: Any, file: File) -> Table:
 
 
 def _stata(pd: Any, file: File) -> Table:
-    """Numbers that have value labels are read as these, as pandas would write them elsewhere."""
+    """The table of a Stata file. Numbers that have value labels become these texts, and a note says
+    which columns these are.
+    """
     with pd.read_stata(file.path, iterator=True, convert_categoricals=False) as reader:
         table = _table_of_frame(reader.read())
         known, sets = reader.value_labels(), reader._lbllist
@@ -82,7 +88,7 @@ def _stata(pd: Any, file: File) -> Table:
         codes = table.columns[place]
         texts = known.get(label_set, {}) if label_set else {}
         bare = codes[codes.notna() & ~codes.isin(list(texts))]
-        if codes.notna().sum() == bare.size:  # at most values that are missing have labels
+        if codes.notna().sum() == bare.size:  # no value that is there has a label
             continue
         by_code = texts | {code: _code(code) for code in bare.unique()}
         table.columns[place] = codes.map(by_code).astype(object)
@@ -96,24 +102,25 @@ def _stata(pd: Any, file: File) -> Table:
 
 
 def _code(code: Any) -> str:
-    """A number without a label, as text."""
+    """A number that has no value label, as text."""
     return str(int(code)) if float(code).is_integer() else str(code)
 
 
 def _sas(pd: Any, file: File) -> Table:
+    """The table of a SAS file, sas7bdat or xpt."""
     if file.path.suffix.lower() != ".xpt":
         return _table_of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
     frame = pd.read_sas(file.path, format="xport", encoding="utf-8")
     table = _table_of_frame(frame)
     for place, column in enumerate(table.columns):
         if column.dtype.kind == "f":
-            # IBM's zero, which pandas reads as the least number that the format has.
+            # pandas reads a zero of this format as the least number that the format has.
             table.columns[place] = column.mask(column.abs() <= 16.0**-65, 0.0)
     return table
 
 
 def _r(pd: Any, file: File) -> Table:
-    """The one data frame of an R file."""
+    """The one data frame of an R file; raise InputError if it has none or several."""
     pyreadr = need("pyreadr", "reading R files", "formats")
     objects = pyreadr.read_r(str(file.path))
     found = {name: value for name, value in objects.items() if isinstance(value, pd.DataFrame)}
@@ -132,9 +139,10 @@ _READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}
 
 
 class TableReader(SchemaReader):
-    """A table of another program, in memory."""
+    """A table of another program, read into memory."""
 
     def __init__(self, file: File) -> None:
+        """Read the whole table into memory, as Arrow arrays."""
         self.file = file
         kind = KINDS[file.format]
         self._pa = arrow(f"reading {kind} files")
@@ -151,6 +159,9 @@ class TableReader(SchemaReader):
         self._line = None if first is None else lambda row: f"row {row + first}"
 
     def _read(self, kind: str) -> Table:
+        """Read the whole file by the package for its format; whatever that package raises becomes
+        an InputError. `kind` is the format's name in messages.
+        """
         pd = need("pandas", f"reading {kind} files", "formats")
         try:
             with warnings.catch_warnings():
@@ -158,7 +169,7 @@ class TableReader(SchemaReader):
                 return _READ[self.file.format](pd, self.file)
         except (InputError, MissingExtra):
             raise
-        except Exception as error:  # whatever a reader of another's format finds wrong
+        except Exception as error:  # the packages raise errors of many kinds
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise InputError(
                 f"{self.file} cannot be read as {kind}: {first}. Save it as CSV or Parquet, or "
@@ -166,6 +177,7 @@ class TableReader(SchemaReader):
             ) from None
 
     def _as_arrow(self, column: Any) -> Any:
+        """A column as an Arrow array; as text if it holds values of several kinds."""
         try:
             array = self._pa.array(column, from_pandas=True)
         except (self._pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -178,6 +190,7 @@ class TableReader(SchemaReader):
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        """The rows of the table in chunks of at most `rows`; there is one piece, None."""
         first, per_row = 0, self.file.size / max(1, self._table.num_rows)
         for batch in self._table.to_batches():
             n_bytes = per_row * batch.num_rows
@@ -185,10 +198,13 @@ class TableReader(SchemaReader):
             first += batch.num_rows
 
     def _location(self, first: int) -> Location:
+        """The location of rows that begin at this row of the table. For Excel, errors give the
+        number of the row in the sheet.
+        """
         return Location(self.file, first, self._line)
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
-        """A column as its role needs it; a program's text may be numbers, as in a CSV."""
+        """The column of a batch that a field wants. Text may write numbers, as in a CSV file."""
         if field.is_number and field.name in self._numbers:
             numbers = self._numbers[field.name].slice(location.first, batch.num_rows)
             return values(numbers, field, location)
@@ -200,6 +216,7 @@ class TableReader(SchemaReader):
         return column_of(names(batch.column(field.name)), kind, field, location)
 
     def _kind(self, name: str) -> Kind:
+        """What a column of text holds: "number", "truth" or "name"."""
         if name not in self._kinds:
             found = names(self._table.column(name).combine_chunks().unique())
             self._kinds[name] = kind_of(found.known[code] for code in found.codes)
@@ -207,7 +224,9 @@ class TableReader(SchemaReader):
 
 
 def kind_of(texts: Iterable[str | None]) -> Kind:
-    """The kind of a column's labels: numbers, truth values or names."""
+    """What all these texts are: "number", "truth" (true and false) or "name". Empty ones do not
+    count.
+    """
     some = {text.strip() for text in texts if text is not None} - EMPTY
     if all(plain_number(text) is not None for text in some):
         return "number"
@@ -215,12 +234,15 @@ def kind_of(texts: Iterable[str | None]) -> Kind:
 
 
 def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Column | Names:
-    """A column of text as what it is taken for; an error where it must be numbers and is not."""
+    """A column of text as numbers, truth values or names, whichever `kind` says; raise InputError,
+    with the location, for a text that is none of that kind.
+    """
     if kind == "name":
         known = [text if text and text.strip() else None for text in texts.known]
         return Names(texts.codes, known)
 
     def number(text: str | None) -> float | str | None:
+        """The number of a text, None if it is empty, the text itself if it is not a number."""
         if text is None or text.strip() in EMPTY:
             return None
         if kind == "truth":

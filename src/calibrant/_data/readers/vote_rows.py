@@ -17,7 +17,7 @@ from calibrant._data.vote_table import VoteTable, table_of
 
 
 def check_vote_columns(request: ReadRequest) -> None:
-    """Raise InputError where the columns of votes contradict each other."""
+    """Raise InputError if a request's options for votes contradict each other."""
     if request.counts is not None:
         for name in ("y_true", "votes", "item", "annotator"):
             if getattr(request, name) is not None:
@@ -39,9 +39,11 @@ def check_vote_columns(request: ReadRequest) -> None:
 def counted_labels(
     y_true: NDArray[Any], y_proba: NDArray[Any], votes: NDArray[Any] | None, *, asked: bool
 ) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Labels, counts of class 1 as counts of both classes; and the votes that each row has.
+    """The labels, and the number of votes of each row (None if it is not known). Counts of class 1,
+    (n,), become counts of both classes, (n, 2).
 
-    `asked` says that the labels are meant to be counts: rows of one vote each are counts then too.
+    `asked` says that the user called the labels counts. Then rows with one vote each are counts
+    too, and labels that cannot be counts are an InputError.
     """
     n_columns = y_proba.shape[1] if y_proba.ndim == 2 else 1
     given = None if votes is None else votes_per_row(votes, y_proba.shape[0])
@@ -57,7 +59,9 @@ def counted_labels(
 
 
 def _check_counts(y_true: NDArray[Any]) -> None:
-    """Raise InputError unless rows hold one vote each, which is all that counts can be here."""
+    """Raise InputError unless every row of labels has one vote: labels with more votes were found
+    to be counts before.
+    """
     if y_true.ndim == 2 and np.isin(y_true, (0, 1)).all() and (y_true.sum(axis=1) == 1).all():
         return
     raise InputError(
@@ -74,8 +78,10 @@ def votes_by_item(
     annotator: NDArray[Any] | None,
     classes: tuple[Any, ...],
 ) -> tuple[VoteTable, Index]:
-    """The votes by item, and the first row of each; an error where the rows of an item differ in
-    one of the `parts`.
+    """The votes counted by item, and the number of the first row of each item.
+
+    Each row is one vote. Raise InputError if the rows of one item differ in one of the `parts`,
+    arrays by name such as y_proba, or None.
     """
     if y_true.ndim != 1:
         raise InputError(
@@ -100,4 +106,5 @@ def votes_by_item(
 
 
 def _shown(value: Any) -> str:
+    """A value, a number or a row of numbers, as text."""
     return str(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)

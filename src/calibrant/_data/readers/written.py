@@ -28,7 +28,9 @@ from calibrant._data.readers.chunks import Column, Location, Names, plain_number
 
 @dataclass(frozen=True)
 class Written:
-    """How predictions are written in files, if not as probabilities or logits."""
+    """How predictions are written in files: as log-probabilities, in percent or in words. If it is
+    none of these, they are probabilities or logits.
+    """
 
     logprobs: bool = False
     percent: bool = False
@@ -42,7 +44,7 @@ class Written:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Notes that the result repeats."""
+        """Notes on how predictions are written, which results repeat."""
         if self.logprobs:
             return (FROM_LOGPROBS,)
         if self.percent:
@@ -59,7 +61,9 @@ PLAIN = Written()
 def written_as(
     *, from_logits: bool, from_logprobs: bool, percent: bool, words: Mapping[str, float] | None
 ) -> Written:
-    """How predictions are written, if the options do not contradict each other."""
+    """How predictions are written, by the options; raise InputError if two options contradict each
+    other.
+    """
     given_as(from_logits, from_logprobs)
     check_bool("percent", percent)
     options = {
@@ -77,6 +81,9 @@ def written_as(
 
 
 def _check_words(words: Any) -> dict[str, float]:
+    """The words with their probabilities, in small letters; raise InputError unless all are in [0,
+    1].
+    """
     if not isinstance(words, Mapping) or not words:
         raise InputError(
             f"words must map words to probabilities, such as {{'likely': 0.7}}; got {words!r}"
@@ -98,13 +105,18 @@ def _word(text: Any) -> str:
 
 
 def number_column(location: Location, name: str, given: Column | Names, how: Written) -> Column:
-    """A column of predictions as probabilities; text is looked at once for each distinct value."""
+    """A column of predictions in percent or in words as probabilities; numbers stay if they are not
+    in percent. Raise InputError, with the location, for text that cannot be read.
+    """
     if isinstance(given, Column):
         return Column(given.values / 100.0, given.gaps) if how.percent else given
     read = percentage if how.percent else _lookup(how.words or {})
     signed = any(isinstance(value, str) and "%" in value for value in given.known)
 
     def number(value: Any) -> float | str | None:
+        """The probability of one distinct value, None for a blank one, or a text that says why
+        there is none.
+        """
         if is_blank(value):
             return None
         number = read(value)
@@ -113,6 +125,7 @@ def number_column(location: Location, name: str, given: Column | Names, how: Wri
         return number
 
     def error(row: int, why: str) -> InputError:
+        """The error for a row: where it is, and why its value has no probability."""
         return InputError(f"{location.row(row)}: {name} is {why}")
 
     return given.as_numbers(number, error)
@@ -124,7 +137,9 @@ def is_blank(value: Any) -> bool:
 
 
 def percentage(value: Any) -> float | str:
-    """A percentage as a share: 85, "85", "85%", "85 %"; or why it is none."""
+    """The probability of a percentage, written as 85, "85", "85%" or "85 %"; or a text that says
+    why it is not one.
+    """
     number = value
     if isinstance(value, str):
         number = plain_number(value.strip().removesuffix("%").strip())
@@ -136,9 +151,10 @@ def percentage(value: Any) -> float | str:
 
 
 def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
-    """A function that gives the probability of a word, or says why it has none."""
+    """A function that gives the probability of a word, or a text that says why it has none."""
 
     def read(value: Any) -> float | str:
+        """The probability of a word, or a text that says why it has none."""
         word = _word(value)
         if word in words:
             return words[word]
@@ -152,17 +168,20 @@ def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
 
 
 class PercentSeen:
-    """Whether percentages may be probabilities after all: of all rows none is above 1, though a
-    part of them may well be.
+    """Finds out whether values called percentages may be probabilities: no value of any row is
+    above 1. A part of the rows may well have none above 1, so all rows are seen before this is
+    said.
     """
 
     def __init__(self) -> None:
-        # Threads add at once: what is true stays true, and a list loses nothing.
+        """Begin with no values seen."""
+        # Several threads add at the same time: flags only become True, and appending to a list is
+        # safe.
         self._sizes: list[int] = []
         self._some = self._above = False
 
     def add(self, values: NDArray[Any]) -> None:
-        """Some of the rows, divided by 100."""
+        """Look at the values of some rows, which have been divided by 100."""
         self._sizes.append(values.size)
         if values.any():
             self._some = True
@@ -170,7 +189,9 @@ class PercentSeen:
             self._above = True
 
     def check(self, called: str) -> None:
-        """Raise InputError if no row speaks for percentages."""
+        """Raise InputError if of all values seen none was above 1 percent; too few values, and
+        values that are all 0, are let pass. `called` is what the message calls the files.
+        """
         if sum(self._sizes) >= VALUES_THAT_TELL and self._some and not self._above:
             raise InputError(
                 f"{called} no y_proba above 1, "
@@ -180,7 +201,9 @@ class PercentSeen:
 
 
 def probabilities(location: Location, given: Column) -> Column:
-    """Log-probabilities, in one column or side by side, as probabilities."""
+    """A column of log-probabilities, (n,) or (n, k), as probabilities; raise InputError, with the
+    location, for a value above 0 or a row of -inf alone.
+    """
     logs = given.values.astype(np.float64)
     if given.gaps is not None:
         logs[given.gaps] = 0.0
@@ -195,7 +218,9 @@ def probabilities(location: Location, given: Column) -> Column:
 
 
 def is_right_answer(answer: Any, gold: Any) -> bool:
-    """Whether an answer is the right one: as numbers where both are, else as text."""
+    """Whether an answer is equal to the right one: as numbers if both are, else as text without the
+    blanks around it.
+    """
     first, second = str(answer).strip(), str(gold).strip()
     if isinstance(answer, bool) or isinstance(gold, bool):
         # JSON writes true, Python True; texts of a language model have either.
@@ -207,7 +232,9 @@ def is_right_answer(answer: Any, gold: Any) -> bool:
 
 
 def _exact(text: str) -> Decimal | None:
-    """The number that a text is, to its last digit: a double holds some 16 of them."""
+    """The number that a text writes, with all its digits; None if it is not a number. A double
+    holds about 16 digits.
+    """
     try:
         return None if plain_number(text) is None else Decimal(text)
     except ArithmeticError:  # an exponent beyond all bounds
@@ -215,9 +242,12 @@ def _exact(text: str) -> Decimal | None:
 
 
 def compare_answers(answer: Names, gold: Names) -> Column:
-    """1 where the two are the same, 0 where not, a gap where one of them is missing."""
+    """A column with 1 where the answer is equal to the right one, `gold`, 0 where it is not, and a
+    gap where one of them is missing.
+    """
 
     def absent(names: Names) -> Mask:
+        """Which rows have no name, a mask (n,)."""
         return np.array([is_blank(name) for name in names.known], dtype=np.bool_)[names.codes]
 
     pairs = np.column_stack([answer.codes, gold.codes])

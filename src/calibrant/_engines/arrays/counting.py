@@ -41,16 +41,17 @@ COLUMN_GROUP = 16
 # Columns that a kernel gets together: whole cache lines, and few enough to stay near.
 MOST_COLUMNS, FEWEST_COLUMNS = 64, 4
 GROUP_BYTES = 1 << 24
-# Beyond the copies of columns: so that they do not all begin at the same place of the cache.
+# Unused entries after each copied column, so that columns begin at different places of the cache.
 PADDING = 48
-# Ranks are counted in 32 bits.
+# The kernels count ranks in 32 bits, so that rows must be fewer than this.
 MOST_ROWS = 1 << 31
 
 
 def bin_table(
     samples: Samples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
-    """The table of a scalar notion (binary, confidence), with the cuts that were used.
+    """The table of the binary or the confidence problem, the cuts between the bins that were used,
+    and the findings.
 
     Without `squares` the sums of squared predictions may be left out, which is faster.
     """
@@ -70,7 +71,7 @@ def bin_table(
 def classwise_table(
     samples: Samples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
-    """The table of every class against the rest, each with its own bins."""
+    """The table of every class against the rest, each with its own bins, and the findings."""
     if rule.is_fixed:
         cuts = fixed_cuts(rule, samples.precision)
         total = matrix_sums(samples, classwise=cuts, squares=squares)
@@ -85,9 +86,11 @@ def classwise_table(
 def class_tables(
     samples: Samples, rule: Rule, *, every: bool = True, threshold: float | None = None
 ) -> tuple[BinTable | None, BinTable | None]:
-    """The table of every class in bins that come from its predictions; with a `threshold` also that
-    of the predictions above it, of the classes that have any, or None if none has. Rows must have
-    been checked as rows.
+    """The table of every class against the rest in bins that come from its own predictions (None
+    unless `every`); and that of the predictions above the `threshold`.
+
+    The second has the classes with a prediction above it, and is None if there is none, or no
+    threshold. Rows must have been checked as rows.
     """
     samples = _with_class_labels(samples)  # the same sums, to the last bit, and as fast
     if is_compiled(samples, rule):
@@ -98,6 +101,7 @@ def class_tables(
         return table, BinTable(nonempty) if nonempty is not None and len(nonempty) else None
 
     def tables(column: Samples) -> tuple[BinTable | None, BinTable | None]:
+        """Both tables of one class, either of which may be None."""
         part = None if threshold is None else rows_above(column, threshold)
         return (
             bin_table(column, "binary", rule)[0] if every else None,
@@ -114,7 +118,9 @@ def class_tables(
 
 
 def _with_class_labels(samples: Samples) -> Samples:
-    """One-hot rows of labels as the classes that they name; other labels as they are."""
+    """The samples with one-hot rows of labels replaced by the class that each names; samples with
+    other labels as they are.
+    """
     if samples.targets.ndim == 1:
         return samples
     labels = np.empty(samples.n, dtype=np.int64)
@@ -129,7 +135,9 @@ def _with_class_labels(samples: Samples) -> Samples:
 
 
 def stack(tables: list[BinTable]) -> BinTable:
-    """Scalar tables as classes of one table; the shorter ones get empty bins at the end."""
+    """Tables of scalar problems as the classes of one table; shorter ones get empty bins at the
+    end.
+    """
     m = max(table.n_bins for table in tables)
     sums = np.zeros((len(tables), m, len(FIELDS)))
     for r, table in enumerate(tables):
@@ -138,7 +146,7 @@ def stack(tables: list[BinTable]) -> BinTable:
 
 
 def class_columns(samples: Samples) -> Iterator[Samples]:
-    """Each class against the rest, as a binary problem of its own."""
+    """Yield each class against the rest, as the samples of a binary problem."""
     k = samples.n_classes
     log_total = log_normaliser(samples) if samples.from_logits else None
     for first in range(0, k, COLUMN_GROUP):
@@ -154,7 +162,9 @@ def class_columns(samples: Samples) -> Iterator[Samples]:
 
 
 def rows_above(samples: Samples, threshold: float) -> Samples | None:
-    """The rows with weight and a prediction above the threshold; None if there are none."""
+    """The rows of a binary problem with positive weight and a prediction above the threshold; None
+    if there are none.
+    """
     whole = samples.block(0, samples.n).predictions if samples.from_logits else samples.predictions
     above = whole > threshold
     if threshold >= 1:  # what is past 1 by rounding counts as 1
@@ -168,14 +178,18 @@ def rows_above(samples: Samples, threshold: float) -> Samples | None:
 
 
 def without_dropped(sums: Array, rule: Rule, squares: bool) -> BinTable:
-    """Sums per class and bin as a table; what the rule drops is set apart."""
+    """Sums (classes, bins, fields) as a table. If the rule leaves predictions of 1 out of every
+    bin, the last bin holds them and goes to `dropped`.
+    """
     if rule.drops_one:
         return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
     return BinTable(sums, has_squares=squares)
 
 
 def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
-    """The rows in order of predictions, and the bin of each, in that order, by rank."""
+    """The rows in order of predictions, and in that order the bin of each, if m bins share out the
+    ranks equally and equal predictions may be divided.
+    """
     order = stable_order(u)
     if w is None:
         return order, rank_bins(u.size, m)
@@ -187,6 +201,9 @@ def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
 
 
 def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
+    """The table of m bins that share out the ranks equally, cuts for display (equal predictions may
+    be on both sides of one), and the findings.
+    """
     u, z, w, findings = whole_problem(samples, notion)
     order, bins = rank_order(u, w, m)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
@@ -196,7 +213,7 @@ def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cut
 
 
 def is_compiled(samples: Samples, rule: Rule) -> bool:
-    """Whether there is a kernel for these rows and this rule."""
+    """Whether a compiled kernel makes the tables of all classes for these rows and this rule."""
     together = isinstance(rule, Quantile) and rule.ties == "together"
     return together and kernels().name == "native" and samples.n < MOST_ROWS
 
@@ -204,9 +221,11 @@ def is_compiled(samples: Samples, rule: Rule) -> bool:
 def class_sums(
     samples: Samples, m: int, *, every: bool = True, threshold: float | None = None
 ) -> tuple[Array | None, Array | None]:
-    """Sums (classes x bins x fields) of m bins of equal mass of `every` prediction of each class,
-    and with a `threshold` of its predictions above the threshold; a class without any has sums of
-    0. Rows must have been checked as rows.
+    """Sums (classes, bins, fields) of each class in m bins of equal mass: of `every` prediction,
+    and of those above the `threshold`. Either is None if it is not asked for.
+
+    A class without predictions above the threshold has sums of 0. Rows must have been checked as
+    rows.
     """
     from calibrant._engines.arrays.native import classes
 
@@ -223,6 +242,7 @@ def class_sums(
     columns = _Columns(samples)
 
     def work(groups: list[int]) -> None:
+        """Sum the groups of columns that begin at these classes."""
         targets = np.empty((columns.size, n)) if soft else None
         for first, group in columns.read(groups):
             last = first + len(group)
@@ -246,7 +266,9 @@ def class_sums(
 
 
 def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows in order of their labels, and where each class's begin and the last one's end."""
+    """The row numbers in order of their labels, and where the rows of each class begin among them,
+    with the end of the last.
+    """
     k = samples.n_classes
     # Short labels are sorted in one pass.
     labels = samples.targets.astype(np.uint16 if k <= 1 << 16 else np.int64)
@@ -255,12 +277,16 @@ def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def _in_precision(threshold: float, samples: Samples) -> float:
-    """A threshold as predictions meet it: a float32 one is compared with it rounded to float32."""
+    """The threshold as predictions meet it: float32 ones are compared with it rounded to
+    float32.
+    """
     return float(np.asarray(threshold, dtype=samples.precision))
 
 
 class _Columns:
-    """Groups of columns as probabilities in [0, 1], each column as a run."""
+    """Groups of neighbouring columns of (n, k) predictions, as probabilities, each column
+    contiguous. `firsts` has the first class of each group.
+    """
 
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
@@ -275,7 +301,9 @@ class _Columns:
         self.firsts = list(range(0, samples.n_classes, self.size))
 
     def read(self, firsts: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The groups that begin at these classes; each is gone when the next one comes."""
+        """Yield the first class and the columns (classes, n and padding) of the groups that begin
+        at the given classes. The memory of a group is used again for the next.
+        """
         from calibrant._engines.arrays.native import classes
 
         n, k = self.samples.predictions.shape
@@ -291,7 +319,9 @@ class _Columns:
 
 
 def log_normaliser(samples: Samples) -> Array:
-    """log sum exp of each row, so that one class's probability needs no other class."""
+    """The logarithm of the sum of exponentials of each row's logits, (n,), so that one class's
+    probability needs no other class.
+    """
     out = np.empty(samples.n)
     rows = row_block(samples.n_classes)
     for start in range(0, samples.n, rows):

@@ -1,7 +1,8 @@
 """Passes over many drawn samples: outcomes, labels, isotonic fits, rising bins.
 
-A row of each array is one draw, a column a cell. Compiled where built, and else in NumPy with the
-same random numbers, so that a seed gives the same result on both.
+A row of each array is one draw, a column a cell: rows of the sample with nearly the same
+prediction. Compiled where built, and else in NumPy with the same random numbers, so that a seed
+gives the same result on both.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from calibrant._measures.ordered import sweep_bins
 Labels = NDArray[np.uint16]
 Numbers = NDArray[np.int32]
 
-# Random numbers made at a time, and kept for the next call.
+# How many random numbers are made at a time, and how many may be kept for the next call.
 AT_A_TIME = 1 << 18
 KEPT = 1 << 23
-# Classes that a drawn label has room for.
+# The most classes that a drawn label has room for.
 MOST_LABELS = 1 << 16
-# Classes that each number is compared with rather than searched among.
+# Up to so many classes a random number is compared with all; among more it is searched.
 FEW_COMPARED = 40
-# A cell's outcomes are counted one by one up to so many, and drawn as a binomial beyond: where the
-# numbers must be made for every call, and where they are kept.
+# Up to so many rows a cell, outcomes are drawn one by one, and beyond as a binomial number: the
+# first where random numbers are made for every call, the second where they are kept.
 FEW_ROWS, FEW_KEPT = 24, 140
-# Rows a cell up to which a table has the chances of every number of outcomes, where all draws have
-# the same rows.
+# Where all draws have the same rows: up to so many rows a cell, a table has the chance of every
+# count of outcomes.
 FEW_TABLED = 500
-# Random numbers are whole, from 0 to below this.
+# Random numbers are whole numbers from 0 to below this.
 _END = 2.0**31
 
 
@@ -47,7 +48,9 @@ def _compiled() -> Any:
 
 
 def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
-    """Random whole numbers of 31 bits: at half the cost of any other kind."""
+    """Random whole numbers of 31 bits, at half the cost of any other kind. The generator's state
+    moves on.
+    """
     size = shape[0] * shape[1]
     compiled = _compiled()
     if compiled is not None:
@@ -60,16 +63,17 @@ def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
 
 
 def _last_below(chances: Array) -> Numbers:
-    """The largest random number that counts as an outcome of a given chance; -1 for none."""
+    """The largest random number that counts as an outcome of each chance; -1 where none does."""
     return (np.ceil(np.clip(chances, 0.0, 1.0) * _END) - 1.0).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Outcomes of so many rows (draws or 1, cells), drawn again and again for other rates.
+    """Random 0/1 outcomes of the rows in each cell, drawn again and again for other rates.
 
-    A number for each row is cheaper than a binomial for each cell where cells have few rows. Every
-    call has the same numbers: another population in the same luck.
+    `rows` (draws or 1, cells) are the numbers of rows in each cell. A random number for each row is
+    cheaper than a binomial one for each cell where cells have few rows. Every call uses the same
+    random numbers, so that results for other rates differ by the rates alone.
     """
 
     rows: NDArray[np.int64]
@@ -77,7 +81,9 @@ class Outcomes:
     seed: Sequence[int]
 
     def draw(self, rates: Array) -> Array:
-        """How many of the rows of each cell have the outcome 1: (draws, cells)."""
+        """How many of the rows of each cell have the outcome 1, (draws, cells), if each cell's
+        outcomes are 1 at its rate.
+        """
         shape = (self.n_draws, self.rows.shape[1])
         if len(self.rows) == 1 and self._rows_per_draw <= FEW_TABLED * shape[1]:
             return _binomials(self.rows[0], rates, self.n_draws, self.seed)
@@ -97,6 +103,7 @@ class Outcomes:
 
     @property
     def _rows_per_draw(self) -> int:
+        """The number of rows of the first draw."""
         return int(self.rows[0].sum())
 
     @property
@@ -109,24 +116,33 @@ class Outcomes:
 
     @property
     def _keeps(self) -> bool:
+        """Whether the random numbers are kept for the next call: draws differ in rows, and all fit
+        into memory.
+        """
         return len(self.rows) > 1 and self._rows_per_draw * self.n_draws <= KEPT
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
+        """All random numbers, kept: one array (draws, rows) for each lot of draws."""
         return list(self._parts())
 
     def _parts(self) -> Iterator[Numbers]:
+        """Yield the random numbers of some draws after another, (draws, rows) each, from the
+        seed.
+        """
         bits, step = np.random.SFC64(self.seed), max(1, AT_A_TIME // max(1, self._rows_per_draw))
         for start in range(0, self.n_draws, step):
             yield _numbers(bits, (min(step, self.n_draws - start), self._rows_per_draw))
 
 
 def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequence[int]) -> Array:
-    """Outcomes of the same rows in every draw, (draws, cells): one number for each cell."""
+    """How many rows of each cell have the outcome 1, (draws, cells), where every draw has the same
+    rows. Each count is looked up by one random number in the table of its binomial distribution.
+    """
     from scipy.special import gammaln, xlog1py, xlogy
 
     firsts = np.concatenate([[0], np.cumsum(rows)])
-    # The chances of 0, 1, ... outcomes, but for the last number, which is left over.
+    # The chances of 0, 1, ... outcomes of each cell; the largest count has what is left.
     hits = np.arange(firsts[-1]) - np.repeat(firsts[:-1], rows)
     n, rate = np.repeat(rows, rows), np.repeat(np.clip(rates, 0.0, 1.0), rows)
     ways = gammaln(np.arange(1.0, rows.max(initial=0) + 2.0))
@@ -146,10 +162,12 @@ def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequen
 
 
 def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts: Numbers) -> None:
-    """Write how many of the numbers of each cell are not above its last."""
+    """Write to `hits` (draws, cells) how many random numbers of each cell are at most the cell's
+    number in `lasts`. Each row of `numbers` has one number for each row of a draw, cell by cell.
+    """
     of_cell = np.broadcast_to(rows, hits.shape).ravel()
     lasts_of_cell = np.broadcast_to(lasts, hits.shape).ravel()
-    # One more, so that empty cells at the end begin somewhere too.
+    # One entry more than numbers, so that empty cells at the end begin at an entry too.
     below = np.zeros(numbers.size + 1, dtype=np.int8)
     below[:-1] = numbers.ravel() <= np.repeat(lasts_of_cell, of_cell)
     counts = np.add.reduceat(below, np.cumsum(of_cell) - of_cell, dtype=np.int32)
@@ -157,9 +175,9 @@ def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts
 
 
 def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
-    """Labels of rows of rates (n, k) that add up to 1: (draws, n)."""
+    """Random labels for rows whose class probabilities are `rates` (n, k): (draws, n)."""
     n, k = rates.shape
-    # Few classes are compared with many rows at a time, many are searched in each.
+    # The memory order suits both ways: comparing few classes, or searching among many.
     lasts = _last_below(np.cumsum(rates, axis=1)[:, : k - 1])
     lasts = np.asfortranarray(lasts) if k <= FEW_COMPARED else np.ascontiguousarray(lasts)
     labels = np.empty((n_draws, n), dtype=np.uint16)
@@ -178,9 +196,10 @@ def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
 def count_labels(
     labels: Labels, index: NDArray[np.int32], size: int, weights: Array | None
 ) -> Array:
-    """The weight (or number) of labels in each bin: (draws, size).
+    """The weight of the labels in each bin, or their number without weights: (draws, size).
 
-    `index` (n, k) is the bin that a row adds to if it has the label; below 0 it adds to none.
+    `index` (n, k) is the bin to which a row adds for each label that it may have; below 0 it adds
+    to none.
     """
     sums = np.zeros((len(labels), size))
     compiled = _compiled()
@@ -196,7 +215,9 @@ def count_labels(
 
 
 def fit_isotonic(w: Array, wz: Array) -> Array:
-    """The rising means that fit wz / w best, of each draw; 0 where a cell has no weight."""
+    """The isotonic fit of each draw, (draws, cells): the rising means that best fit each cell's
+    mean target, `wz` / `w`, weighted sum by weight. It is 0 where a cell has no weight.
+    """
     fits = np.zeros(w.shape)
     compiled = _compiled()
     if compiled is not None:
@@ -213,9 +234,10 @@ def fit_isotonic(w: Array, wz: Array) -> Array:
 
 
 def rising_bins(w: Array, wz: Array) -> NDArray[np.int32]:
-    """Each cell's bin, of the most bins of equal mass whose mean targets never fall.
+    """The bin of each cell in each draw, (draws, cells), among the most bins of equal mass whose
+    mean targets never fall. `w` and `wz` are each cell's weight and weighted sum of targets.
 
-    Their number is raised until the first fall, draw by draw (Roelofs et al., 2022).
+    The number of bins is raised until the first fall, draw by draw (Roelofs et al., 2022).
     """
     bins = np.zeros(w.shape, dtype=np.int32)
     compiled = _compiled()

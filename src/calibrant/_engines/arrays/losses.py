@@ -32,7 +32,8 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses; of the distances between distributions too, on request.
+    """Sums of the proper losses, on request of the distances between distributions too, and the
+    findings.
 
     Where `only` one loss is asked for the others may be NaN, which is faster. `spacing` is how far
     neighbouring classes are apart, 1 by default.
@@ -54,7 +55,9 @@ def loss_sums(
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Which losses to sum."""
+    """Which losses to sum: all proper ones, with `distribution` the distances between distributions
+    too, or `only` one of these. `spacing` is how far neighbouring classes are apart (None: 1).
+    """
 
     distribution: bool
     only: str | None
@@ -62,8 +65,8 @@ class Wanted:
 
     @property
     def proper(self) -> tuple[int, ...]:
-        """The proper losses, as fields. Of distances the log loss is the kin that counts the
-        predictions which are lifted.
+        """The proper losses to sum, as positions in FIELDS. If only a distance is wanted it is the
+        log loss, because that counts the predictions which are lifted before a logarithm.
         """
         if self.only is None:
             return tuple(range(N_PROPER))
@@ -71,7 +74,9 @@ class Wanted:
         return (loss if loss < N_PROPER else FIELDS.index("log"),)
 
     def absent(self, multiclass: bool) -> list[int]:
-        """The fields that are not summed; of rows every proper loss is."""
+        """The positions in FIELDS of losses that are not summed, and become NaN. Of (n, k)
+        predictions every proper loss is summed anyway.
+        """
         if self.only is None:
             return []
         kept = {0, 1, FIELDS.index(self.only), *(range(N_PROPER) if multiclass else ())}
@@ -80,12 +85,16 @@ class Wanted:
 
 
 def _block_rows(samples: Samples, distribution: bool) -> int:
+    """How many rows are summed at once: all, where the compiled kernel makes its own blocks, else
+    the usual number.
+    """
     # The compiled kernel needs no blocks where nothing must be converted.
     compiled = kernels().name == "native" and not samples.multiclass and not distribution
     return max(1, samples.n) if compiled and samples.is_plain else usual_block(samples)
 
 
 def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
+    """The sums of the wanted losses, by FIELDS, and the findings of some blocks of rows."""
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         part = np.zeros(len(FIELDS))
@@ -106,7 +115,7 @@ def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Arr
 
 
 def two_columns(class_one: NDArray[np.generic]) -> Array:
-    """The probability of class 1 as a row of two classes."""
+    """The probabilities of class 1 as rows of the probabilities of both classes, (n, 2)."""
     one = np.clip(class_one.astype(np.float64), 0.0, 1.0)
     return np.stack([1.0 - one, one], axis=1)
 
@@ -114,6 +123,9 @@ def two_columns(class_one: NDArray[np.generic]) -> Array:
 def _add_distribution(
     sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: Wanted
 ) -> None:
+    """Add the distances between predictions p (n, k) and targets q (labels, or rows of shares) to
+    their fields of `sums`.
+    """
     p = np.clip(p.astype(np.float64), 0.0, 1.0)
     hard = q.ndim == 1
     rows = one_hot(q.astype(np.int64), p.shape[1]) if hard else np.clip(q.astype(np.float64), 0, 1)

@@ -50,6 +50,7 @@ def add_scalar(
     squares: bool,
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.add_scalar`, compiled; weighted rows have a kernel of their own."""
     lookup = (cuts.guarded, cuts.start, cuts.crowded)
     if weights is None:
         _kernels.add_unweighted(
@@ -74,6 +75,7 @@ def add_rows(
     label_tolerance: float,
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.add_rows`, compiled."""
     labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
     inputs = (predictions, labels, rows, weights)
     outputs = (confidences, hits, classwise, losses)
@@ -90,5 +92,6 @@ def add_losses(
     fields: tuple[int, ...],
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.add_losses`, compiled."""
     wanted = sum(1 << field for field in fields)
     _losses.add_losses(losses, predictions, targets, weights, LOG_FLOOR, wanted, status)

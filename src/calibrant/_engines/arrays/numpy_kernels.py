@@ -28,7 +28,7 @@ name = "numpy"
 def sums_by_index(
     index: Index, m: int, predictions: Array, targets: Array, weights: Array | None
 ) -> Array:
-    """The sums of BinTable.FIELDS when each sample's bin is given: (m, fields)."""
+    """The sums of each of m bins, (m, fields of BinTable), given the bin of every row."""
     w = np.ones(predictions.size) if weights is None else weights
     columns = (
         (w > 0).astype(np.float64),
@@ -48,7 +48,7 @@ def sums_by_index(
 
 
 def one_hot(labels: NDArray[Any], n_classes: int) -> Array:
-    """Labels as rows of targets, 1 for the label's own class."""
+    """Labels as rows of targets, (n, classes): 1 for the label's own class, 0 for others."""
     rows = np.zeros((len(labels), n_classes))
     rows[np.arange(len(labels)), labels] = 1.0
     return rows
@@ -63,6 +63,7 @@ def add_scalar(
     squares: bool,
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.add_scalar` in NumPy."""
     u = predictions.astype(np.float64)
     z = targets.astype(np.float64)
     good = (u >= -OVERSHOOT) & (u <= 1 + OVERSHOOT) & (z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)
@@ -92,6 +93,7 @@ def add_rows(
     label_tolerance: float,
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.add_rows` in NumPy."""
     n, k = predictions.shape
     p = predictions.astype(np.float64)
     total = p.sum(axis=1)
@@ -132,6 +134,10 @@ def add_rows(
 def _add_losses(
     losses: Array, p: Array, q: Array, weights: Array | None, confidences: Array, hits: Array
 ) -> int:
+    """Add the sums of the proper losses of rows with probabilities p and targets q, both (n,
+    classes), to `losses`. Returns how many probabilities were lifted before their logarithm was
+    taken.
+    """
     w = np.ones(len(p)) if weights is None else weights
     floored, _ = clip_to_floor(p, LOG_FLOOR)
     per_row = (
@@ -151,6 +157,7 @@ def _add_losses(
 def fold(
     confidences: NDArray[Any], hits: Array, predictions: NDArray[Any], targets: NDArray[Any]
 ) -> None:
+    """`Kernels.fold` in NumPy."""
     z = targets.astype(np.float64)
     upper = predictions > 0.5
     confidences[:] = np.where(upper, predictions, 1 - predictions)
@@ -165,6 +172,7 @@ def add_losses(
     fields: tuple[int, ...],
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.add_losses` in NumPy, for all proper losses."""
     u = predictions.astype(np.float64)
     checked = _checked(u, targets, weights, _in_unit(u), status, clip_predictions=True)
     if checked is None:
@@ -192,6 +200,7 @@ def deposit_logits(
     from_logits: bool,
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.deposit_logits` in NumPy."""
     u = predictions.astype(np.float64)
     good = np.isfinite(u) if from_logits else _in_unit(u)
     checked = _checked(u, targets, weights, good, status, clip_predictions=not from_logits)
@@ -213,6 +222,7 @@ def deposit_units(
     weights: Array | None,
     status: NDArray[np.int64],
 ) -> None:
+    """`Kernels.deposit_units` in NumPy."""
     u = predictions.astype(np.float64)
     checked = _checked(u, targets, weights, _in_unit(u), status, clip_predictions=True)
     if checked is None:
@@ -225,6 +235,7 @@ def deposit_units(
 
 
 def _in_unit(values: Array) -> Mask:
+    """Which values lie in [0, 1], but for an overshoot that is clipped."""
     return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
 
 
@@ -237,7 +248,12 @@ def _checked(
     *,
     clip_predictions: bool,
 ) -> tuple[Array, Array, Array] | None:
-    """Predictions, targets and weights without overshoot; None if a row is bad (recorded)."""
+    """Predictions u, targets and weights (1 without any), clipped to [0, 1] where they overshoot.
+
+    `good` says which predictions are sound. None if some row cannot be measured: the first such row
+    is then in `status`, which also counts what was clipped. Logits are left as they are
+    (`clip_predictions` False).
+    """
     z = targets.astype(np.float64)
     good = good & _in_unit(z)
     w = np.ones(u.size) if weights is None else weights
@@ -253,7 +269,9 @@ def _checked(
 
 
 def _deposit(nodes: Array, position: Array, mass: Array) -> None:
-    """Each mass to the four nodes around its position, with the weights of cubic interpolation."""
+    """Add each mass to the four nodes around its position (in units of nodes), with the weights of
+    cubic interpolation.
+    """
     j = np.floor(position).astype(np.intp)
     t = position - j
     a, b, c = t + 1.0, t - 1.0, t - 2.0

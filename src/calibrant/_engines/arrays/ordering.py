@@ -31,14 +31,16 @@ from calibrant._engines.protocol import BAD_ROW, Findings, new_status
 
 
 def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]:
-    """A bin for each distinct prediction of the binary or the confidence problem."""
+    """The table with a bin for each distinct prediction of the binary or the confidence problem, in
+    order, and the findings.
+    """
     if kernels().name == "numpy":
         u, z, w, findings = whole_problem(samples, notion)
         return _levels_by_numpy(u, z, w), findings
     if samples.multiclass or samples.from_logits:
         u, z, w, findings = whole_problem(samples, notion)
         return _Deal(u, z, w).levels, findings
-    # Checked while it is counted, and copied only where it must be.
+    # These rows are checked while they are counted, and copied only where they must be.
     block = samples.block(0, samples.n)
     scalars = (block.predictions, block.targets)
     predictions, targets = fold_to_top_label(block) if notion == "confidence" else scalars
@@ -47,13 +49,18 @@ def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]
 
 
 def stable_order(u: Array) -> Index:
-    """The rows in order of checked predictions, equal ones in the order of their rows."""
+    """The row numbers in order of predictions, which must have been checked; equal predictions stay
+    in the order of their rows.
+    """
     if kernels().name == "numpy":
         return np.argsort(u, kind="stable")
     return _Deal(u, np.zeros(u.size, dtype=np.uint8), None).rows
 
 
 def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
+    """The sums of each distinct prediction, in order, from predictions u, targets z and weights w
+    (None: 1), by a sort in NumPy.
+    """
     order = np.argsort(u, kind="stable")
     ordered = u[order]
     is_first = np.append(True, ordered[1:] != ordered[:-1])
@@ -71,9 +78,12 @@ def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
 
 
 class NativeLevels(LevelTable):
-    """Level sets that a compiled loop pools."""
+    """Level sets (sums of each distinct prediction) whose neighbours a compiled loop pools."""
 
     def pooled_columns(self) -> Array:
+        """Sums of weight, weighted target and weighted squared target, (3, blocks), of the levels
+        after neighbours that every increasing fit of the mean targets pools have been pooled.
+        """
         from calibrant._engines.arrays.native import order
 
         w, wz, wz2 = self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]
@@ -82,7 +92,12 @@ class NativeLevels(LevelTable):
 
 
 class _Deal:
-    """Rows counted by cell, ready to be dealt out and sorted."""
+    """Rows counted by cell (nearly equal predictions), ready to be dealt out to the cells and
+    sorted.
+
+    `lanes` are runs of rows for threads; `places` (lanes, cells) says where each lane's rows of a
+    cell begin in the order of cells, `starts` where each cell begins.
+    """
 
     def __init__(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> None:
         from calibrant._engines.arrays.native import order
@@ -97,12 +112,13 @@ class _Deal:
         counted = in_threads(self._count, [span for _, span in self.lanes], self.threads)
         self.findings = sum((findings for _, findings in counted), Findings())
         counts = np.stack([counts for counts, _ in counted])
-        # Cell by cell, and within a cell lane by lane: rows keep their order.
+        # Places go cell by cell, and within a cell lane by lane, so that rows keep their order.
         before = (counts.T.ravel().cumsum() - counts.T.ravel()).reshape(counts.shape[1], lanes)
         self.places = np.ascontiguousarray(before.T)
         self.starts = np.append(before[:, 0], self.n)
 
     def _count(self, span: tuple[int, int]) -> tuple[NDArray[np.int64], Findings]:
+        """How many rows of a run are in each cell, and the findings. Raises BadRow."""
         rows, status = slice(*span), new_status()
         counts = np.zeros(self.kernels.n_cells(), dtype=np.int64)
         w = None if self.w is None else self.w[rows]
@@ -113,7 +129,7 @@ class _Deal:
 
     @property
     def groups(self) -> list[tuple[int, int]]:
-        """Runs of cells with about as many rows each."""
+        """Runs of cells (first, after the last) with about equal numbers of rows, for threads."""
         shares = np.arange(1, len(self.lanes)) * self.n / len(self.lanes)
         inner = np.searchsorted(self.starts, shares)
         ends = [0, *inner.tolist(), self.starts.size - 1]
@@ -121,21 +137,28 @@ class _Deal:
 
     @property
     def levels(self) -> NativeLevels:
-        """The sums of each distinct prediction."""
+        """The sums of each distinct prediction, in order."""
         if self.findings.soft or self.w is not None:
             return self._levels_of_rows()
         return self._levels_of_keys()
 
     def _levels_of_keys(self) -> NativeLevels:
+        """The sums of each distinct prediction for 0/1 labels without weights: prediction and label
+        are sorted as one key.
+        """
         keys, other = np.empty((2, self.n), dtype=np.uint64)
         hits = np.empty(self.n)
 
         def deal(lane: tuple[int, tuple[int, int]]) -> None:
+            """Write the keys of a lane's rows to their cells."""
             j, span = lane
             rows = slice(*span)
             self.kernels.deal_keys(keys, self.places[j], self.u[rows], self.z[rows])
 
         def sort(cells: tuple[int, int]) -> int:
+            """Sort a run of cells, sum each level in place, and return how many levels there
+            are.
+            """
             return int(self.kernels.levels_of_keys(keys, other, hits, self.starts, *cells))
 
         in_threads(deal, self.lanes, self.threads)
@@ -144,10 +167,16 @@ class _Deal:
         return NativeLevels(*self._together(columns, sizes))
 
     def _levels_of_rows(self) -> NativeLevels:
+        """The sums of each distinct prediction for soft labels or weights: predictions are sorted
+        with their row numbers.
+        """
         keyed, other = self._dealt_rows()
         columns = np.empty((4 if self.w is None else 7, self.n))
 
         def sort(cells: tuple[int, int]) -> int:
+            """Sort a run of cells, write the sums of each level, and return how many levels there
+            are.
+            """
             first, last = cells
             kernels = self.kernels
             return int(
@@ -170,16 +199,20 @@ class _Deal:
         keyed, other = self._dealt_rows()
 
         def sort(cells: tuple[int, int]) -> None:
+            """Sort a run of cells in place."""
             self.kernels.sort_rows(keyed, other, self.starts, *cells)
 
         in_threads(sort, self.groups, self.threads)
         return keyed[:, 1].astype(np.intp)
 
     def _dealt_rows(self) -> NDArray[np.uint64]:
-        """Two arrays of predictions and row numbers: those of the cells, and one to sort with."""
+        """Two arrays of pairs (prediction's bits, row number), (2, n, 2): the first has the rows by
+        cell, the second is space to sort with.
+        """
         keyed = np.empty((2, self.n, 2), dtype=np.uint64)
 
         def deal(lane: tuple[int, tuple[int, int]]) -> None:
+            """Write the predictions and row numbers of a lane to their cells."""
             j, (start, stop) = lane
             self.kernels.deal_rows(keyed[0], self.places[j], self.u[start:stop], start)
 
@@ -187,7 +220,9 @@ class _Deal:
         return keyed
 
     def _together(self, columns: tuple[Array, ...], sizes: list[int]) -> list[Array]:
-        """The levels of all groups, without the unused space that equal predictions leave."""
+        """The columns of the levels of all groups of cells, without the unused space that equal
+        predictions leave. `sizes` has the number of levels of each group.
+        """
         if sum(sizes) == self.n:
             return list(columns)
         begins = [int(self.starts[first]) for first, _ in self.groups]

@@ -1,7 +1,8 @@
 """Passes over samples: rows are cut into lanes and blocks, kernels sum the blocks, sums add up.
 
-The cuts depend on the data's shape alone, never on the machine: one thread or eight give the same
-bits.
+A lane is one of at most N_LANES runs of rows, which may be summed in threads of their own; a block
+is a run of rows that a kernel reads at once. The cuts depend on the data's shape alone, never on
+the machine: one thread or eight give the same bits.
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ def in_lanes(
     state_size: int = 0,
     threads_from: int | None = None,
 ) -> list[T]:
-    """Run `work` on each lane's blocks, in threads where there is much to do.
+    """The results of `work` for each lane (a run of rows), given the lane's blocks as (first row,
+    row after the last). Lanes run in threads where there is much to do.
 
-    `state_size` is how many numbers a lane fills: lanes must be worth their states.
+    `state_size` is how many numbers a lane fills: there is one lane only where rows are few for it.
     """
     entries = n * entries_per_row
     lanes = N_LANES if n >= N_LANES and entries >= max(LANES_FROM, 32 * state_size) else 1
@@ -76,7 +78,9 @@ def sum_over_lanes(
     state_size: int = 0,
     threads_from: int | None = None,
 ) -> T:
-    """What `work` gives for each lane of the samples, added up in the order of the lanes."""
+    """The results of `work` for each lane of the samples (see `in_lanes`), added up in the order of
+    the lanes.
+    """
     lanes = in_lanes(
         samples.n,
         entries_per_row or samples.n_columns,
@@ -89,12 +93,14 @@ def sum_over_lanes(
 
 
 def _sum_of_two(a: Any, b: Any) -> Any:
-    """a + b; of two tuples entry by entry."""
+    """a + b; of two tuples, the tuple of the sums of their entries."""
     return tuple(map(_sum_of_two, a, b)) if isinstance(a, tuple) else a + b
 
 
 def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """`work` on each item, in order, with the caller's choice of engine."""
+    """The results of `work` on each item, in order, from so many threads. Each thread has the
+    caller's choice of engine.
+    """
     if threads == 1:
         return [work(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor  # slow to import, and small samples never do
@@ -104,7 +110,7 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
         jobs = ((copy_context(), item) for item in items)
         results = list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
     except KeyboardInterrupt:
-        # Whoever interrupts does not wait for work that may take minutes.
+        # An interruption does not wait for work that may take minutes.
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     except BaseException:
@@ -115,12 +121,14 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
 
 
 def row_block(n_classes: int) -> int:
-    """Rows of a multiclass block: large enough to outweigh its table, small enough for a cache."""
+    """How many rows of (n, k) predictions are a block: enough to outweigh its table, few enough for
+    a cache.
+    """
     return max(64, (1 << 20) // n_classes)
 
 
 def usual_block(samples: Samples) -> int:
-    """Rows of a block where nothing asks for another number."""
+    """How many rows of these samples are a block where nothing asks for another number."""
     return row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
 
 
@@ -132,8 +140,8 @@ def cut_into_spans(n: int, block_rows: int) -> list[Span]:
 def scalar_blocks(
     samples: Samples, notion: Notion, spans: list[Span], status: Counts
 ) -> Iterator[ScalarBlock]:
-    """The scalar problem of a notion, block by block: (first row, predictions, targets,
-    weights).
+    """Yield the binary or the confidence problem block by block: the first row, predictions,
+    targets and weights (or None). `status` counts what is found in (n, k) predictions.
     """
     for start, stop in spans:
         if samples.multiclass:
@@ -158,9 +166,11 @@ def top_label_block(
     cuts: Cuts = NO_CUTS,
     squares: bool = False,
 ) -> tuple[Block, Array, Array]:
-    """Some rows of (n, k) predictions, checked, with confidence and target of their top label.
+    """A block of (n, k) predictions, checked, the largest probability of each row, and the target
+    of its class.
 
-    The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`.
+    The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`, if they
+    are given.
     """
     block = samples.block(start, stop)
     u, z = np.empty((2, stop - start))
@@ -183,13 +193,18 @@ def top_label_block(
 
 
 def fold_to_top_label(block: Block) -> tuple[NDArray[Any], Array]:
-    """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
+    """The larger of p and 1 - p of each binary row, and the target of the class that it predicts.
+    At p = 1/2 the lower class, 0, is predicted.
+    """
     u, z = np.empty_like(block.predictions), np.empty(block.predictions.size)
     kernels().fold(u, z, block.predictions, block.targets)
     return u, z
 
 
 def raise_bad(status: Counts, start: int) -> None:
+    """Raise BadRow, with its number in the samples, if a kernel found a bad row in the block that
+    begins at row `start`.
+    """
     if status[BAD_ROW] >= 0:
         raise BadRow(start + int(status[BAD_ROW]))
 
@@ -197,12 +212,15 @@ def raise_bad(status: Counts, start: int) -> None:
 def scalar_sums(
     samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """Sums (bins, FIELDS) of the binary or the confidence problem, and the findings. Without
-    `squares` a compiled kernel may leave the squared fields out.
+    """The sums (bins, fields) of the binary or the confidence problem between given cuts, and the
+    findings.
+
+    Without `squares` a compiled kernel may leave the sums of squared predictions out.
     """
     engine = kernels()
 
     def work(spans: list[Span]) -> tuple[Array, Findings]:
+        """The sums and the findings of some blocks of rows."""
         sums = np.zeros((cuts.m, len(FIELDS)))
         status = new_status()
         for start, u, z, w in scalar_blocks(samples, notion, spans, status):
@@ -219,10 +237,15 @@ def scalar_sums(
 
 
 def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array | None, Findings]:
-    """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
+    """Predictions, targets and weights (or None) of all rows of the binary or the confidence
+    problem, checked and as float64, and the findings: for rules that must sort.
+    """
     u, z = np.empty(samples.n), np.empty(samples.n)
 
     def work(spans: list[Span]) -> Findings:
+        """Check some blocks of rows, write their predictions and targets, and return their
+        findings.
+        """
         checked, status = np.zeros((1, len(FIELDS))), new_status()
         for start, a, b, w in scalar_blocks(samples, notion, spans, status):
             kernels().add_scalar(checked, a, b, w, NO_CUTS, False, status)
@@ -237,10 +260,13 @@ def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array
 
 
 def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
-    """Confidence and target of the top label of (n, k) predictions, in full, from one read."""
+    """The largest probability of every row of (n, k) predictions, the target of its class, and the
+    findings, from one read.
+    """
     u, z = np.empty(samples.n), np.empty(samples.n)
 
     def work(spans: list[Span]) -> Findings:
+        """Write the results of some blocks of rows, and return their findings."""
         status = new_status()
         for start, a, b, _ in scalar_blocks(samples, "confidence", spans, status):
             u[start : start + a.size] = a
@@ -252,7 +278,11 @@ def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
 
 @dataclass(frozen=True, eq=False)
 class MatrixSums:
-    """All that one read of probability rows gives."""
+    """What one read of (n, k) predictions gives; None for what was not asked for.
+
+    `classwise` (classes, bins, fields) and `confidence` (bins, fields) are sums of bins, `losses`
+    sums by `loss_sums.FIELDS`.
+    """
 
     classwise: Array | None
     confidence: Array | None
@@ -260,6 +290,7 @@ class MatrixSums:
     findings: Findings
 
     def __add__(self, other: MatrixSums) -> MatrixSums:
+        """The sums of two disjoint parts of the rows together; what either lacks is None."""
         return MatrixSums(
             _plus(self.classwise, other.classwise),
             _plus(self.confidence, other.confidence),
@@ -269,6 +300,7 @@ class MatrixSums:
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:
+    """a + b; None if either is None."""
     return None if a is None or b is None else a + b
 
 
@@ -280,10 +312,15 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """Classwise bin sums, top-label bin sums and loss sums of (n, k) predictions, in one read."""
+    """The sums of (n, k) predictions that are asked for, from one read; the others are None.
+
+    `classwise` and `confidence` are the cuts between the bins of every class against the rest, and
+    of the top label.
+    """
     k = samples.n_classes
 
     def work(spans: list[Span]) -> MatrixSums:
+        """The sums of some blocks of rows."""
         status = new_status()
         table = np.zeros((k, classwise.m, len(FIELDS))) if classwise else None
         top = np.zeros((confidence.m, len(FIELDS))) if confidence else None

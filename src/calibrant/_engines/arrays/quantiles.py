@@ -34,18 +34,20 @@ from calibrant._engines.protocol import new_status
 # Samples smaller than this are sorted outright.
 SORT_BELOW = 1 << 17
 N_CELLS = 1 << 14
-# Predictions that may be taken out and sorted: a fixed amount of memory, whatever n is.
+# The most predictions that are taken out and sorted, so that memory does not grow with rows.
 GATHER = 1 << 18
 
 Feed = Callable[[int, NDArray[Any], Array | None], None]
 
 
 def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = False) -> Cuts:
-    """The inner edges that put equal predictions into the bin of their middle rank."""
+    """The m - 1 inner edges of bins of equal mass; equal predictions are in the bin of their middle
+    rank. `checked` says that the rows were checked before.
+    """
     if m == 1:
         return Cuts(np.empty(0))
     if kernels().name == "numpy" or samples.n < SORT_BELOW:
-        # What is sorted must be numbers; rows of several classes are checked as they come.
+        # NaN cannot be sorted, so rows are checked; (n, k) ones are checked when they are read.
         if not samples.multiclass and not checked:
             scalar_sums(samples, notion, NO_CUTS, squares=False)
         values, mass = distinct(_predictions(samples, notion), samples.weights)
@@ -54,7 +56,9 @@ def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = F
 
 
 def _predictions(samples: Samples, notion: Notion) -> NDArray[Any]:
-    """The predictions of the scalar problem, in their own precision."""
+    """The predictions of all rows of the scalar problem, in their own precision, clipped to
+    [0, 1].
+    """
     spans = cut_into_spans(samples.n, usual_block(samples))
     blocks = scalar_blocks(samples, notion, spans, new_status())
     predictions: NDArray[Any] = np.concatenate([u for _, u, _, _ in blocks])
@@ -62,7 +66,7 @@ def _predictions(samples: Samples, notion: Notion) -> NDArray[Any]:
 
 
 def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], Array]:
-    """The distinct predictions in increasing order, and the mass at each."""
+    """The distinct predictions in increasing order, and the weight (or number of rows) at each."""
     if w is None:
         ordered, weights = np.sort(u), None
     else:
@@ -75,10 +79,12 @@ def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], Arr
 
 
 def _edges(values: Array, below: Array, mass: Array, total: float, m: int) -> Array:
-    """The m - 1 left-closed inner edges, at the predictions that hold the sought ranks.
+    """The m - 1 inner edges, each at the prediction in `values` that holds the rank sought for it,
+    or just above it. Bins include their left edge.
 
-    A prediction's middle rank decides on which side of its edge it falls; doubled, so that whole
-    numbers stay whole.
+    `below` and `mass` are the weight below and at each of these predictions, `total` that of all
+    rows. A prediction's middle rank decides on which side of its edge it falls; it is doubled, so
+    that whole numbers stay whole.
     """
     in_lower = (2.0 * below + mass) * m <= 2.0 * np.arange(1, m) * total * (1 + ROUNDING)
     edges = np.where(in_lower, np.nextafter(values, np.inf), values)
@@ -86,6 +92,9 @@ def _edges(values: Array, below: Array, mass: Array, total: float, m: int) -> Ar
 
 
 def _cuts_from_distinct(values: Array, mass: Array, m: int) -> Array:
+    """The m - 1 inner edges of bins of equal mass, from the distinct predictions in order and the
+    weight at each.
+    """
     through = np.cumsum(mass)
     total = float(through[-1])
     if not total > 0:
@@ -97,7 +106,10 @@ def _cuts_from_distinct(values: Array, mass: Array, m: int) -> Array:
 
 @dataclass
 class _Ranges:
-    """Disjoint ranges of prediction bits, each with the mass below it and within it."""
+    """Disjoint ranges of predictions in order, each with the weight below it and within it.
+
+    Ends are the bits of float64 numbers, which order as the numbers do; `high` is not included.
+    """
 
     low: NDArray[np.uint64]
     high: NDArray[np.uint64]
@@ -106,21 +118,22 @@ class _Ranges:
 
     @property
     def are_wide(self) -> Mask:
-        """Which ranges are not yet down to a single value."""
+        """Which ranges hold more than one possible value."""
         return self.high - self.low > 1
 
     def indices_of(self, ranks: Array) -> Index:
-        """The range that holds each of the ranks."""
+        """The index of the range that holds each of the ranks (cumulative weights)."""
         return np.minimum(np.searchsorted(self.below + self.mass, ranks), self.low.size - 1)
 
 
 def _bits(x: Array) -> NDArray[np.uint64]:
+    """The bits of non-negative numbers as whole numbers, which have the same order."""
     return x.view(np.uint64)
 
 
 def _nonempty_at_or_after(mass: Array, at: Any) -> Index:
-    """The first cell with mass at or after each position, or the last cell with mass where none
-    follows, as rounding of sums may cause.
+    """The first cell with weight at or after each position. Where none follows, as rounding of sums
+    may cause, it is the last cell with weight.
     """
     nonempty = np.flatnonzero(mass)
     nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)
@@ -139,6 +152,7 @@ class _Selection:
         self.wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
 
     def edges(self) -> Array:
+        """The m - 1 inner edges."""
         ranges = self._cells_with_sought_ranks()
         # The rows in the ranges, estimated from their mass.
         while ranges.mass[ranges.are_wide].sum() * self.samples.n / self.total > GATHER:
@@ -157,9 +171,12 @@ class _Selection:
         return _edges(at_edges[0], at_edges[1], at_edges[2], self.total, self.m)
 
     def _read(self, make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
-        """One pass over the predictions; each lane fills a state of its own."""
+        """The state of each lane (a run of rows) after one pass over the predictions. `make` gives
+        a new state, and the function that feeds it a block: the first row, predictions and weights.
+        """
 
         def work(spans: list[Span]) -> Any:
+            """The state of a lane after all of its blocks."""
             state, feed = make()
             for start, u, _, w in scalar_blocks(self.samples, self.notion, spans, new_status()):
                 feed(start, u, w)
@@ -169,12 +186,16 @@ class _Selection:
         return in_lanes(self.samples.n, self.samples.n_columns, rows, work)
 
     def _cells_with_sought_ranks(self) -> _Ranges:
-        """Count predictions in equal cells of [0, 1], and keep those that hold a sought rank."""
+        """The equal cells of [0, 1] that hold a rank at which a bin ends, from one pass that weighs
+        all cells.
+        """
 
         def cells() -> tuple[Any, Feed]:
+            """A new state, the weight of each cell, and the function that feeds it."""
             mass, status = np.zeros(N_CELLS + 1), new_status()
 
             def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
+                """Add the weights of a block's predictions to their cells."""
                 self.kernels.add_cells(mass, u, w, status)
                 raise_bad(status, start)
 
@@ -192,17 +213,21 @@ class _Selection:
         return _Ranges(ends[hit], ends[hit + 1], (through - mass)[hit], mass[hit])
 
     def _refine(self, ranges: _Ranges) -> _Ranges:
-        """Cut each range into subcells and keep those that hold a sought rank."""
+        """The subcells of the ranges that hold a rank at which a bin ends, from one pass."""
         n_sub = max(64, 1 << ((1 << 16) // self.m).bit_length() - 1)
         width = (ranges.high - ranges.low).astype(np.float64)
         shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
         shape = (ranges.low.size, n_sub + 1)
 
         def subcells() -> tuple[Any, Feed]:
+            """A new state (weights, smallest and largest bits of each subcell) and the function
+            that feeds it.
+            """
             mass = np.zeros(shape)
             smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
             def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
+                """Add the weights of a block's predictions to their subcells."""
                 self.kernels.add_subcells(
                     mass, smallest, largest, u, w, self.wanted, ranges.low, ranges.high, shift
                 )
@@ -221,7 +246,7 @@ class _Selection:
             for i, s in zip(ranges.indices_of(self.sought), self.sought, strict=True)
         }
         at, sub = np.array(sorted(pairs)).T
-        # The keys seen bound the new range as closely as can be; one key is a range of one value.
+        # The smallest and largest bits seen bound the new range; equal ones are a single value.
         return _Ranges(
             smallest[at, sub],
             largest[at, sub] + np.uint64(1),
@@ -230,15 +255,21 @@ class _Selection:
         )
 
     def _gather(self, ranges: _Ranges) -> tuple[Array, Array]:
-        """The distinct predictions within wide ranges, in order, and the mass at each."""
+        """The distinct predictions within the ranges that hold more than one value, in order, and
+        the weight at each.
+        """
         low, high = ranges.low[ranges.are_wide], ranges.high[ranges.are_wide]
         if low.size == 0:
             return np.empty(0), np.empty(0)
 
         def gathered() -> tuple[Any, Feed]:
+            """A new state, a list of predictions and weights, and the function that feeds it."""
             parts: list[Array] = []
 
             def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
+                """Append the predictions of a block that lie within the ranges, with their
+                weights.
+                """
                 both = np.empty((2, u.size))
                 n_gathered = self.kernels.gather(both[0], both[1], u, w, self.wanted, low, high)
                 parts.append(both[:, :n_gathered].copy())

@@ -26,7 +26,9 @@ NAMES = ("native", "numpy", "torch")
 
 
 def kernels() -> Kernels:
-    """The kernels in use: compiled where built, unless CALIBRANT_ENGINE or `engine` says other."""
+    """The kernels in use: compiled ones where built, unless the environment variable
+    CALIBRANT_ENGINE or `engine` chooses others.
+    """
     asked = asked_for()
     if asked is None:
         return _USUAL
@@ -47,7 +49,9 @@ def available() -> tuple[str, ...]:
 
 @contextmanager
 def engine(name: str) -> Iterator[None]:
-    """Use one engine inside a `with`; for tests and comparisons, the result is the same."""
+    """Use the named engine inside a `with`, for tests and comparisons. Results do not depend
+    on it.
+    """
     token = chosen.set(one_of("engine", name, NAMES))
     try:
         yield

@@ -32,7 +32,7 @@ from calibrant._engines.protocol import N_LOGIT_CLIPPED, Findings, new_status
 
 # Masses at nodes, what was seen on the way, and how many logits were clipped.
 Masses = tuple[Array, Findings, int]
-# Predictions (or logits), targets and weights; and what adds them to masses at nodes.
+# A block is predictions (or logits), targets and weights; a Deposit adds one to masses at nodes.
 Block = Sequence[Any]
 Deposit = Callable[[Array, Block, bool, Counts], None]
 
@@ -40,13 +40,15 @@ Deposit = Callable[[Array, Block, bool, Counts], None]
 def logit_grid(
     samples: Samples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped.
+    """Masses at the nodes of the logit grid, the findings, and how many logits were clipped.
 
-    The nodes that clipped probabilities cannot reach are left out, unless the `whole` is asked for.
+    With weight w and target z, the masses are w z and w (1 - z). The nodes that clipped
+    probabilities cannot reach are left out, unless the `whole` grid is asked for.
     """
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
     def add(masses: Array, block: Block, are_logits: bool, status: Counts) -> None:
+        """Add a block to the two rows of masses."""
         (plus, minus), (u, z, w) = masses, block
         low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if are_logits else (eps, 1.0 - eps)
         kernels().deposit_logits(plus, minus, u, z, w, 1.0 / spacing, low, high, are_logits, status)
@@ -56,7 +58,9 @@ def logit_grid(
 
 
 def logit_reach(eps: float, whole: bool) -> float:
-    """The largest logit that a grid must hold: that of a clipped probability, or of any logit."""
+    """The largest logit that a grid must hold: that of a probability clipped to [eps, 1 - eps], or,
+    for the `whole` grid, the limit of all logits.
+    """
     if whole:
         return LOGIT_LIMIT
     # 1 - eps is rounded: where eps is small its logit is not that of eps.
@@ -67,9 +71,14 @@ def logit_reach(eps: float, whole: bool) -> float:
 def unit_grid(
     samples: Samples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
+    """Masses at the ends of equal cells of [0, 1], and the findings.
+
+    With weight w, prediction u and target z, the mass is w (z - u), or, without `residual_only`,
+    there are three: w, w u and w z. What lies beyond the ends of [0, 1] is folded back.
+    """
 
     def add(masses: Array, block: Block, are_logits: bool, status: Counts) -> None:
+        """Add a block to the masses."""
         u, z, w = block
         kernels().deposit_units(masses, sigmoid(u) if are_logits else u, z, w, status)
 
@@ -80,9 +89,11 @@ def unit_grid(
 def uniform_error(
     samples: Samples, notion: Notion, sigma: float, eps: float
 ) -> tuple[float, float, Findings] | None:
-    """The integral of LS-ECE with uniform noise, not yet divided by the weight, the weight, and the
-    findings. None without a compiled kernel, for the classwise notion, and for binary logits.
-    Probabilities are kept `eps` away from 0 and 1 before their logits are taken.
+    """LS-ECE with uniform noise of width `sigma`, by its parts: the integral, not yet divided by
+    the total weight, this weight, and the findings.
+
+    None without a compiled kernel, for the classwise notion, and for binary logits. Probabilities
+    are kept `eps` away from 0 and 1 before their logits are taken.
     """
     if kernels().name == "numpy" or notion == "classwise" or _are_logits(samples):
         return None
@@ -95,13 +106,15 @@ def uniform_error(
     threads = n_threads() if lanes > 1 else 1
 
     def segments(size: int) -> list[Span]:
+        """So many items divided into the runs that threads take."""
         return list(pairwise(size * j // lanes for j in range(lanes + 1)))
 
     def take_logits(span: Span) -> None:
+        """Write the logits of a run of distinct predictions."""
         here = slice(*span)
         v = np.clip(u[here], eps, 1.0 - eps)
         np.log(v / (1.0 - v), out=h[here])
-        # The logarithm rounds either way: what was in order stays so.
+        # The logarithm rounds up or down: this keeps the logits in order.
         np.maximum.accumulate(h[here], out=h[here])
 
     in_threads(take_logits, segments(u.size), threads)
@@ -110,7 +123,9 @@ def uniform_error(
 
 
 def folded(sums: Array) -> UnitGrid:
-    """A grid (classes, rows, cells + 4) with what lies beyond its ends folded back."""
+    """The unit grid of masses (classes, rows, cells + 4), whose nodes beyond the ends of [0, 1]
+    (one below, two above) are folded back inside.
+    """
     cells = sums.shape[2] - 4
     inside = sums[:, :, 1 : cells + 2].copy()
     inside[:, :, 1] += sums[:, :, 0]
@@ -120,12 +135,14 @@ def folded(sums: Array) -> UnitGrid:
 
 
 def _are_logits(samples: Samples) -> bool:
-    """Whether a grid gets the logits of a binary problem as they are."""
+    """Whether a grid takes the predictions as logits, as they are: those of a binary problem."""
     return samples.from_logits and not samples.multiclass
 
 
 def _deposited(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
-    """Grids (classes, *shape) of a notion's problem or problems."""
+    """Masses of the notion's problem, or of each class's, (classes, *shape), the findings, and how
+    many logits were clipped. `add` adds a block to the masses.
+    """
     if notion != "classwise":
         sums, findings, n_clipped = _deposited_once(samples, notion, shape, add)
         return sums[None], findings, n_clipped
@@ -137,9 +154,12 @@ def _deposited(samples: Samples, notion: Notion, shape: tuple[int, int], add: De
 def _deposited_once(
     samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit
 ) -> Masses:
-    """The grid of one scalar problem."""
+    """Masses of one scalar problem, of the given shape, the findings, and how many logits were
+    clipped.
+    """
 
     def work(spans: list[Span]) -> Masses:
+        """The masses, the findings and the number of clipped logits of some blocks of rows."""
         sums, status = np.zeros(shape), new_status()
         for start, *block in _grid_blocks(samples, notion, spans, status):
             add(sums, block, _are_logits(samples), status)
@@ -154,7 +174,9 @@ def _deposited_once(
 def _grid_blocks(
     samples: Samples, notion: Notion, spans: list[Span], status: Counts
 ) -> Iterator[ScalarBlock]:
-    """Blocks of the scalar problem; of binary logits the logits themselves, untouched."""
+    """Yield the scalar problem block by block, as `scalar_blocks`; of binary logits the predictions
+    are the logits themselves (their absolute values for the confidence).
+    """
     if not _are_logits(samples):
         yield from scalar_blocks(samples, notion, spans, status)
         return

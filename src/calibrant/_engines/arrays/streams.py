@@ -25,14 +25,14 @@ from calibrant._engines.protocol import Findings
 # Predictions are clipped this far from 0 and 1 before their logit is taken.
 EPS = 1e-6
 
-# Among the holdings, the groups of arrays that a stream has, this says that sums of squared
-# predictions may be left out, which is faster.
+# Among the names of arrays to sum, this one says that sums of squared predictions may be left out,
+# which is faster.
 NO_SQUARES = "no squares"
 
 
 @dataclass(frozen=True, eq=False)
 class StreamSums:
-    """The arrays of a stream's state (docs/state-file.md), and what was seen on the way."""
+    """The arrays of a stream's state by name (docs/state-file.md), and what was seen on the way."""
 
     arrays: dict[str, Array]
     findings: Findings
@@ -42,7 +42,7 @@ class StreamSums:
 
 
 class Passes(NamedTuple):
-    """The passes over rows that a stream takes, as an engine has them."""
+    """The functions of one engine that read rows for a stream."""
 
     scalar_sums: Callable[..., tuple[Array, Findings]]
     matrix_sums: Callable[..., MatrixSums]
@@ -51,7 +51,7 @@ class Passes(NamedTuple):
 
 
 def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> StreamSums:
-    """The sums of the holdings asked for."""
+    """The sums that a stream keeps; `holds` has the names of the groups of arrays to sum."""
     passes = Passes(scalar_sums, matrix_sums, loss_sums, top_class_sums)
     arrays, findings = binned_sums(passes, samples, cells, holds)
     notion: Notion = "confidence" if samples.multiclass else "binary"
@@ -68,7 +68,9 @@ def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> Stream
 def binned_sums(
     passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
 ) -> tuple[dict[str, Array], Findings]:
-    """The sums of bins and losses among the holdings asked for."""
+    """The arrays of bins and losses (not of grids) among those named in `holds`, and the findings,
+    by an engine's own `passes`.
+    """
     if samples.weight_exponent:  # another part of the stream would have another scale
         raise InputError(ODD_WEIGHTS)
     sums = _rows if samples.multiclass else _scalars
@@ -78,6 +80,7 @@ def binned_sums(
 def _scalars(
     passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
 ) -> tuple[dict[str, Array], Findings]:
+    """The arrays of bins and losses of (n,) predictions named in `holds`, and the findings."""
     cuts = cells.cuts(samples.precision)
     out = {}
     # The cells are always summed: their weight is the total.
@@ -96,6 +99,7 @@ def _scalars(
 def _rows(
     passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
 ) -> tuple[dict[str, Array], Findings]:
+    """The arrays of bins and losses of (n, k) predictions named in `holds`, and the findings."""
     by_class = fixed_cuts(cells.rule, samples.precision) if "classwise" in holds else None
     total = passes.matrix_sums(
         samples,
@@ -119,8 +123,10 @@ def _rows(
 
 
 def loss_arrays(losses: LossSums) -> dict[str, Array]:
-    """Loss sums as arrays of a state."""
+    """Loss sums as arrays of a stream's state: `losses`, and `distribution_weight`, the weight of
+    the rows whose distances between distributions were summed.
+    """
     out = {"losses": losses.sums}
-    # The weight behind the distances: they are means only if every update had them.
+    # The weight of the rows with distances: means of distances need them in every update.
     out["distribution_weight"] = losses.sums[1:2] * float(losses.has_distribution)
     return out

@@ -26,8 +26,11 @@ from calibrant._engines.protocol import Findings, new_status
 
 
 def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
-    """The table of the rows of each predicted class (classes x bins), all in the bins of the
-    confidence; of level sets, one class with a bin for each class and distinct confidence.
+    """The table of the confidence problem, the rows of each predicted class apart, and the
+    findings.
+
+    All classes share the bins of the confidence. Of level sets the table has one class, with a bin
+    for each pair of predicted class and distinct confidence.
     """
     if isinstance(rule, LevelSets) or (isinstance(rule, Quantile) and rule.ties == "rank"):
         top, u, z, findings = top_classes(samples)
@@ -49,10 +52,13 @@ def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
 
 
 def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
-    """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
+    """The sums of the rows of each predicted class between given cuts of the confidence, (classes,
+    bins, fields), and the findings.
+    """
     cells = samples.n_classes * cuts.m
 
     def work(spans: list[Span]) -> tuple[Array, Findings]:
+        """The sums (classes times bins, fields) and the findings of some blocks of rows."""
         out, status = np.zeros((cells, len(FIELDS))), new_status()
         for start, stop in spans:
             top, u, z, w = _top_block(samples, start, stop, status)
@@ -66,11 +72,14 @@ def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
 def top_classes(
     samples: Samples, start: int = 0, stop: int | None = None
 ) -> tuple[Index, Array, Array, Findings]:
-    """The predicted class, its probability and its target, of every row or of a run of rows."""
+    """The predicted class of every row (or of a run of rows), its probability, its target, and the
+    findings.
+    """
     n, k = (samples.n if stop is None else stop) - start, samples.n_classes
     top, u, z = np.empty(n, np.intp), np.empty(n), np.empty(n)
 
     def work(spans: list[Span]) -> Findings:
+        """Write the results of some blocks of rows, and return their findings."""
         status = new_status()
         for i, j in spans:
             rows = slice(i, j)
@@ -81,7 +90,9 @@ def top_classes(
 
 
 def level_index(top: Index, u: Array) -> tuple[Index, int]:
-    """A number for each pair of a class and a distinct confidence, and how many there are."""
+    """A number for each row by its pair of class and confidence, and how many distinct pairs there
+    are.
+    """
     pairs = np.stack([top.astype(np.float64), u], axis=1)
     distinct, index = np.unique(pairs, axis=0, return_inverse=True)
     return index.reshape(-1).astype(np.intp), len(distinct)
@@ -90,11 +101,14 @@ def level_index(top: Index, u: Array) -> tuple[Index, int]:
 def _top_block(
     samples: Samples, start: int, stop: int, status: Counts
 ) -> tuple[Index, Array, Array, Array | None]:
-    """Predicted class, confidence, target and weights of some rows, all checked."""
+    """The predicted class, its probability, its target and the weights (or None) of some rows, all
+    checked. `status` counts what is found.
+    """
     block, u, z = top_label_block(samples, start, stop, status)
     top = block.predictions.argmax(axis=1)  # the first of equals
     return top, np.clip(u, 0.0, 1.0), np.clip(z, 0.0, 1.0), block.weights
 
 
 def _split_by_class(sums: Array, m: int) -> Array:
+    """Sums (classes times m bins, fields) as (classes, bins, fields)."""
     return sums.reshape(-1, m, len(FIELDS))

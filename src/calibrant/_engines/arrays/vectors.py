@@ -39,7 +39,11 @@ MANY_ROWS = 1 << 16
 def vector_table(
     samples: Samples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
+    """The table of a linear property of the label, and the findings.
+
+    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
+    vector with a 1 for its class.
+    """
     if phi is None and kernels().name == "native" and not isinstance(rule, LevelSets):
         return _full_table(samples, rule)
     findings = matrix_sums(samples).findings
@@ -72,8 +76,10 @@ def vector_table(
 
 
 def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
-    """The table of full calibration, compiled. Rows are added in the order of their cells, some at
-    a time: a cell's k sums are then brought into the cache once for all of its rows.
+    """The table of the label itself as a vector, by compiled kernels, and the findings.
+
+    Rows are added in the order of their cells, some at a time, so that a cell's k sums are brought
+    into the cache once for all of its rows.
     """
     k, ranked = samples.n_classes, _rank_bins(samples, rule, None)
     cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
@@ -91,13 +97,17 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
 
 
 def _is_converted(samples: Samples) -> bool:
-    """Whether a block of rows is a copy, so that blocks must be small."""
+    """Whether a block of rows has to be a converted copy of the predictions, so that blocks must be
+    small.
+    """
     plain = samples.predictions.flags.c_contiguous and not samples.from_logits
     return not plain or samples.predictions.dtype not in (np.float32, np.float64)
 
 
 def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
-    """Add the residuals of rows to their cells."""
+    """Add the weights and the weighted residuals of a block of rows to their cells; `index` has the
+    cell of each row.
+    """
     from calibrant._engines.arrays.native import classes
 
     n, k = block.predictions.shape
@@ -108,6 +118,7 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     columns = (block.predictions, labels, targets, block.weights)
 
     def work(span: Span) -> None:
+        """Add the residuals of a run of rows in the order of cells."""
         part = slice(*span)
         classes.add_residuals(total.residual, *columns, order[part], cells[part])
 
@@ -119,14 +130,16 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
 
 
 def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
-    """Runs of rows: a block, or more if asked for."""
+    """The first row of each block, and the row after its last. A block has the usual size, or
+    `at_least` so many rows.
+    """
     return cut_into_spans(samples.n, max(row_block(samples.n_classes), at_least))
 
 
 def _block(
     samples: Samples, start: int, stop: int, phi: Array | None
 ) -> tuple[Array, Array, Array]:
-    """Vector predictions, vector targets and weights of a run of rows."""
+    """Vector predictions, vector targets, both (rows, d), and weights of a run of rows."""
     block = samples.block(start, stop)
     p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
     q = one_hot(block.targets, p.shape[1]) if block.targets.ndim == 1 else block.targets
@@ -135,7 +148,9 @@ def _block(
 
 
 def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
-    """The lower end and the width of each coordinate's range, by which coordinates are scaled."""
+    """The smallest value of each coordinate of `phi` and the width of its range (1 for a constant),
+    by which coordinates are scaled to [0, 1]. Without `phi`, 0 and 1.
+    """
     if phi is None:
         return 0.0, 1.0
     low = phi.min(axis=0)
@@ -144,7 +159,7 @@ def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
 
 
 def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
-    """The cuts of the largest coordinate."""
+    """The cuts between the bins of the largest coordinate, scaled to [0, 1]."""
     if rule.is_fixed:
         return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
     assert isinstance(rule, Quantile)
@@ -156,7 +171,9 @@ def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
 
 
 def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
-    """How many bins there are by rank of the largest coordinate, and each row's."""
+    """For a rule of bins by rank, how many bins there are, and each row's bin by the rank of its
+    largest coordinate. None for any other rule.
+    """
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
@@ -167,24 +184,26 @@ def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, In
 
 
 def _largest(samples: Samples, phi: Array | None) -> Array:
-    """The largest coordinate of every row, as a share of its range."""
+    """The largest coordinate of every row, scaled to [0, 1] by the coordinates' ranges."""
     low, span = _range(phi)
     parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
 class _LevelIndex:
-    """A number for each distinct vector prediction, in the order they are first seen."""
+    """A number for each distinct vector prediction, in the order in which they are first seen."""
 
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
     def numbers(self, u: Array) -> Index:
+        """The number of each row of u (rows, d)."""
         whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 
 
 def _grown(table: VectorTable, size: int) -> VectorTable:
+    """The table with empty cells added up to `size` cells; itself if it has as many."""
     more = size - table.sum_w.size
     if more <= 0:
         return table

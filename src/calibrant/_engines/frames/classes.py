@@ -24,7 +24,7 @@ from calibrant._engines.frames.quantiles import group_key, refinement_pass
 from calibrant._engines.frames.query import Query
 from calibrant._engines.refine import JointPass, Spans
 
-# Spans of predictions in one expression.
+# The most spans of predictions in one expression.
 MOST_SPANS = 150
 
 
@@ -36,8 +36,11 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """Top-label bin sums and loss sums in one query, which checks every row; classwise bin sums in
-    a second one.
+    """The sums of (n, k) predictions that are asked for; the others are None.
+
+    One query checks every row and sums the top label in the bins between the cuts `confidence`, and
+    the losses; a second one sums every class against the rest in the bins between the cuts
+    `classwise`. `squares` is ignored: squared predictions are always summed.
     """
     query = Query(samples, "confidence")
     if confidence is not None:
@@ -54,8 +57,8 @@ def matrix_sums(
 
 
 def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
-    """Bin sums of every class against the rest (classes x bins x fields), of rows known to be
-    sound.
+    """Bin sums of every class against the rest, (classes, bins, fields), in one query. The rows
+    must have been checked before.
     """
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
     out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
@@ -65,7 +68,9 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """Sums of each class in fine cells; (n,) predictions are one class."""
+    """Sums of each class against the rest in fine cells, (classes, cells, fields); (n,) predictions
+    are one class.
+    """
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
         return query.run().binned(cells.cuts(samples.precision))[None]
@@ -76,14 +81,16 @@ def class_cells(samples: FrameSamples, cells: Cells) -> Array:
 
 
 def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
-    """Each class against the rest, as a binary problem of its own."""
+    """Yield each class against the rest, as the samples of a binary problem."""
     frame = clean(samples).filter(col("ok"))
     for r in range(samples.n_classes):
         yield _binary(samples, _class_problem(samples, frame, r), hard=not samples.soft_rows)
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
-    """The rows with weight and a prediction above the threshold; None if there are none."""
+    """The rows of a binary problem with positive weight and a prediction above the threshold, as
+    samples; None if there are none.
+    """
     limit = float(np.asarray(threshold, dtype=samples.precision))
     above = col("u") > exact(limit)
     if has_weights(samples):
@@ -96,7 +103,9 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
 
 
 def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
-    """A frame of clean columns u, z and perhaps w as a binary problem."""
+    """The samples of a binary problem from a frame of checked columns: `u` (prediction), `z`
+    (target) and `w` (weight) if there are weights. `hard` says that all targets are 0 or 1.
+    """
     return replace(
         samples.as_binary(frame, weighted=has_weights(samples), hard=hard),
         class_names=None,
@@ -107,24 +116,31 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
 
 
 def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+    """The frame of class r against the rest: columns `u` (prediction), `z` (target), `w` (weight)
+    if any.
+    """
     target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
     weights = ["w"] if has_weights(samples) else []
     return frame.select(*weights, u=col(f"p{r}"), z=target)
 
 
 def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
-    """Queries for the rows of each class whose predictions lie in given spans, grouped; each query
-    serves as many classes as it can.
+    """A function that reads again the rows of several classes whose predictions lie in given spans.
+
+    It takes each class's spans (lowest and highest predictions) and the number of parts that a span
+    is cut into, or None for a group per distinct prediction. It gives for each class the smallest
+    and largest prediction and the sums of every group. One query serves as many classes as it can.
     """
     names = prediction_names(samples)
 
     def read(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
+        """The groups of each class (smallest and largest prediction, sums), given its spans."""
         if not samples.multiclass:
             binary = refinement_pass(samples, "binary")
             return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
         for some in _query_groups(asked):
-            # All classes are the frame that their cells are summed of, planned already.
+            # With all classes it is the frame whose cells were summed, which is planned already.
             long = _long(samples, () if len(some) == len(names) else tuple(names[r] for r in some))
             key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
@@ -140,7 +156,9 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
 
 
 def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
-    """Classes by the query, none with more spans than planners are at ease with."""
+    """Yield the classes, with their spans, that one query serves: no more than MOST_SPANS spans in
+    all, since planners slow down, unless one class alone has more.
+    """
     some: dict[int, Spans] = {}
     for r, spans in asked.items():
         if some and sum(low.size for low, _ in (*some.values(), spans)) > MOST_SPANS:
@@ -153,11 +171,11 @@ def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
 
 @plan_once
 def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
-    """A row for every row and class (of those wanted, or all), with the class in the column
-    `class`.
+    """Binary samples with one row for every row and class (the `wanted` columns, or all), the name
+    of the class's column being in the column `class`.
 
-    Hard labels go into the sign of the prediction, so that one column holds both and the frame is
-    read once. Two columns cannot be stacked together in every engine: with soft labels it is a
+    A hard label goes into the sign of the prediction, so that one column holds both and the frame
+    is read once. Not every engine can stack two columns together: with soft labels the result is a
     union of the classes' own frames, and the engine may read the frame once for each.
     """
     frame = clean(samples).filter(col("ok"))
@@ -185,15 +203,17 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
 
 
 def _negated(prediction: Expr) -> Expr:
-    """-p, and -2 for 0, whose sign would not be seen."""
+    """Minus the prediction; -2 for a prediction of 0, since the sign of -0 would be lost."""
     return nw.when(prediction > 0.0).then(0.0 - prediction).otherwise(nw.lit(-2.0))
 
 
 def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:
-    """Columns stacked into `value`, their names into `class`."""
+    """The frame with the columns `names` stacked into one column `value`, their names in a column
+    `class`, and the `index` columns repeated.
+    """
     if not frame.implementation.is_duckdb():
         return frame.unpivot(on=names, index=index, variable_name="class", value_name="value")
-    # narwhals asks DuckDB's default connection, which knows nothing of the relations of others.
+    # narwhals asks DuckDB's default connection, which does not know other connections' relations.
     columns = ", ".join(names)
     sql = f"select * from (unpivot wide on {columns} into name class value value)"
     return nw.from_native(frame.to_native().query("wide", sql))

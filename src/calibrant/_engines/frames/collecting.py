@@ -11,15 +11,16 @@ from typing import Any
 from calibrant._core.errors import MissingExtra
 from calibrant._engines.frames.expressions import Frame
 
-# The largest method that the Java machine compiles; longer ones it interprets, many times slower.
+# Bytes of the largest method that Java compiles; it interprets longer ones, many times slower.
 _JAVA_METHOD = "8000"
 _SPARK_LIMIT = "spark.sql.codegen.hugeMethodLimit"
 
 
 def collected(frame: Frame) -> Any:
-    """The rows of a lazy frame as a narwhals DataFrame; to be called on sums only.
+    """The rows of a lazy frame as a narwhals DataFrame in memory; to be called on sums only.
 
-    Polars streams, so that its memory stays bounded, unless its own settings say other.
+    Polars works in its streaming engine, so that memory stays bounded, unless the environment
+    variable POLARS_ENGINE_AFFINITY chooses another.
     """
     if frame.implementation.is_polars() and "POLARS_ENGINE_AFFINITY" not in os.environ:
         return frame.collect(engine="streaming")
@@ -43,10 +44,10 @@ _before: list[bool] = []
 
 @contextmanager
 def _without_fused_selects() -> Iterator[None]:
-    """Keep Ibis from merging layers of columns into one selection, which takes it half of a query's
-    time. Databases merge them in no time.
+    """Keep Ibis, inside a `with`, from merging layers of columns into one selection, which takes
+    Ibis half of a query's time and databases none.
 
-    The option is global: of queries at the same time the last one sets it back.
+    The option is global: of queries that run at the same time, the last one to end sets it back.
     """
     import ibis
 
@@ -64,7 +65,9 @@ def _without_fused_selects() -> Iterator[None]:
 
 @contextmanager
 def _compiled_methods(native: Any) -> Iterator[None]:
-    """While Spark works: stages whose code is too long to be compiled as one are cut in pieces."""
+    """Let Spark, inside a `with`, cut stages whose code is too long to be compiled as one into
+    pieces.
+    """
     before = None
     with suppress(Exception):  # not every Spark lets its settings be seen or changed
         settings = native.sparkSession.conf

@@ -31,7 +31,7 @@ from calibrant._engines.frames.partitions import opened
 
 _NOTHING = "y_true and y_proba must hold at least one row; got none"
 _LOGITS = "If these are logits, pass from_logits=True"
-# What is wrong with rows that fail a check of `sound`, and what to do.
+# For each check of `sound`: what is wrong with rows that fail it, and what to do.
 _WHY = {
     "gone": (
         "lack a prediction, a label or a weight (null or NaN)",
@@ -78,21 +78,29 @@ _WHY = {
 
 
 def prediction_names(samples: FrameSamples) -> list[str]:
+    """The names that the columns of predictions get in queries: p0, p1, ..."""
     return [f"p{r}" for r in range(len(samples.predictions))]
 
 
 def target_names(samples: FrameSamples) -> list[str]:
+    """The names that the columns of targets get in queries: q0, q1, ..."""
     return [f"q{r}" for r in range(len(samples.targets))]
 
 
 def has_weights(samples: FrameSamples) -> bool:
-    """Whether clean rows have a column `w`: rows that are left out weigh nothing."""
+    """Whether clean rows have a weight column `w`: there are weights, or rows to leave out, with
+    weight 0.
+    """
     return samples.weighted or samples.missing == "drop"
 
 
 def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
-    """The columns as doubles, under names of our own; labels as class indices; `gone` where
-    something is missing, or `ok` where all is known to be well; and columns to keep as they are.
+    """The unread frame's columns as doubles under short names: predictions `p0`, ..., targets `q0`,
+    ..., the weight `w`; labels as class indices.
+
+    A column `gone` says whether something is missing in the row; samples known to be sound have
+    `ok` (true) and `found_ok` (1) instead. Counts of votes add their total `m`, smallest `fewest`,
+    and whether all are `whole`. The columns `keep` are added unchanged as `by0`, `by1`, ...
     """
     out = (
         {"ok": nw.lit(True), "found_ok": nw.lit(1.0)}
@@ -108,7 +116,7 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     if samples.vote_columns:
         votes = [samples.column(name).cast(Float64) for name in samples.vote_columns]
         out["m"] = total(votes)
-        # The counts of the other class of a binary problem, which must be sound too.
+        # These are also about the counts of class 0, for which a binary problem has no target.
         out["fewest"] = smallest(votes)
         out["whole"] = all_of([floor(each) == each for each in votes])
         if samples.stated_votes is not None:
@@ -124,6 +132,7 @@ def _index(labels: Labels, target: Expr) -> Expr:
     as_text, as_double = target.cast(nw.String), target.cast(Float64)
 
     def equals(value: str | int | float) -> Expr:
+        """Whether the label equals a class's value: text as text, numbers as numbers."""
         if isinstance(value, str):
             return as_text == value
         return target == value if isinstance(value, int) else as_double == exact(value)
@@ -145,7 +154,9 @@ def missing(samples: FrameSamples) -> Expr:
 
 
 def sound(samples: FrameSamples) -> dict[str, Expr]:
-    """Conditions that the raw columns of a row must meet, each by name."""
+    """Conditions that the raw columns of a row must meet, by name (a key of `_WHY`, which explains
+    them). Each expression is true for a row that meets it.
+    """
     out = {}
     if samples.weighted:
         out["weight"] = col("w").is_finite() & (col("w") >= 0.0)
@@ -153,7 +164,7 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
     if samples.from_logits:
         out["logit"] = all_of([col(name).is_finite() for name in names])
     elif samples.multiclass:
-        # Where engines pass over NaN, the sum of the row is NaN.
+        # Engines that pass over NaN here find it below, where the sum of the row is NaN.
         not_below = nw.min_horizontal(*names) >= exact(-OVERSHOOT)
         out["prediction"] = not_below & (nw.max_horizontal(*names) <= exact(1 + OVERSHOOT))
         out["row"] = sums_to_one([col(n) for n in names], samples.row_sum_tolerance)
@@ -179,7 +190,10 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
 
 
 def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
-    """Raise InputError if there are rows that are neither sound nor to be dropped."""
+    """Raise InputError, with a count and an example, if some rows can neither be measured nor
+    dropped. The three numbers are those of all rows, of measurable rows, and of rows with something
+    missing.
+    """
     if n_rows == 0:
         raise InputError(_NOTHING)
     if n_rows == n_sound + n_missing:
@@ -204,14 +218,16 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
-    """The reason why a label is not among the classes that were given."""
+    """The part of an error message that says which label is not among the given classes, and the
+    nearest class. `example` is a row with such a label, by column.
+    """
     label = example[samples.targets[0]]
     hint = nearest(label, samples.class_names or ())
     return f"a y_true that is not in classes, such as {label!r}: {hint}"
 
 
 def _example(samples: FrameSamples, check: Expr) -> dict[str, object]:
-    """The columns of one row that fails a check."""
+    """One row that fails a check, as a dict from each column's name in the frame to its value."""
     frame = raw(samples, samples.columns)
     bad = ~check.fill_null(False)
     if samples.missing == "drop":

@@ -16,12 +16,13 @@ col = nw.col
 
 
 def exact(value: float) -> Expr:
-    """A number to its last bit. An engine that writes SQL may round the decimals of a literal if
-    they are many, but not few, nor those with an exponent: the number is the sum of such ones.
+    """An expression for a number that every engine reads to its last bit.
 
-    The first has eight digits and is as good as equal, so that what is left is a double too, and
-    so is their sum. (A division by a power of two would do as well, but engines that guard it
-    against 0 write it many times longer, and a query for quantiles has a hundred such numbers.)
+    An engine that writes SQL may round a literal with many decimals, but not one with few, nor one
+    with an exponent; so the number is written as a sum of such literals. The first has eight digits
+    and is nearly equal to the number, so that the rest is a double too, and so is their sum. (A
+    division by a power of two would do as well, but engines that guard it against 0 write it many
+    times longer, and a query for quantiles has a hundred such numbers.)
     """
     value = float(value)
     if _is_read(value):
@@ -31,26 +32,31 @@ def exact(value: float) -> Expr:
 
 
 def exact_in(frame: Frame) -> Callable[[float], Expr]:
-    """`exact` for the engine of a frame: a number itself where no SQL is written. Each literal is
-    planned, and a query for quantiles of classes has hundreds.
+    """The function that makes a number a literal for the engine of a frame: `float` where the
+    engine writes no SQL, else `exact`. Each literal is planned, and a query for quantiles of
+    classes has hundreds.
     """
     kind = frame.implementation
     return float if kind.is_polars() or kind.is_dask() or kind.is_pyspark() else exact
 
 
 def _is_read(value: float) -> bool:
-    """Whether the decimals are few, or come with an exponent."""
+    """Whether SQL engines read the number's decimal text exactly: it has few digits, or an
+    exponent.
+    """
     text = repr(value)
     return "e" in text or len(text.strip("-0").replace(".", "")) <= 15
 
 
 def number(flag: Expr) -> Expr:
-    """1 where it is so, 0 where not."""
+    """1.0 where the flag is true, 0.0 where it is false."""
     return flag.cast(Float64)
 
 
 def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
-    """All parts joined in a tree of little depth: engines recurse into expressions."""
+    """All parts joined by an operation, in a tree of little depth, because engines recurse into
+    expressions.
+    """
     parts = list(parts)
     while len(parts) > 1:
         joined = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
@@ -59,50 +65,64 @@ def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr
 
 
 def total(parts: Sequence[Expr]) -> Expr:
+    """The sum of the parts."""
     return _in_pairs(lambda a, b: a + b, parts)
 
 
 def all_of(flags: Sequence[Expr]) -> Expr:
+    """Whether all flags are true."""
     return _in_pairs(lambda a, b: a & b, flags)
 
 
 def any_of(flags: Sequence[Expr]) -> Expr:
+    """Whether any of the flags is true."""
     return _in_pairs(lambda a, b: a | b, flags)
 
 
 def largest(parts: Sequence[Any]) -> Expr:
-    """The largest of some columns or expressions; of one, itself: Spark takes two or more."""
+    """The largest of some columns (by name) or expressions in each row. A single one is returned
+    itself, since Spark takes two or more.
+    """
     one = col(parts[0]) if isinstance(parts[0], str) else parts[0]
     return nw.max_horizontal(*parts) if len(parts) > 1 else one
 
 
 def smallest(parts: Sequence[Any]) -> Expr:
-    """The smallest, likewise."""
+    """The smallest of some columns (by name) or expressions in each row. A single one is returned
+    itself, since Spark takes two or more.
+    """
     one = col(parts[0]) if isinstance(parts[0], str) else parts[0]
     return nw.min_horizontal(*parts) if len(parts) > 1 else one
 
 
 def floor(x: Expr) -> Expr:
-    """x as a double, since some engines give integers of their own."""
+    """The largest whole number up to x, as a double, since some engines give integers of
+    their own.
+    """
     return x.floor().cast(Float64)
 
 
 def at_least(x: Expr, low: Expr) -> Expr:
+    """x where it is above `low`, else `low`."""
     return nw.when(x > low).then(x).otherwise(low)
 
 
 def clipped(x: Expr, low: float = 0.0, high: float = 1.0) -> Expr:
-    """Brought back to the limits; of two zeros, the one that is a limit."""
+    """x brought back to [low, high]. A zero at a limit gets the sign of the limit's zero."""
     top = exact(high)
     below = nw.when(x < top).then(x).otherwise(top)
     return nw.when(x > exact(low)).then(below).otherwise(exact(low))
 
 
 def sums_to_one(parts: Sequence[Expr], tolerance: float) -> Expr:
-    """Whether the parts sum to 1, or nearly so; not so for NaN, likewise."""
+    """Whether the parts sum to 1 within a tolerance; false for NaN, whether the engine takes NaN to
+    be above all numbers or unordered.
+    """
     return (total(parts) - 1.0).abs() <= exact(tolerance)
 
 
 def is_within(x: Expr, low: float, high: float) -> Expr:
-    """Whether low <= x <= high; not so for NaN, whether it is above all numbers or nowhere."""
+    """Whether low <= x <= high; false for NaN, whether the engine takes NaN to be above all numbers
+    or unordered.
+    """
     return (x >= exact(low)) & (x <= exact(high))

@@ -29,7 +29,9 @@ _CUBIC = np.array(
 
 
 def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:
-    """Ask for a mass and its first three moments."""
+    """Ask for the sums of a mass and of its products with t, t^2 and t^3, as `{name}0` to
+    `{name}3`, t being the column `offset`: where in its grid cell a prediction lies, from 0 to 1.
+    """
     t = col(offset)
     query.sums |= {
         f"{name}0": mass,
@@ -40,7 +42,9 @@ def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:
 
 
 def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
-    """The nodes of a grid, given each group's cell and moments."""
+    """The masses at the nodes of a grid, (n_nodes,), from each group's cell and the moments called
+    `name`.
+    """
     moments = np.stack([groups[f"{name}{power}"] for power in range(4)])
     nodes = np.zeros(n_nodes)
     for offset, part in enumerate(_CUBIC @ moments, start=-1):
@@ -49,14 +53,18 @@ def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
 
 
 def _target(query: Query) -> Expr:
-    """The target on a grid: folded logits by their sign, which a rounded sigmoid may not tell."""
+    """The target of a row on a grid. For the confidence problem of binary logits, the sign of the
+    logit says which class is predicted; its rounded sigmoid may not.
+    """
     samples = query.samples
     of_logits = samples.from_logits and not samples.multiclass
     return col("grid_z" if of_logits and query.notion == "confidence" else "z")
 
 
 def ask_logits(query: Query, spacing: float, eps: float) -> None:
-    """Group by cells of the logit grid, and ask for masses of what happened and what did not."""
+    """Group by cells of the logit grid too, and ask for the masses at their ends: `plus`, weight
+    times target, and `minus`, weight times (1 - target). Logits that are clipped are counted.
+    """
     samples = query.samples
     is_raw = samples.from_logits and not samples.multiclass
     low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if is_raw else (eps, 1.0 - eps)
@@ -77,13 +85,18 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
 
 
 def logit_nodes(groups: Groups, n_nodes: int) -> Array:
-    """The two rows of a logit grid."""
+    """The two rows of a logit grid, (2, n_nodes): masses of weight times target, and of weight
+    times (1 - target).
+    """
     cell = groups.logit_cell + (n_nodes - 1) // 2
     return np.stack([deposited(groups, name, cell, n_nodes) for name in ("plus", "minus")])
 
 
 def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
-    """Group by cells of the unit grid, and ask for the masses on it."""
+    """Group by equal cells of [0, 1] too, and ask for the masses at their ends: weight times
+    (target less prediction), or, without `residual_only`, weight, weighted prediction and weighted
+    target.
+    """
     position = col("u") * float(cells)
     query.let({"u_cell": floor(position)}, {"u_offset": position - col("u_cell")})
     query.steps.append(col("u_cell"))
@@ -94,7 +107,9 @@ def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
 
 
 def unit_nodes(groups: Groups, cells: int) -> UnitGrid:
-    """The rows of a unit grid, folded at its ends."""
+    """The unit grid of the masses that `ask_units` asked for; what lies beyond the ends of [0, 1]
+    is folded back.
+    """
     names = ("res",) if "res0" in groups else ("one", "rep", "tar")
     cell = np.floor(groups["low"] * cells).astype(np.intp) + 1
     sums = np.stack([deposited(groups, name, cell, cells + 4) for name in names])
@@ -104,7 +119,11 @@ def unit_nodes(groups: Groups, cells: int) -> UnitGrid:
 def logit_grid(
     samples: FrameSamples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped."""
+    """Masses at the nodes of the logit grid, the findings, and how many logits were clipped.
+
+    With weight w and target z, the masses are w z and w (1 - z). Of clipped probabilities the grid
+    may be shorter, unless the `whole` is asked for.
+    """
     whole = whole or samples.from_logits
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns
@@ -128,7 +147,11 @@ def logit_grid(
 def unit_grid(
     samples: FrameSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
+    """Masses at the ends of equal cells of [0, 1], and the findings.
+
+    With weight w, prediction u and target z, the mass is w (z - u), or, without `residual_only`,
+    there are three: w, w u and w z. What lies beyond the ends of [0, 1] is folded back.
+    """
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns
 

@@ -27,13 +27,15 @@ from calibrant._data.logits import (
 from calibrant._engines.frames.columns import check_rows
 from calibrant._engines.protocol import Findings
 
-# Cells of the logit grid are this far apart in keys: step functions add up to less.
+# The keys of neighbouring cells of the logit grid differ by this much; all steps sum to less.
 APART = 2**40
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The result of a query: one row for each group."""
+    """The result of a query: `columns` are the key, sums and ends of each group, an entry per
+    group.
+    """
 
     samples: FrameSamples
     columns: dict[str, NDArray[Any]]
@@ -44,16 +46,18 @@ class Groups:
         return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
 
     def __getitem__(self, name: str) -> Array:
+        """A column as floats, an entry per group."""
         return self.columns[name].astype(np.float64)
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
 
     def select(self, chosen: NDArray[Any]) -> Groups:
-        """Some of the groups, or all in another order."""
+        """Some of the groups, by a mask, or all in another order, by their positions."""
         return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
 
     def total(self, name: str) -> float:
+        """The sum of a column over all groups; 0 if the query did not ask for it."""
         return float(self[name].sum()) if name in self else 0.0
 
     def check_rows(self) -> None:
@@ -65,6 +69,9 @@ class Groups:
             self._check_logits()
 
     def _check_logits(self) -> None:
+        """Raise InputError if all logits lie in [0, 1] as probabilities do, or all at or below 0 as
+        log-probabilities do. Too few rows are not judged.
+        """
         n, rows = self.n_rows, self.samples.multiclass
         if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
             return
@@ -75,14 +82,17 @@ class Groups:
 
     @property
     def n_missing(self) -> int:
+        """Rows that were left out because a prediction, a label or a weight is missing."""
         return int(self.total("found_gone"))
 
     @property
     def n_rows(self) -> int:
+        """Rows that were not left out."""
         return int(self.total("rows")) - self.n_missing
 
     @property
     def findings(self) -> Findings:
+        """What was clipped, tolerated or soft among the rows of all groups."""
         return Findings(
             int(self.total("found_clipped")),
             int(self.total("found_off")),
@@ -92,16 +102,21 @@ class Groups:
 
     @property
     def fields(self) -> Array:
-        """The sums of bins (groups x fields)."""
+        """The fields of `BinTable`, of each group: (groups, fields)."""
         return self._fields("wu", "wz", "wuu", "wuz", "wzz", "wwz")
 
     @property
     def top_fields(self) -> Array:
-        """The sums of bins of the larger of u and 1 - u."""
+        """The fields of the confidence problem of binary rows, of each group: (groups, fields). The
+        prediction is the larger of u and 1 - u for the prediction u of class 1.
+        """
         return self._fields("wf", "wh", "wff", "wfh", "whh", "wwh")
 
     def _fields(self, *names: str) -> Array:
-        # Weights of 1 are their own squares, and hard labels too.
+        """The fields of `BinTable`, (groups, fields), given the columns with the sums of w u, w z,
+        w u^2, w u z, w z^2 and w^2 z (weight w, prediction u, target z).
+        """
+        # Weights of 1 and hard labels equal their squares, whose sums were not asked for.
         weights = [self[name] if name in self else self["rows"] for name in ("n", "w", "ww")]
         squares = [name if name in self else names[1] for name in names[-2:]]
         return np.stack([*weights, *(self[name] for name in (*names[:-2], *squares))], axis=1)
@@ -113,7 +128,11 @@ class Groups:
         return np.floor_divide(key + APART // 2, APART).astype(np.intp)
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
-        """Sums per bin (bins x fields), each group in the bin of its predictions."""
+        """Sums per bin, (bins, fields), each group in the bin of its predictions.
+
+        `fields` (groups, fields) are by default those of the problem itself; with `fold` a group's
+        bin is that of the larger of u and 1 - u for its prediction u.
+        """
         low, high = self["low"], self["high"]
         if fold:
             low, high = (fold_of(ends, self.samples.precision) for ends in (low, high))
@@ -129,7 +148,9 @@ class Groups:
 
 
 def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
-    """The larger of u and 1 - u, as `problem.folded` has it."""
+    """The larger of u and 1 - u of each prediction u, rounded as `problem.folded` rounds it in a
+    query.
+    """
     mirrored = 1.0 - u
     if precision.itemsize < 8:
         mirrored = mirrored.astype(np.float32).astype(np.float64)
@@ -137,7 +158,9 @@ def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
 
 
 def _values(series: Any) -> NDArray[Any]:
-    """A column as an array; one that rows were grouped by as Python objects, None for none."""
+    """A column of a query's result as an array. One that rows were grouped by has Python objects,
+    None where the value is null.
+    """
     if not series.name.startswith("by"):
         return series.to_numpy()
     objects = np.empty(len(series), dtype=object)

@@ -19,7 +19,9 @@ from calibrant._engines.frames.expressions import Expr, Float64, col, exact, flo
 
 
 def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
-    """A step function for cuts; None where there are none."""
+    """An expression that steps up at every cut as the prediction u grows, for predictions of this
+    precision; None where there are no cuts.
+    """
     if cuts.m == 1:
         return None
     inner = cuts.inner
@@ -32,7 +34,7 @@ def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
 
 
 def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -> EqualWidth | None:
-    """The rule of equal widths that these edges are of, if they are."""
+    """The rule of bins of equal width that has exactly these inner edges; None if there is none."""
     sides: tuple[Closed, ...] = ("left", "right")
     for closed in sides:
         rule = EqualWidth(inner.size + 1, closed)
@@ -42,14 +44,16 @@ def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -
 
 
 def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Expr:
-    """The number of edges j/m at or below u (below u, if closed on the right): guessed by a
-    product, then corrected by comparing with the nearest edge, j/m rounded as a double is.
+    """The number of edges j/m at or below the prediction u (below it, if bins are closed on the
+    right).
 
-    Of bins narrower than the precision it is another number, which steps at the same edges: of
-    two neighbouring numbers with one nearest edge, no other edge is rounded to either.
+    It is guessed by a product, then corrected by comparing u with the nearest edge, j/m rounded to
+    the precision of the predictions. For bins narrower than this precision it is another number,
+    which steps at the same edges: of two neighbouring numbers with one nearest edge, no other edge
+    is rounded to either.
     """
     nearest = floor(u * float(m) + 0.5)
-    # By a column that is m everywhere: by a constant, polars multiplies with its reciprocal.
+    # Divided by a column that is m everywhere: polars multiplies by a constant's reciprocal.
     edge = nearest / (u * 0.0 + float(m))
     if precision.itemsize < 8:
         kind = nw.Float16 if precision.itemsize == 2 else nw.Float32
@@ -58,8 +62,9 @@ def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Ex
 
 
 def octave_layers(u: str) -> list[dict[str, Expr]]:
-    """Columns, each layer of which needs those before it, that end in `{u}_octave`: a step function
-    for the cells near 0 and 1, eight per octave.
+    """Layers of columns, each made from those before it, that end in `{u}_octave`: a number that
+    steps at every edge of the fine cells near 0 and 1 (eight per octave) as the prediction `u`
+    grows.
 
     The distance to the nearer end is brought to [2^-12, 2^-11] by powers of two, which is exact, in
     strides of four octaves and then of one. Near 1 an edge belongs to the cell above it, so
@@ -71,8 +76,8 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     far = exact(1.0 / N_LINEAR)
     mirrored = 1.0 - prediction
     from_one = nw.when(mirrored < far).then(mirrored).otherwise(far)
-    # Scales at least double from octave to octave, and an octave has at most 16 positions. What is
-    # rounded down below 0 is rounded up.
+    # Scales at least double from octave to octave, and an octave has at most 16 positions. Rounding
+    # a negative number down rounds its size up.
     lower = floor(near * scale * 2.0**15) - 16.0 * scale
     upper = floor(near * scale * -(2.0**15)) + 16.0 * scale
     return [
@@ -84,9 +89,12 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
 
 
 def _scale_to(x: Expr, low: float, factor: float, most: int) -> Expr:
-    """The least power of a factor, up to the `most`-th, that brings x to `low` or above."""
+    """The least power of a factor, from the 0th to the `most`-th, that brings x to `low` or above;
+    the `most`-th if none does.
+    """
 
     def between(first: int, last: int) -> Expr:
+        """The least such power from the `first` to the `last`, by bisection."""
         if first == last:
             return nw.lit(factor**first)
         middle = (first + last) // 2

@@ -20,15 +20,15 @@ from calibrant._engines.frames.problem import lifted
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
 
-# Every pair of classes is compared to tell whether two rows rank them alike.
+# The most classes for distances: every pair is compared to tell whether two rows rank it alike.
 MOST_RANKED = 64
-# What a probability below this adds to an entropy is lost in its rounding; 0 log 0 is 0.
+# Probabilities are lifted to this before their logarithm: less adds nothing to an entropy.
 _TINY = 2.0**-60
-# Of the Jensen-Shannon divergence: squares below which it is a series, and how many terms of it.
+# The Jensen-Shannon divergence is a series of _TERMS terms where the square is below _SERIES.
 _SERIES, _TERMS = 2.0**-8, 7
 
 
-# A loss by its columns, layer by layer, and the expression of these.
+# A loss: the columns that it needs, layer by layer, and its expression from these columns.
 Loss = tuple[list[dict[str, Expr]], Expr]
 
 
@@ -39,16 +39,16 @@ def ask_losses(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> None:
-    """Ask for the proper losses; for distances between distributions too, on request; or for
-    `only` one of them all.
+    """Ask a query for the sums of the proper losses, with `distribution` of the distances between
+    distributions too; or for `only` one of all these.
 
-    What a loss needs twice is a column of its own: engines take an expression for each time that
-    it is written, and a quotient is written out four times over where dividing by 0 is an error.
+    What a loss needs twice is a column of its own: engines compute an expression anew wherever it
+    is written, and a quotient is written out four times where dividing by 0 is an error.
     """
     samples = query.samples
     p, q = class_rows(samples)
     squares = [(a - b) * (a - b) for a, b in zip(p, q, strict=True)]
-    # Of a binary problem one class's square, not both.
+    # A binary problem counts the square of one class, not of both.
     brier = total(squares) if samples.multiclass else squares[1]
     logs = total([b * lifted(a, LOG_FLOOR).log() for a, b in zip(p, q, strict=True)])
     c, hit = col("u"), col("z")
@@ -78,7 +78,9 @@ def ask_losses(
 
 
 def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
-    """The predictions and the targets of all classes."""
+    """The predictions and the targets of all classes, as two lists of expressions. A binary problem
+    has two classes.
+    """
     if not samples.multiclass:
         return [1.0 - col("p0"), col("p0")], [1.0 - col("q0"), col("q0")]
     p = [col(name) for name in prediction_names(samples)]
@@ -88,8 +90,10 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
 
 
 def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str, Loss]:
-    """The distances between distributions by name; `spacing` is how far neighbouring classes are
-    apart. InputError for too many classes.
+    """The distances between the prediction p and the target q, distributions over classes, by name.
+
+    Each is a pair: layers of columns to make, and the expression of these columns. `spacing` is how
+    far neighbouring classes are apart (None: 1). InputError for more than MOST_RANKED classes.
     """
     if len(p) > MOST_RANKED:
         raise InputError(
@@ -124,10 +128,11 @@ def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str,
 
 
 def _jensen_shannon(p: Expr, q: Expr, d: Expr) -> Expr:
-    """What an entry adds to four times the divergence, given d = (p - q) / (p + q).
+    """What one class adds to four times the Jensen-Shannon divergence of p and q, given d = (p - q)
+    / (p + q).
 
-    Engines have no log(1 + x), so that near p = q, where logarithms cancel, it is summed as a
-    series; elsewhere 1 + d, which is 2 p / (p + q), loses no digit that the sum has.
+    Engines have no log(1 + x). Near p = q, where logarithms cancel, the term is summed as a series;
+    elsewhere 1 + d, which is 2 p / (p + q), loses no digit that the sum has.
     """
     x = d * d
     series = nw.lit(0.0)
@@ -138,11 +143,16 @@ def _jensen_shannon(p: Expr, q: Expr, d: Expr) -> Expr:
 
 
 def _surprise(p: Expr, q: Expr) -> Expr:
-    """What an entry adds to the Kullback-Leibler divergence."""
+    """What one class adds to the Kullback-Leibler divergence of the target q from the
+    prediction p.
+    """
     return q * (lifted(q, _TINY) / lifted(p, LOG_FLOOR)).log()
 
 
 def _wasserstein(p: list[Expr], q: list[Expr], spacing: Array | None) -> Expr:
+    """The distance over which mass must be moved along the ordered classes to turn p into q;
+    `spacing` is how far neighbouring classes are apart (None: 1).
+    """
     crossing, gaps = nw.lit(0.0), []
     for r, (a, b) in enumerate(zip(p[:-1], q[:-1], strict=True)):
         crossing = crossing + (a - b)
@@ -151,11 +161,14 @@ def _wasserstein(p: list[Expr], q: list[Expr], spacing: Array | None) -> Expr:
 
 
 def _entropy(p: list[Expr]) -> Expr:
+    """The entropy, in nats, of a distribution over classes."""
     return 0.0 - total([a * lifted(a, _TINY).log() for a in p])
 
 
 def losses_of(groups: Groups, n_classes: int) -> LossSums:
-    """The sums of losses over all groups."""
+    """The sums of losses over all groups, for a problem of so many classes. A loss that the query
+    did not ask for has the sum 0.
+    """
     sums = np.zeros(len(FIELDS))
     sums[0] = groups.total("n" if "n" in groups else "rows")
     sums[1] = groups.total("w" if "w" in groups else "rows")
@@ -171,9 +184,11 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses; of the distances between distributions too, on request.
+    """Sums of the proper losses, on request of the distances between distributions too, and the
+    findings.
 
     Where `only` one loss is asked for the others are NaN: planning them all takes longest.
+    `spacing` is how far neighbouring classes are apart (None: 1).
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     ask_losses(query, distribution=distribution, only=only, spacing=spacing)

@@ -18,7 +18,7 @@ from calibrant._engines.frames.expressions import Expr, Frame
 # Rows of a partition that are worked on at once: enough to outweigh the cost of a step, few enough
 # that all columns on the way fit into some hundred megabytes.
 CHUNK = 1 << 18
-# Sums that are added up by one task.
+# How many partial results one task adds up.
 FAN_IN = 8
 _ENDS: dict[str, Callable[[Expr], Expr]] = {"low": nw.Expr.min, "high": nw.Expr.max}
 _SUM: Callable[[Expr], Expr] = nw.Expr.sum
@@ -27,18 +27,20 @@ Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 def opened(frame: Frame, columns: Sequence[str]) -> Frame:
-    """A frame ready for the steps of a query, which needs these of its columns."""
+    """The given columns of a frame, ready for a query: a Dask frame becomes `Partitioned`, any
+    other is returned as it is.
+    """
     if isinstance(frame, Partitioned) or not frame.implementation.is_dask():
         return frame
     return Partitioned(frame.select(*columns))
 
 
 def stacked(frames: Sequence[Frame]) -> Frame:
-    """Frames of one origin on top of each other."""
+    """Frames with the same columns, made from one frame by other steps, on top of each other."""
     first = frames[0]
     if not isinstance(first, Partitioned):
         return nw.concat(list(frames), how="vertical")
-    # What all of them start with is done once.
+    # The steps with which all of them begin are taken once.
     n_shared = 0
     for steps in zip(*(frame.steps for frame in frames), strict=False):
         if any(step is not steps[0] for step in steps):
@@ -50,28 +52,33 @@ def stacked(frames: Sequence[Frame]) -> Frame:
 
 @dataclass(frozen=True, eq=False)
 class Partitioned:
-    """A Dask frame and steps to take: as much of a lazy frame as queries need."""
+    """A Dask frame and steps to take on each partition of it, with the methods of a lazy frame that
+    queries use. A step is a method's name, its positional and its keyword arguments.
+    """
 
     frame: Frame
     steps: tuple[Step, ...] = ()
-    # Shared by all that is made of one frame: Dask plans them anew whenever it is asked.
+    # The partitions, shared by all frames made from one: Dask plans them anew whenever asked.
     _parts: list[Any] = field(default_factory=list)
 
     @property
     def parts(self) -> list[Any]:
-        """The partitions, yet to be read."""
+        """The partitions as delayed objects, not read yet."""
         if not self._parts:
             self._parts.extend(self.frame.to_native().to_delayed())
         return self._parts
 
     @property
     def implementation(self) -> Any:
+        """The engine of the frame, as narwhals names it: Dask."""
         return self.frame.implementation
 
     def _then(self, name: str, *args: Any, **kwargs: Any) -> Partitioned:
+        """The same frame with one more step."""
         return replace(self, steps=(*self.steps, (name, args, kwargs)))
 
     def select(self, *args: Any, **kwargs: Any) -> Partitioned:
+        """The frame with one more step, narwhals' `select`; likewise the methods below."""
         return self._then("select", *args, **kwargs)
 
     def with_columns(self, **kwargs: Any) -> Partitioned:
@@ -90,13 +97,15 @@ class Partitioned:
         return _Grouped(self, keys)
 
     def collect(self) -> Any:
-        """Sums of groups, or the first rows."""
+        """The result of the steps in memory: sums of groups if a step groups, else the first
+        rows.
+        """
         from dask.delayed import delayed
 
         names = [name for name, _, _ in self.steps]
         last = names.index("sums") if "sums" in names else len(names) - 1
         keys = self.steps[last][1][0] if "sums" in names else None
-        # Bound to functions: what a task is given Dask looks through, expression by expression.
+        # Steps are bound to functions, since Dask searches through every argument of a task.
         summed = delayed(partial(_sum_partition, steps=self.steps[: last + 1], keys=keys))
         joined = delayed(partial(_merge_parts, keys=keys))
         lots = [summed(part) for part in self.parts]
@@ -112,15 +121,18 @@ class Partitioned:
 
 @dataclass(frozen=True, eq=False)
 class _Grouped:
+    """A partitioned frame whose rows are to be grouped by the columns `keys`."""
+
     frame: Partitioned
     keys: tuple[str, ...]
 
     def agg(self, *sums: Expr) -> Partitioned:
+        """The frame with the step that sums each group."""
         return self.frame._then("sums", self.keys, sums)
 
 
 def _apply_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
-    """An eager frame after the steps."""
+    """An eager frame after the steps have been taken."""
     for name, args, kwargs in steps:
         if name == "sums":
             frame = frame.group_by(*args[0]).agg(*args[1])
@@ -132,7 +144,11 @@ def _apply_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
 
 
 def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
-    """None without rows, as filters leave partitions: steps take long, whatever the data."""
+    """A partition after the steps, taken chunk by chunk; sums of groups with equal `keys` are added
+    up.
+
+    None for a partition without rows, which filters may leave: steps take long, whatever the data.
+    """
     if not len(part):
         return None
     chunks = [part.iloc[i : i + CHUNK] for i in range(0, len(part), CHUNK)]
@@ -141,7 +157,9 @@ def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | N
 
 
 def _merge_parts(*parts: Any, keys: tuple[str, ...] | None) -> Any:
-    """Parts put together: sums of equal groups added up, or rows one after another."""
+    """Results of several parts as one: sums of groups with equal `keys` added up, or, where `keys`
+    is None, rows one after another. Parts that are None are left out; None if all are.
+    """
     some = [part for part in parts if part is not None]
     if not some:
         return None

@@ -43,15 +43,19 @@ Plan = TypeVar("Plan")
 
 
 def plan_once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
-    """Cache the plans of samples for as long as these live: every pass starts from the same plan,
-    and making it takes as long as a query of a few thousand rows.
+    """Decorate a function that makes a plan (an unread frame or samples of one) so that each plan
+    is made once and cached for as long as its samples live.
+
+    Every pass starts from the same plan, and making it takes as long as a query of a few thousand
+    rows.
     """
     cache: WeakKeyDictionary[FrameSamples, dict[tuple[object, ...], Plan]] = WeakKeyDictionary()
 
     @wraps(plan)
     def cached_plan(samples: FrameSamples, *options: object) -> Plan:
+        """The plan for these samples and options, made if there is none yet."""
         plans = cache.setdefault(samples, {})
-        # No columns to keep are the same whether they are given or not.
+        # An empty list of columns to keep is the same plan as none.
         key = tuple(tuple(each) if isinstance(each, list) else each for each in options if each)
         if key not in plans:
             plans[key] = plan(samples, *options)
@@ -62,11 +66,14 @@ def plan_once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
 
 @plan_once
 def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
-    """Rows of probabilities and targets in [0, 1], with the findings about each:
+    """The rows with probabilities `p0`, `p1`, ... and targets `q0`, ..., the weight `w` if there is
+    any, whether the row can be measured, `ok`, and the columns `keep` as `by0`, ...
 
-    `found_ok`, 1 for a row that can be measured; `found_gone`, 1 where something is missing;
-    `found_clipped`, the count of numbers brought back to [0, 1]; `found_off`, 1 for a row whose sum
-    is tolerated but not 1; `found_fraction`, 1 for a soft target.
+    Numbers are brought to [0, 1]; of hard labels of several classes `q0` is the class's index.
+    Findings about each row are columns too: `found_ok`, 1 for a row that can be measured;
+    `found_gone`, 1 where something is missing; `found_clipped`, the count of numbers brought back
+    to [0, 1]; `found_off`, 1 for a row whose sum is tolerated but not 1; `found_fraction`, 1 for a
+    soft target. Those that cannot occur are left out.
     """
     names, targets = prediction_names(samples), target_names(samples)
     if samples.sound:
@@ -82,7 +89,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         values |= {name: col(name) / votes for name in targets}
     if has_weights(samples):
         values["w"] = col("w") if samples.weighted else nw.lit(1.0)
-    # Predictions of 1/2, or logits of 0, harm nothing on the way to a refusal or to weight 0.
+    # Rows that will be refused, or get weight 0, meanwhile have predictions of 1/2 or logits of 0.
     harmless = dict.fromkeys(names, 0.0 if samples.from_logits else 0.5)
     in_unit = {*([] if samples.from_logits else names), *([] if samples.hard else targets)}
     sane = {
@@ -96,7 +103,9 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
 
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
-    """Counts of findings about the raw numbers of a row: clipped, off the simplex, fractions."""
+    """The columns of findings about a row's raw numbers, by name (see `clean`). All but
+    `found_gone` are 0 for a row that cannot be measured.
+    """
     names, targets = prediction_names(samples), target_names(samples)
     out = {"found_ok": number(col("ok"))}
     if samples.sound:
@@ -128,11 +137,12 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
 
 
 def _if_sound(count: Expr) -> Expr:
+    """The count for a row that can be measured, 0 for another."""
     return nw.when(col("ok")).then(count).otherwise(nw.lit(0.0))
 
 
 def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
-    """Logits as probabilities; those of a binary problem stay there too, as `h`."""
+    """The frame with logits turned into probabilities. Binary logits are kept as the column `h`."""
     if not samples.multiclass:
         frame = frame.with_columns(h=col("p0"), small=(0.0 - col("p0").abs()).exp())
         up = nw.when(col("h") >= 0.0).then(nw.lit(1.0)).otherwise(col("small"))
@@ -146,7 +156,9 @@ def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
 
 @plan_once
 def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> Frame:
-    """Clean rows with the scalar problem of a notion: prediction `u`, target `z`."""
+    """Clean rows with the prediction `u` and the target `z` of the binary or the confidence
+    problem. Of (n, k) predictions it is always the confidence problem.
+    """
     frame = clean(samples, keep)
     if samples.multiclass:
         return with_top_label(samples, frame)
@@ -161,8 +173,8 @@ def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> F
 
 
 def folded(samples: FrameSamples, u: Expr) -> Expr:
-    """The larger of u and 1 - u, the latter as float32 where predictions are no longer than
-    that.
+    """The larger of u and 1 - u of a prediction u. 1 - u is rounded to float32 where predictions
+    are float32 or shorter.
     """
     mirrored = 1.0 - u
     if samples.precision.itemsize < 8:
@@ -171,7 +183,9 @@ def folded(samples: FrameSamples, u: Expr) -> Expr:
 
 
 def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
-    """The largest prediction `u`, its class `top` (the lowest of equals), and its target `z`."""
+    """The frame with the largest prediction `u`, its class `top` (the lowest of equals), and the
+    target `z` of that class.
+    """
     names, k = prediction_names(samples), samples.n_classes
     frame = frame.with_columns(u=nw.max_horizontal(*names))
     indices = [
@@ -192,5 +206,5 @@ def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
 
 
 def lifted(x: Expr, low: float) -> Expr:
-    """The larger of x and a floor."""
+    """x where it is above `low`, else `low`."""
     return at_least(x, exact(low))

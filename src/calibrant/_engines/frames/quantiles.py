@@ -17,14 +17,16 @@ from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import RefinementPass, quantile_groups
 
-# Distinct predictions that may come here, one row of sums each.
+# The most distinct predictions whose sums are brought here.
 MOST_LEVELS = 1 << 20
 
 
 def quantile_table(
     samples: FrameSamples, notion: Notion, m: int, cells: Cells, sums: Array
 ) -> tuple[BinTable, Cuts]:
-    """The m bins of equal mass, exactly, and edges between them; `sums` are those of the cells."""
+    """The exact m bins of equal mass, and the cuts between them; `sums` (cells, fields) are the
+    cells'.
+    """
     if not sums[:, 1].sum() > 0:
         raise InputError(NO_WEIGHT)
     cuts = cells.cuts(samples.precision)
@@ -33,11 +35,19 @@ def quantile_table(
 
 
 def refinement_pass(samples: FrameSamples, notion: Notion) -> RefinementPass:
-    """A query for the rows whose predictions lie in given spans, grouped."""
+    """A function that reads the rows in given spans of predictions again, in groups.
+
+    It takes the spans' lowest and highest predictions, and the number of parts that a span is cut
+    into, or None for a group per distinct prediction. It gives the smallest and largest prediction
+    of each group, and the groups' sums (groups, fields).
+    """
 
     def read(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
+        """The smallest and largest prediction and the sums of each group of rows within the
+        spans.
+        """
         query = Query(samples, notion).add_fields()
-        # Other rows are one group more. A filter would be cheaper, but engines move it to the
+        # All other rows form one more group. A filter would be cheaper, but engines move it to the
         # front, and compute the prediction again for each of its comparisons.
         groups = query.grouped(group_key(samples, low, high, parts))
         inside = groups["key"] >= 0
@@ -47,7 +57,11 @@ def refinement_pass(samples: FrameSamples, notion: Notion) -> RefinementPass:
 
 
 def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None) -> Expr:
-    """The prediction, or the number of the part of its span that it is in; -1 outside the spans."""
+    """The key by which rows within the spans [low, high] are grouped; -1 outside all spans.
+
+    Where `parts` is None it is the prediction, else a number for each span and each of the equal
+    parts that a span is cut into.
+    """
     u, exact = col("u"), exact_in(samples.frame)
     spans = [u.is_between(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
@@ -63,7 +77,9 @@ def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None)
 def level_sets(
     samples: FrameSamples, notion: Notion, most: int | None = None
 ) -> tuple[BinTable, Cuts, Findings]:
-    """A bin for every distinct prediction, of so many at most."""
+    """A bin for every distinct prediction: the table, the cuts between the bins, and the findings.
+    NotDefined if there are more than `most` (None: MOST_LEVELS).
+    """
     most = MOST_LEVELS if most is None else most
     query = Query(samples, notion).add_fields()
     groups = query.grouped(col("u"), most + 1)

@@ -28,8 +28,8 @@ _CHECKED: WeakKeyDictionary[FrameSamples, Findings] = WeakKeyDictionary()
 
 
 def checked(samples: FrameSamples) -> Findings:
-    """The findings about the rows, all of which can be measured: those of an earlier pass where
-    there was one, since frames may be large, else of a pass of its own.
+    """The findings about the rows of samples, all of which can be measured (else InputError): those
+    of an earlier pass if there was one, since frames may be large, else of a query of its own.
     """
     if samples not in _CHECKED:
         Query(samples, "confidence").run()
@@ -38,19 +38,23 @@ def checked(samples: FrameSamples) -> Findings:
 
 @dataclass
 class Query:
-    """A scalar problem to be grouped and summed; methods add to what is asked."""
+    """One query over the rows of a scalar problem, which groups them and sums each group.
+
+    Methods add to what is asked: `steps` are step functions of the prediction by which rows are
+    grouped, `sums` what to add up. Columns are called `u` (prediction), `z` (target), `w` (weight).
+    """
 
     samples: FrameSamples
     notion: Notion
-    # Columns that rows are grouped by as well.
+    # Columns of the frame by which rows are grouped as well.
     by: Sequence[str] = ()
     frame: Frame = None
-    # Columns to make of those of the problem, layer by layer: planners prefer few wide layers.
+    # Columns to make from the problem's, layer by layer: planners prefer few wide layers.
     layers: list[dict[str, Expr]] = field(default_factory=list)
     steps: list[Expr] = field(default_factory=list)
-    # The cell of the logit grid: not one of the steps, for logarithms may err in their last bit.
+    # The cell of the logit grid, not one of the steps since logarithms may err in the last bit.
     logit_cell: Expr | None = None
-    # What to add up: of every group, and of all rows.
+    # What to add up in every group: sums of the problem, and counts of findings.
     sums: dict[str, Expr] = field(default_factory=dict)
     finding_sums: dict[str, Expr] = field(default_factory=dict)
 
@@ -60,20 +64,26 @@ class Query:
 
     @property
     def weighted(self) -> bool:
+        """Whether the problem has a column of weights, `w`."""
         return has_weights(self.samples)
 
     def weigh(self, value: Expr) -> Expr:
+        """The value times the row's weight, or as it is where there are no weights."""
         return col("w") * value if self.weighted else value
 
     def let(self, *layers: dict[str, Expr], after: int = 0) -> None:
-        """Columns to make; the first layer may use those of `after` layers before it."""
+        """Add columns to make, in layers: each layer may use the columns of those before it, and
+        the first one those of the query's first `after` layers.
+        """
         while len(self.layers) < after + len(layers):
             self.layers.append({})
         for depth, layer in enumerate(layers, start=after):
             self.layers[depth] |= layer
 
     def add_fields(self) -> Query:
-        """The sums of a bin."""
+        """Ask for the sums that `BinTable.FIELDS` needs, and return the query. Fields that are
+        equal to others without weights, or with 0/1 targets, are not asked for.
+        """
         u, z = col("u"), col("z")
         if self.weighted:
             self.sums |= {"n": number(col("w") > 0.0), "w": col("w"), "ww": col("w") * col("w")}
@@ -86,18 +96,21 @@ class Query:
         return self
 
     def add_cuts(self, cuts: Cuts) -> Query:
-        """Steps at every cut."""
+        """Group by the bins between the cuts, too, and return the query."""
         steps = steps_of(col("u"), cuts, self.samples.precision)
         if steps is not None:
             self.steps.append(steps)
         return self
 
     def add_cells(self, cells: Cells) -> Query:
-        """Steps at every edge of the cells."""
+        """Group by the cells, too, and return the query."""
         self.steps += self._cell_steps("u", cells)
         return self
 
     def _cell_steps(self, prediction: str, cells: Cells, after: int = 0) -> list[Expr]:
+        """Step functions of the column named `prediction` that together step at every edge of the
+        cells. The columns they need go into layers from number `after` on.
+        """
         cuts = fixed_cuts(cells.rule, self.samples.precision)
         steps = steps_of(col(prediction), cuts, self.samples.precision)
         out = [] if steps is None else [steps]
@@ -107,12 +120,14 @@ class Query:
         return out
 
     def add_top_cells(self, cells: Cells) -> Query:
-        """Steps for the cells of the larger of u and 1 - u, and the sums of that problem."""
+        """Group by the cells of the confidence, too, and ask for the sums of the confidence problem
+        of binary rows: the larger of u and 1 - u against the target of its class. Return the query.
+        """
         top = col("u") > 0.5
         hit = nw.when(top).then(col("z")).otherwise(1.0 - col("z"))
         self.let({"fold": folded(self.samples, col("u")), "hit": hit})
         steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
-        # Below 1/2 the fold falls as the prediction grows.
+        # Below 1/2 the larger of u and 1 - u falls as u grows.
         self.steps.append(steps * nw.when(top).then(nw.lit(1.0)).otherwise(nw.lit(-1.0)))
         fold, hit = col("fold"), col("hit")
         self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
@@ -124,7 +139,9 @@ class Query:
         return self
 
     def run(self, most: int | None = None) -> Groups:
-        """Ask, and refuse rows that cannot be measured."""
+        """The sums of the groups, from running the query. Raises InputError if rows cannot be
+        measured. `most` limits the number of groups that are brought here; None brings all.
+        """
         key = total(self.steps) if self.steps else nw.lit(0.0)
         key = key.cast(nw.Int64)
         if self.logit_cell is not None:
@@ -136,7 +153,9 @@ class Query:
         return groups
 
     def grouped(self, key: Expr, most: int | None = None) -> Groups:
-        """The sums of rows with equal keys, of the first so many groups."""
+        """The sums of rows with equal values of `key` (and of the columns in `by`), rows unchecked.
+        `most` limits the number of groups; None brings all.
+        """
         by = [f"by{j}" for j in range(len(self.by))]
         sums = self.finding_sums | {name: value.cast(Float64) for name, value in self.sums.items()}
         frame = self.frame

@@ -20,20 +20,25 @@ from calibrant._engines.frames.expressions import Expr, Float64, any_of, col, ex
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.query import Query
 
-# Distinct values of a column that may come here to be looked at.
+# The most distinct values of a column that are brought here.
 MOST_DISTINCT = 1 << 16
-# Combinations of values whose sums may come here.
+# The most combinations of values whose sums are brought here.
 MOST_CELLS = 1 << 20
-# Numbers of columns are packed into whole numbers up to this, which doubles hold exactly.
+# Columns' values are packed into whole numbers up to this, which doubles hold exactly.
 MOST_PACKED = 2**52
 
 
 def segment_rules(samples: FrameSamples, names: tuple[str, ...], parts: int) -> list[SegmentRule]:
-    """How the values of each column are numbered, from queries about that column."""
+    """The rule of each column that numbers its values, from queries about that column. Numbers with
+    many distinct values are cut into so many `parts`.
+    """
     return [_rule(samples, name, parts) for name in names]
 
 
 def _rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
+    """The rule that numbers the values of one column; InputError for too many distinct values that
+    are not numbers.
+    """
     value = _value(samples, name)
     counts = samples.frame.select(v=value).group_by("v").agg(n=nw.len()).head(MOST_DISTINCT + 1)
     found = collected(counts)
@@ -49,10 +54,12 @@ def _rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
 
 
 def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
-    """The rule of a number with very many values: it is cut at quantiles that the engine finds.
+    """The rule of a column with very many distinct numbers: it is cut at quantiles that the engine
+    finds.
 
-    An engine's quantile lies between two neighbouring values, the lower of which is the cut; it is
-    rounded, so that both are looked at, and counted.
+    A quantile is cut at the lower of the two neighbouring values around it. The engine's quantile
+    is rounded, so the values on either side of it are both asked for, and the rows up to each
+    counted.
     """
     x = col("v")
     known = samples.frame.select(v=_value(samples, name).cast(Float64))
@@ -87,16 +94,18 @@ def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> Segme
 
 
 def _value_where(flag: Expr, value: Expr) -> Expr:
+    """The value where the flag is true, null elsewhere."""
     return nw.when(flag).then(value)
 
 
 def _one_row(frame: Any) -> dict[str, Any]:
+    """A frame with one row, collected, as a dict from column name to value."""
     found = collected(frame)
     return {name: found[name].to_list()[0] for name in found.columns}
 
 
 def _value(samples: FrameSamples, name: str) -> Expr:
-    """The column, of categories their names."""
+    """The expression of a column; categories are given by their names, as text."""
     kind = samples.frame.collect_schema()[name]
     column = samples.column(name)
     return column.cast(nw.String) if isinstance(kind, nw.Categorical | nw.Enum) else column
@@ -105,10 +114,12 @@ def _value(samples: FrameSamples, name: str) -> Expr:
 def cell_sums(
     samples: FrameSamples, notion: Notion, rules: list[SegmentRule]
 ) -> tuple[Groups, list[SegmentColumn]]:
-    """The sums of every combination of the columns' values, by one query; and each one's numbers.
+    """The sums of every combination of the columns' values, by one query; and for each column the
+    number of its value in each combination.
 
-    Beside the sums of bins these are the variances of residuals where predictions are right, and
-    their squares as they are.
+    Beside the fields of bins there are sums, with squared weights, of `spread`, u (1 - u), the
+    variance of a label if its prediction u is right, and of `seen`, the squared difference of
+    prediction and target.
     """
     names = tuple(rule.name for rule in rules)
     query = Query(samples, notion, by=names).add_fields()
@@ -123,7 +134,7 @@ def cell_sums(
             _code(samples, col(f"by{j}"), rules[j], schema[names[j]]) * float(f) for j, f in pack
         ]
         packed[f"pack{k}"] = total(codes).cast(nw.Int64)
-    # Grouped by numbers in place of the columns' own values.
+    # Rows are grouped by packed numbers in place of the columns' own values.
     query.frame = query.frame.with_columns(**packed)
     query.frame = query.frame.with_columns(**{f"by{k}": col(f"pack{k}") for k in range(len(packs))})
     query.by = names[: len(packs)]
@@ -135,7 +146,7 @@ def cell_sums(
             "fewer parts, or collect the frame"
         )
     groups.check_rows()
-    # Engines give groups in any order; the draws of a seed are to be the same.
+    # Engines give groups in any order, but a seed must give the same draws.
     groups = groups.select(
         np.lexsort([groups.columns[f"by{k}"].astype(np.int64) for k in range(len(packs))])
     )
@@ -149,7 +160,11 @@ def cell_sums(
 
 
 def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
-    """Columns that are packed into one number, each with the factor of its own."""
+    """Columns divided into lots that are packed into one whole number each.
+
+    A lot is a list of pairs: a column's index, and the factor that its values' numbers are
+    multiplied by in the sum.
+    """
     packs: list[list[tuple[int, int]]] = [[]]
     size = 1
     for j, rule in enumerate(rules):
@@ -163,7 +178,7 @@ def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
 
 
 def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
-    """The number of a value, by the rule."""
+    """The number that the rule gives to a value x of a column of type `kind`, as a double."""
     text = not kind.is_numeric()
     absent = [x.is_null()]
     if kind.is_float():
@@ -189,4 +204,5 @@ def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
 
 
 def _literal(value: Any) -> Any:
+    """A value as a literal that engines read exactly."""
     return exact(value) if isinstance(value, float) else nw.lit(value)

@@ -21,15 +21,18 @@ from calibrant._engines.frames.losses import MOST_RANKED, ask_losses, loss_sums,
 from calibrant._engines.frames.query import Query
 from calibrant._engines.frames.tables import top_class_sums
 
-# Groups, slices times bins, that may come here.
+# The most groups (slices times bins) whose sums are brought here.
 MOST_GROUPS = 1 << 20
 
 
 def stream_sums(
     samples: FrameSamples, cells: Cells, holds: frozenset[str], *, distances: bool = True
 ) -> StreamSums:
-    """The sums that an Accumulator keeps, from one query. The classes' own bins take a second one,
-    and with `distances` soft labels a third: whether labels are soft is known after the first.
+    """The sums that an Accumulator keeps, from one query.
+
+    `holds` has the names of the groups of arrays to sum. Bins of each class take a second query,
+    and distances between prediction and soft labels, unless `distances` is off, a third: whether
+    labels are soft is known after the first.
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     query.add_fields().add_cells(cells)
@@ -72,7 +75,11 @@ def slice_groups(
     *,
     losses: bool,
 ) -> Iterator[tuple[str, StreamSums]]:
-    """Every slice by name, in order, with the sums of its cells and losses."""
+    """Yield the name of every slice of the rows, in order, with the sums of its cells and losses.
+
+    `by` names the columns whose values make a slice; `row_names` makes the names of slices from
+    these columns' values.
+    """
     query = Query(samples, "confidence" if samples.multiclass else "binary", by=by)
     query.add_fields().add_cells(cells)
     if losses:

@@ -40,7 +40,9 @@ from calibrant._engines.refine import Refinement, refine
 def scalar_sums(
     samples: FrameSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """Bin sums (bins x fields) of the binary or the confidence problem."""
+    """The sums (bins, fields) of the binary or the confidence problem between given cuts, and the
+    findings.
+    """
     groups = Query(samples, notion).add_fields().add_cuts(cuts).run()
     return groups.binned(cuts), groups.findings
 
@@ -48,7 +50,9 @@ def scalar_sums(
 def bin_table(
     samples: FrameSamples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
-    """The table of a scalar notion, with the cuts that were used."""
+    """The table of the binary or the confidence problem, the cuts that were used, and the
+    findings.
+    """
     if isinstance(rule, LevelSets):
         return level_sets(samples, notion)
     if isinstance(rule, Quantile):
@@ -64,6 +68,9 @@ def bin_table(
 
 
 def check_ranks(rule: Quantile) -> None:
+    """Raise InputError if the rule separates equal predictions by rank, which needs rows in
+    order.
+    """
     if rule.ties == "rank":
         raise InputError(
             "bins by rank need the rows in order, which frames of other engines do not have: use "
@@ -74,7 +81,7 @@ def check_ranks(rule: Quantile) -> None:
 def classwise_table(
     samples: FrameSamples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
-    """The table of every class against the rest, each with its own bins."""
+    """The table of every class against the rest, each with its own bins, and the findings."""
     findings = checked(samples)
     if isinstance(rule, FixedRule):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
@@ -89,24 +96,31 @@ def classwise_table(
 
 @dataclass
 class ClassQuantiles:
-    """The quantile bins of each class against the rest, or of the one problem of (n,) predictions:
-    one query for the cells of all, then refinement passes for all.
+    """Bins of equal mass of each class against the rest, or of the one problem of (n,) predictions.
+
+    One query sums the cells of all classes, and refinement passes then serve all classes together.
     """
 
     samples: FrameSamples
-    # An edge among the cells: from there on they are those of the predictions above it.
+    # One of the edges between cells: the cells after it hold the predictions above it.
     threshold: float = 0.5
 
     @cached_property
     def _cells(self) -> Cells:
+        """Fine cells, with an edge at the threshold."""
         return Cells(Edges([0.0, self.threshold, 1.0], closed="right"))
 
     @cached_property
     def _sums(self) -> Array:
+        """The sums of each class's cells, (classes, cells, fields)."""
         return class_cells(self.samples, self._cells)
 
     def refined(self, m: int, *, above: bool = False) -> dict[int, Refinement]:
-        """The m bins by class; of the predictions above the threshold, if there are any."""
+        """The groups of each class, each within one of m bins of equal mass, by the class's index.
+
+        With `above` only predictions above the threshold are binned, and classes without any are
+        left out.
+        """
         cuts, first = self._cells.cuts(self.samples.precision), 0
         if above:
             limit = np.asarray(self.threshold, dtype=self.samples.precision).astype(np.float64)
@@ -123,7 +137,9 @@ class ClassQuantiles:
 
 
 def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findings]:
-    """The table of the rows of each predicted class, all in the bins of the confidence."""
+    """The table of the confidence problem, the rows of each predicted class apart, and the
+    findings. All classes share the bins of the confidence.
+    """
     if isinstance(rule, LevelSets):
         raise InputError(
             "a bin for every distinct confidence of every class would bring the rows themselves "
@@ -138,10 +154,12 @@ def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findin
 
 
 def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
-    """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
+    """The sums of the rows of each predicted class between given cuts of the confidence, (classes,
+    bins, fields), and the findings.
+    """
     query = Query(samples, "confidence").add_fields().add_cuts(cuts)
-    # So far apart, keys tell the classes: a confidence has a step for each bin, and that of 1.0
-    # may be one more.
+    # Keys of neighbouring classes are this far apart, so that a key tells the class: the bins have
+    # m steps, and the confidence 1.0 may have one more.
     apart = cuts.m + 1
     query.steps.append(col("top") * float(apart))
     groups = query.run()
@@ -153,7 +171,7 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
 def whole_problem(
     samples: FrameSamples, notion: Notion
 ) -> tuple[Array, Array, Array | None, Findings]:
-    """An InputError: only sums leave a frame's engine."""
+    """Raise InputError: only sums leave a frame's engine."""
     raise InputError(
         f"this measure needs the rows themselves, which stay in {samples.where}: collect the frame "
         "(or a sample of it) first"

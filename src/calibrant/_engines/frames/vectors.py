@@ -36,7 +36,11 @@ from calibrant._engines.protocol import Findings
 def vector_table(
     samples: FrameSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
+    """The table of a linear property of the label, and the findings.
+
+    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
+    vector with a 1 for its class.
+    """
     if isinstance(rule, LevelSets):
         raise InputError(
             "a cell for every distinct vector of predictions would bring the rows themselves "
@@ -64,8 +68,10 @@ def vector_table(
 
 
 def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
-    """Sound rows with the index `top` and the size `u` of their largest coordinate, and w times
-    prediction less target, `d0`, `d1`, ...
+    """Measurable rows with the index `top` and the size `u` of their largest coordinate, the weight
+    `w`, and w times prediction less target in each coordinate, `d0`, `d1`, ...
+
+    Coordinates are compared, and `u` is given, as shares of their range over the classes.
     """
     frame = clean(samples).filter(col("ok"))
     p, q = class_rows(samples)
@@ -106,13 +112,18 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
 
 
 def _mean(probabilities: list[object], values: Array) -> object:
+    """The expected value of a coordinate: the sum of each class's probability times the class's
+    value.
+    """
     return total([p * exact(value) for p, value in zip(probabilities, values, strict=True)])
 
 
 def _cuts(
     samples: FrameSamples, frame: Frame, rule: Rule, phi: Array | None
 ) -> tuple[Cuts, object]:
-    """The cuts of the largest coordinate, and their step function."""
+    """The cuts between the bins of the largest coordinate, and an expression that steps at each of
+    them.
+    """
     precision = samples.precision if phi is None else np.dtype(np.float64)
     if not isinstance(rule, Quantile):
         assert not isinstance(rule, LevelSets)

@@ -15,7 +15,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import N_CLIPPED, N_ROWS_OFF
 from calibrant._engines.tensors.tally import Tally
 
-# Entries of a block: the memory that a pass takes is some ten times this many float64.
+# Entries of a block; a pass takes memory for some ten times as many float64 numbers.
 HOST_ENTRIES = 1 << 20
 DEVICE_ENTRIES = 1 << 24
 # Labels that a float64 holds exactly.
@@ -24,10 +24,10 @@ LARGEST_LABEL = 2**53
 
 @dataclass(frozen=True, eq=False)
 class Scalars:
-    """A run of a scalar problem: predictions (or logits), targets and weights, float64, within
-    bounds.
+    """A run of rows of a scalar problem: predictions (or logits) `u`, targets `z` and weights `w`,
+    float64 and clipped.
 
-    Rows that failed a check hold zeros: an index made of them is a sound one.
+    Rows that failed a check hold zeros, so that a bin's index made from them is a sound one.
     """
 
     u: Tensor
@@ -37,7 +37,9 @@ class Scalars:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A run of rows: probabilities (float64, clipped), and labels or rows of targets."""
+    """A run of rows of (n, k) predictions: probabilities `p` (float64, clipped), labels or rows of
+    targets, weights, and which rows are `good`.
+    """
 
     p: Tensor
     # One of the two: a class index within bounds, or probabilities.
@@ -47,14 +49,16 @@ class Rows:
     good: Tensor
 
     def target_rows(self) -> Tensor:
-        """Probabilities of targets; of a label, 1 for its class."""
+        """The targets as rows of probabilities, (rows, k); a label has 1 for its class."""
         if self.q is not None:
             return self.q
         assert self.label is not None
         return torch.zeros_like(self.p).scatter(1, self.label[:, None], 1.0)
 
     def top_label(self) -> Scalars:
-        """The largest probability, of the lowest class that has it, and the target there."""
+        """The scalar problem of the largest probability (of the lowest class that has it) and the
+        target of its class.
+        """
         u, top = self.p.max(dim=1)  # the first of equals
         if self.label is not None:
             z = (self.label == top).double()
@@ -65,19 +69,21 @@ class Rows:
 
 
 def block_entries(device: torch.device) -> int:
-    """Entries that are looked at together."""
+    """How many entries are read together on this device."""
     return HOST_ENTRIES if device.type == "cpu" else DEVICE_ENTRIES
 
 
 def spans(n: int, entries_per_row: int, device: torch.device) -> Iterator[tuple[int, int]]:
-    """Runs of rows that fit a block."""
+    """Yield runs of rows that fit a block: the first row, and the row after the last."""
     rows = max(1, block_entries(device) // entries_per_row)
     for start in range(0, n, rows):
         yield start, min(start + rows, n)
 
 
 def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
-    """The scalar problem of a notion, block by block."""
+    """Yield the binary or the confidence problem block by block, checked; the tally notes what is
+    found.
+    """
     if samples.multiclass:
         for rows in row_blocks(samples, tally):
             yield rows.top_label()
@@ -89,8 +95,8 @@ def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Itera
         if samples.from_logits:
             u = sigmoid(u)
         if notion == "confidence":
-            # At 1/2 the lower class, 0, is predicted. In the predictions' own precision, as
-            # everywhere.
+            # At 1/2 the lower class, 0, is predicted. 1 - u is taken in the predictions' own
+            # precision, as in every engine.
             upper = u > 0.5
             u, z = torch.where(upper, u, 1 - u), torch.where(upper, z, 1.0 - z)
         u = u.double()
@@ -98,7 +104,9 @@ def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Itera
 
 
 def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
-    """A binary problem of logits, the logits themselves untouched."""
+    """Yield a binary problem of logits block by block, the logits as they are (their absolute
+    values for the confidence).
+    """
     for start, stop in spans(samples.n, 1, samples.place):
         h = samples.prediction_block(start, stop).double()
         z = samples.targets[start:stop].double()
@@ -119,7 +127,10 @@ def checked(
     *,
     clip_predictions: bool = True,
 ) -> Scalars:
-    """Predictions, targets and weights without overshoot; rows that are not good are noted."""
+    """Predictions u, targets z and weights w, clipped to [0, 1] where they overshoot
+    (`clip_predictions` False leaves logits). Rows that are not `good` are noted in the tally, and
+    hold zeros.
+    """
     good = good & in_unit(z) & _sound(w)
     tally.check(good, start)
     for values in (u, z) if clip_predictions else (z,):
@@ -131,7 +142,9 @@ def checked(
 
 
 def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
-    """Rows of class probabilities, block by block."""
+    """Yield (n, k) predictions and targets block by block, checked; the tally notes what is
+    found.
+    """
     for start, stop in spans(samples.n, samples.n_classes, samples.place):
         p, good = _probabilities(samples, start, stop, tally)
         label, q, sound = _row_targets(samples, start, stop, tally)
@@ -144,9 +157,12 @@ def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
 def _probabilities(
     samples: TensorSamples, start: int, stop: int, tally: Tally
 ) -> tuple[Tensor, Tensor]:
+    """The probabilities of a run of rows, (rows, k), clipped to [0, 1], and which rows are
+    sound.
+    """
     if samples.from_logits:
         raw = samples.predictions[start:stop].to(samples.place)
-        # Any class that is not finite makes one of the two so.
+        # If any entry is not finite, the largest or the smallest is not.
         ends = torch.isfinite(raw.amax(dim=1)) & torch.isfinite(raw.amin(dim=1))
         return torch.softmax(raw, dim=1, dtype=torch.float64), ends
     p = samples.prediction_block(start, stop).double()
@@ -160,7 +176,9 @@ def _probabilities(
 def _row_targets(
     samples: TensorSamples, start: int, stop: int, tally: Tally
 ) -> tuple[Tensor | None, Tensor | None, Tensor]:
-    """Labels or rows of targets, and which of them are sound."""
+    """The labels of a run of rows (or None), the rows of targets (or None), and which rows are
+    sound. One of the first two is given.
+    """
     raw = samples.targets[start:stop]
     if raw.ndim == 2:
         q = raw.double()
@@ -180,19 +198,22 @@ def _row_targets(
 
 
 def in_unit(values: Tensor) -> Tensor:
-    """Which values lie in [0, 1], but for an overshoot."""
+    """Which values lie in [0, 1], but for an overshoot that is clipped."""
     return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
 
 
 def _rows_in_unit(rows: Tensor) -> Tensor:
+    """Which rows have all their values in [0, 1], but for an overshoot that is clipped."""
     return (rows.amin(dim=1) >= -OVERSHOOT) & (rows.amax(dim=1) <= 1 + OVERSHOOT)
 
 
 def _sound(w: Tensor | None) -> Tensor | bool:
+    """Which weights are finite and not negative; True without weights."""
     return True if w is None else (w >= 0) & torch.isfinite(w)
 
 
 def _where_good(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars:
+    """The scalar problem with zeros in the rows that are not good."""
     return Scalars(
         torch.where(good, u, 0.0),
         torch.where(good, z, 0.0),
@@ -201,12 +222,12 @@ def _where_good(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars
 
 
 def sigmoid(logits: Tensor) -> Tensor:
-    """1 / (1 + exp(-h)) in float64; `samples.links.sigmoid` is the same of arrays."""
+    """1 / (1 + exp(-h)) of each logit h, in float64; `links.sigmoid` is the same of arrays."""
     h = logits.double()
     small = torch.exp(-h.abs())
     return torch.where(h >= 0, 1.0, small) / (1.0 + small)
 
 
 def edges_of(cuts: Cuts, device: torch.device) -> Tensor:
-    """The inner edges on a device."""
+    """The inner edges as a float64 tensor on a device."""
     return torch.tensor(cuts.inner, dtype=torch.float64, device=device)

@@ -17,15 +17,15 @@ from calibrant._core.binning import ROUNDING
 from calibrant._engines.tensors import class_kernels as kernels
 from calibrant._engines.tensors.sums import fields_of_labels
 
-# The bins of a class that a thread keeps in its registers.
+# The most bins of a class: a thread keeps the sums of all in its registers.
 MOST_BINS = 16
 PARTS, CELLS = 512, 4096
-# Threads of a program, each with a class; and programs, if there are rows for as many.
+# Threads of a program, each with a class; and the number of programs, if rows are enough.
 LANES = 128
 PROGRAMS = 132 * 16
 # Rows that a thread asks for at once, and rows that are summed in single precision.
 DEPTH, RUN = 8, 64
-# From so many rows on, one of some rows tells where borders lie, with a slack of so many standard
+# From MANY_ROWS rows on, one row in ONE_OF says where borders lie, with a slack of SURE standard
 # deviations.
 MANY_ROWS, ONE_OF, SURE = 1 << 18, 8, 7.0
 NOTHING = -1
@@ -35,7 +35,9 @@ COPIED_CELLS = 2048
 
 @dataclass(eq=False)
 class Entries:
-    """The entries of rows that were checked, as the kernels read them."""
+    """The entries (n, k) of rows that were checked, as the kernels read them: predictions or logits
+    `x`, and labels `y`.
+    """
 
     x: Tensor
     y: Tensor
@@ -49,7 +51,7 @@ class Entries:
     def __post_init__(self) -> None:
         self.n, self.k = self.x.shape
         self.device = self.x.device
-        # Of few classes as many threads as leave few of them without one.
+        # With few classes, the number of threads that leaves the fewest without a class.
         self.lanes = max((LANES, 2 * LANES, 4 * LANES), key=lambda lanes: lanes // self.k / lanes)
         self.cols = min(self.lanes, self.k)
         self.blocks = -(-self.k // self.cols)
@@ -66,23 +68,34 @@ class Entries:
 
     @property
     def _rows(self) -> tuple[Tensor, ...]:
+        """The tensors by which kernels compute probabilities: predictions, largest logits, 1 over
+        the sums.
+        """
         return self.x, self.top, self.share
 
     @property
     def _sizes(self) -> tuple[int, ...]:
+        """The numbers that kernels take: rows, classes, step between rows, rows of a program, and
+        the bits that entries must be above.
+        """
         return self.n, self.k, self.x.stride(0), self.rows_each, self.above
 
     def _counts(self, *shape: int) -> Tensor:
+        """Zero counts on the device, as 32-bit whole numbers."""
         return torch.zeros(shape, dtype=torch.int32, device=self.device)
 
     def quantile_fields(self, m: int, *, squares: bool) -> Tensor:
-        """The fields of every class in m bins of equal mass, (classes, m, fields)."""
+        """The sums of every class in m bins of equal mass, (classes, m, fields). Without `squares`
+        the sums of squared predictions are NaN.
+        """
         edges, n = self._edges(m)
         u, u2 = self._sums(edges, m, squares=squares)
         return fields_of_labels(n.double(), u, u2, *self._labels(edges, m))
 
     def fixed_fields(self, inner: Tensor) -> Tensor:
-        """The fields of every class in bins between the same edges, but for squares."""
+        """The sums of every class in the bins between the same inner edges, (classes, bins,
+        fields); squares are NaN.
+        """
         m = inner.numel() + 1
         edges = self.top.new_full((self.k, MOST_BINS), 3.0)
         edges[:, : m - 1] = inner
@@ -92,9 +105,11 @@ class Entries:
     def _sums(
         self, edges: Tensor, m: int, *, squares: bool = False, counts: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """u of every class and bin, and u^2 (NaN, if not asked for) or 1, (classes, m) each."""
+        """The sum of predictions in every class and bin, and that of their squares or the number of
+        entries (`counts`), (classes, m) each. The second is NaN if neither is asked for.
+        """
         below = torch.zeros((2, self.k, MOST_BINS), dtype=torch.float64, device=self.device)
-        # Logits become single numbers with an error of some 2e-7: so may their sums of some rows.
+        # Probabilities of logits err by some 2e-7, so sums over some rows may be float32 too.
         sums = {"SUM": tl.float32 if self.logits else tl.float64, "RUN": RUN}
         wanted = {"SQUARES": squares, "COUNTS": counts}
         kernels.add_to_class_bins[self.grid](
@@ -104,7 +119,9 @@ class Entries:
         return u, more if squares or counts else torch.full_like(u, torch.nan)
 
     def _labels(self, edges: Tensor, m: int) -> Tensor:
-        """z and uz of every class and bin, (2, classes, m)."""
+        """Of every class and bin, the number of labels whose own entry is in it, and the sum of
+        these entries, (2, classes, m).
+        """
         copies = max(1, COPIED_CELLS // self.k)
         own = torch.zeros((copies, self.k, MOST_BINS, 2), dtype=torch.float64, device=self.device)
         kernels.add_labels[(-(-self.n // 256),)](
@@ -123,9 +140,11 @@ class Entries:
         return own.sum(dim=0)[:, :m].permute(2, 0, 1)
 
     def _leading_bits(self, j: Tensor, m: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-        """The rank that decides each border, the number of entries, and the leading bits there:
-        see `_find_rank`. A part of the rows tells where to look, so that most entries need not be
-        written down; should it mislead, all are.
+        """The rank that decides each border j of m bins, (classes, m - 1); the number of entries of
+        each class; and the leading 12 bits there with their counts, as `_find_rank` returns them.
+
+        A part of the rows tells where to look, so that most entries need not be counted; should it
+        mislead, all are.
         """
         if self.n >= MANY_ROWS and m > 1:
             part = slice(None, None, ONE_OF)
@@ -145,12 +164,15 @@ class Entries:
         return rank, total, _find_rank(through, rank)
 
     def _cells(self) -> Tensor:
+        """The number of entries of each class by their leading 12 bits, (classes, CELLS)."""
         counts = self._counts(self.k, CELLS)
         kernels.count_cells[self.grid](*self._rows, counts, *self._sizes, **self.shape)
         return counts
 
     def _windows(self, j: Tensor, m: int) -> tuple[Tensor, Tensor]:
-        """The first and last cell in which a border of a larger sample surely lies."""
+        """The first and the last cell (leading 12 bits) between which each border of a larger
+        sample surely lies, (classes, m - 1) each.
+        """
         through = self._cells().cumsum(1)
         total = through[:, -1:].double()
         middle = j * total / m
@@ -164,7 +186,9 @@ class Entries:
     def _bits_in_windows(
         self, first: Tensor, last: Tensor, j: Tensor, m: int
     ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]] | None:
-        """As `_leading_bits`, from entries in some cells; None if a border is elsewhere."""
+        """What `_leading_bits` returns, from the entries in the cells from `first` to `last`; None
+        if some border is elsewhere.
+        """
         low, high = self._counts(2, self.k, MOST_BINS)
         low[:, : m - 1], high[:, : m - 1] = first << 18, (last + 1) << 18
         counts = self._counts(self.k, CELLS)
@@ -176,7 +200,7 @@ class Entries:
         through = counts.cumsum(1)
         total = reached[:, m - 1 : m]
         rank = _ranks(j, m, total)
-        # Entries below a window that are in none.
+        # How many entries below each window are in no window.
         upto = torch.nn.functional.pad(through, (1, 0)).gather(1, first)
         elsewhere = (total - reached[:, : m - 1]).long() - upto
         cell, before, equal = _find_rank(through, rank - elsewhere)
@@ -184,8 +208,9 @@ class Entries:
         return (rank, total, (cell, before + elsewhere, equal)) if bool(sound.all()) else None
 
     def _edges(self, m: int) -> tuple[Tensor, Tensor]:
-        """Inner edges (classes, MOST_BINS), with some that nothing reaches, and the entries of each
-        bin. `quantiles.quantile_edges` finds the same by a sort.
+        """The inner edges of m bins of equal mass, (classes, MOST_BINS), those beyond the m - 1
+        being above every entry; and the number of entries in each bin, (classes, m).
+        `quantiles.quantile_edges` finds the same by a sort.
         """
         j = torch.arange(1, m, dtype=torch.float64, device=self.device)
         rank, total, (bits, before, equal) = self._leading_bits(j, m)
@@ -203,7 +228,7 @@ class Entries:
             equal = equal[:, :, 0]
         in_lower = (2 * before + equal).double() * m <= 2.0 * j * total * (1 + ROUNDING)
         values = bits.to(torch.int32).view(torch.float32)
-        # The next single number: none lies between.
+        # The next float32: no entry lies between.
         above = torch.nextafter(values, values.new_full((), torch.inf))
         edges = values.new_full((self.k, MOST_BINS), 3.0)
         edges[:, : m - 1] = torch.where(in_lower, above, values).cummax(dim=1).values
@@ -213,13 +238,15 @@ class Entries:
 
 
 def _ranks(j: Tensor, m: int, total: Tensor) -> Tensor:
-    """The rank (from 0) that decides where the bin j of m begins."""
+    """The rank (from 0) that decides where the bin j of m bins of equal mass begins, among `total`
+    entries.
+    """
     return ((j * total / m).ceil() - 1).clamp(min=0).long()
 
 
 def _find_rank(through: Tensor, rank: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The cell that holds a rank (from 0), how many entries are before the cell, and how many in
-    it, given counts summed along their last dimension.
+    """The cell that holds each rank (from 0), the number of entries before the cell, and the number
+    in it, given counts of cells summed along their last dimension.
     """
     cell = torch.searchsorted(through, rank, right=True).clamp(max=through.shape[-1] - 1)
     upto = through.gather(-1, cell)

@@ -14,18 +14,21 @@ import triton.language as tl
 from calibrant._engines.tensors.kernels import LOG2E
 from calibrant._engines.tensors.short_kernels import copies_of
 
-# Edges of a class, at most.
+# The most edges of a class.
 EDGES = tl.constexpr(16)
 PARTS = tl.constexpr(512)
 CELLS = tl.constexpr(4096)
-# What stands in the place of an entry that does not count: above every edge.
+# Stands in the place of an entry that does not count: above every edge.
 NO_ENTRY = tl.constexpr(9.0)
 
 
 @triton.jit
 def probability(entries, row, col, there, LOGITS: tl.constexpr):
-    """Entries as probabilities in float32: the same from the same row, whoever asks. `entries` are
-    the predictions, each row's largest logit and 1 over its sum, and the step between rows.
+    """The entries at these rows and columns as probabilities in float32; the same for the same
+    entry in every kernel.
+
+    `entries` are the predictions, each row's largest logit, 1 over its sum of exponentials, and the
+    step between rows.
     """
     x_ptr, top_ptr, share_ptr, STRIDE = entries
     x = tl.load(x_ptr + row.to(tl.int64) * STRIDE + col, mask=there, other=0.0).to(tl.float32)
@@ -41,7 +44,9 @@ def probability(entries, row, col, there, LOGITS: tl.constexpr):
 
 @triton.jit
 def lanes(K, COLS: tl.constexpr, LANES: tl.constexpr):
-    """The class of each thread, and how many rows it is from the first."""
+    """The class of each thread, which row it reads counted from the first, and whether it has a
+    class.
+    """
     lane = tl.arange(0, LANES)
     col = tl.program_id(0) * COLS + lane % COLS
     return col, lane // COLS, (col < K) & (lane < LANES // COLS * COLS)
@@ -58,8 +63,11 @@ def some_entries(
     ROWS: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """DEPTH entries of each thread's class above a number (as bits). `entries` are the arguments of
-    `probability` that are the same for all rows, `lane` is what `lanes` returns.
+    """DEPTH entries of each thread's class, as a tuple of tensors; NO_ENTRY where there is none or
+    it is not above the number `above`, given as bits.
+
+    `entries` are the arguments of `probability` that are the same for all rows, `lane` is what
+    `lanes` returns.
     """
     col, offset, known = lane
     out = ()
@@ -74,7 +82,9 @@ def some_entries(
 
 @triton.jit
 def load_of_edges(ptr, col, known, other, N: tl.constexpr):
-    """The first N numbers of each thread's class in a table (classes, EDGES)."""
+    """The first N numbers of each thread's class in a table (classes, EDGES), as a tuple of
+    tensors.
+    """
     out = ()
     for j in tl.static_range(N):
         out = out + (tl.load(ptr + col * EDGES + j, mask=known, other=other),)
@@ -97,7 +107,9 @@ def count_cells(
     LANES: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Entries of each class above a number (as bits), by the leading 12 bits: (classes, CELLS)."""
+    """Count the entries of each class above a number (given as bits) by their leading 12 bits:
+    (classes, CELLS).
+    """
     lane = lanes(K, COLS, LANES)
     col = lane[0]
     entries = (x_ptr, top_ptr, share_ptr, STRIDE)
@@ -131,8 +143,11 @@ def count_windows(
     LANES: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """As `count_cells`, of entries within windows [low, high), M of each class, both increasing;
-    and how many entries reach each low, and how many there are, (classes, EDGES + 1).
+    """Count, as `count_cells`, the entries within windows [low, high), M of each class, both
+    increasing.
+
+    Stored too are the numbers of entries at or above each low, and of all entries, (classes, EDGES
+    + 1).
     """
     lane = lanes(K, COLS, LANES)
     col, _, known = lane
@@ -182,14 +197,15 @@ def count_parts(
     LANES: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Entries that share their leading bits with one of M edges of their class, by the next 9 bits:
-    (classes, EDGES, PARTS), where equal leading bits share the place of the first.
+    """Count the entries that share their leading bits with one of M edges of their class, by the
+    next 9 bits: (classes, EDGES, PARTS). Edges with equal leading bits share the place of the
+    first.
     """
     lane = lanes(K, COLS, LANES)
     col, _, known = lane
     entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
-    # Numbers above all that share an edge's leading bits.
+    # For each edge, the smallest number above all that share its leading bits.
     beyond = ()
     for j in tl.static_range(M):
         prefix = tl.load(prefixes_ptr + col * EDGES + j, mask=known, other=0)
@@ -233,11 +249,13 @@ def add_to_class_bins(
     DEPTH: tl.constexpr,
     RUN: tl.constexpr,
 ):
-    """Sums below each of M edges of each class, (2, classes, EDGES): of u, and of u^2 or 1. Sums of
-    bins are the differences of neighbours. Where neither's sum of some rows has more, they are
-    equal to the last bit: an empty bin is 0.
+    """Add up what is below each of M edges of each class, (2, classes, EDGES): predictions u, and
+    u^2 (SQUARES) or the number of entries (COUNTS). The sums of a bin are the differences of
+    neighbours.
 
-    Sums are taken in SUM over some rows, and in float64 over all; numbers of entries are exact.
+    Sums are taken in the type SUM over some rows, and in float64 over all; numbers of entries are
+    exact. Two edges with no entry between them have sums that are equal to the last bit, so that an
+    empty bin is 0.
     """
     lane = lanes(K, COLS, LANES)
     col, _, known = lane
@@ -259,7 +277,7 @@ def add_to_class_bins(
                 new_u, new_u2, new_n = (), (), ()
                 for j in tl.static_range(M):
                     below = ps[t] < edges[j]
-                    # So written, an addition that is left out costs nothing.
+                    # Written this way, an addition that does not apply costs nothing.
                     new_u = new_u + (tl.where(below, sum_u[j] + u, sum_u[j]),)
                     if SQUARES:
                         new_u2 = new_u2 + (tl.where(below, sum_u2[j] + u * u, sum_u2[j]),)
@@ -303,9 +321,11 @@ def add_labels(
     BLOCK: tl.constexpr,
     COPIES: tl.constexpr,
 ):
-    """Labels' own entries by class and bin: how many, and their u, (copies, classes, EDGES, 2);
-    copies, because of few classes many labels meet in one place. Both numbers lie side by side, in
-    neighbouring threads: the memory adds them in one step.
+    """Add up the labels' own entries by class and bin: their number and the sum of their
+    probabilities, (copies, classes, EDGES, 2).
+
+    There are several copies because with few classes many labels meet in one place. Both numbers
+    lie side by side, in neighbouring threads, and are added in one step.
     """
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = row < n

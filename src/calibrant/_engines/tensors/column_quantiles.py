@@ -20,12 +20,12 @@ from calibrant._engines.tensors import order_kernels as kernels
 from calibrant._engines.tensors.order import Order
 from calibrant._engines.tensors.scalars import DEPTH, WARP, Column, doubles
 
-# Fewer rows are sorted as fast.
+# From this many rows on, windows are faster than a sort.
 MANY_ROWS = 1 << 22
-# Rows that tell where to look, and the slack of a window in standard deviations: one call in a
-# thousand takes a sort.
+# The sampled rows that say where borders lie, and the slack of a window in standard deviations: one
+# call in a thousand needs a sort after all.
 SOME_ROWS, SURE = 1 << 20, 4.0
-# Room for rows in windows, in parts of what there should be.
+# Room for the rows in windows, as a multiple of their expected number.
 ROOM = 1.15
 MOST_BINS = 16
 # Programs that share the rows in windows.
@@ -33,8 +33,8 @@ FEW_PROGRAMS = 512
 
 
 def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | None:
-    """The table of m bins of equal mass, but for squares and products, with the cuts between them;
-    None if it takes a sort.
+    """The table of m bins of equal mass without sums of squares and products (NaN), the cuts
+    between the bins, and the findings. None if it takes a sort of all rows.
     """
     if column.double or column.n < MANY_ROWS or not 1 < m <= MOST_BINS:
         return None
@@ -88,7 +88,7 @@ def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | 
     if lost or not sound.all():
         return None
     through = below_here
-    # From the beginning of a window to the border in it; what is between windows was summed.
+    # Add the rows from the beginning of each window to its border to those below the window.
     through[:-1] += np.stack([np.diff(firsts_here)[::2], *within_here[::2, 1:3].T], axis=1)
     n, z, u = np.diff(through, axis=0, prepend=0.0).T
     nothing = np.full(m, np.nan)
@@ -99,7 +99,9 @@ def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | 
 
 
 def _some_in_order(column: Column) -> Tensor:
-    """Some predictions, as single numbers in order; with overshoot, which changes no order."""
+    """Some predictions of the column, sorted, in float32. Those that overshoot [0, 1] are left as
+    they are, which changes no order.
+    """
     some = column.u[:: max(1, column.n // SOME_ROWS)].float().contiguous()
     if column.confidence:
         some = torch.where(some > 0.5, some, 1.0 - some)
@@ -108,11 +110,11 @@ def _some_in_order(column: Column) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _windows(n: int, m: int, sure: float, device: torch.device) -> tuple[Tensor, float]:
-    """Ranks among n rows between which borders surely lie, (2, m - 1), and the share of rows
-    there.
+    """Ranks among n sampled rows between which the m - 1 borders surely lie, (2, m - 1), and the
+    share of rows between them. `sure` is the slack in standard deviations.
     """
     share = np.arange(1, m) / m
     slack = sure * np.sqrt(n * share * (1 - share)) + sure
     ranks = np.stack([n * share - slack, n * share + slack]).astype(np.int64).clip(0, n - 1)
-    # Kept: a transfer from here would wait for what was begun there.
+    # Cached: a transfer to the device would wait for the work begun there.
     return torch.from_numpy(ranks).to(device), float(np.minimum(1.0, 2 * slack.sum() / n))

@@ -22,7 +22,9 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def column(samples: TensorSamples, notion: Notion, tally: Tally) -> Scalars:
-    """The scalar problem of a notion in one piece, checked and clipped."""
+    """All rows of the binary or the confidence problem in one piece on the device, checked and
+    clipped to [0, 1].
+    """
     u = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
     z, w = torch.empty_like(u), torch.empty_like(u) if samples.weighted else None
     at = 0
@@ -38,7 +40,9 @@ def column(samples: TensorSamples, notion: Notion, tally: Tally) -> Scalars:
 def whole_problem(
     samples: TensorSamples, notion: Notion
 ) -> tuple[Array, Array, Array | None, Findings]:
-    """The scalar problem in full, copied to the host: for what cannot be had from sums."""
+    """Predictions, targets and weights (or None) of all rows of the scalar problem, copied to the
+    host, and the findings: for results that sums do not give.
+    """
     tally = Tally(samples.place)
     whole = column(samples, notion, tally)
     parts = (whole.u, whole.z) if whole.w is None else (whole.u, whole.z, whole.w)
@@ -47,9 +51,11 @@ def whole_problem(
 
 
 def class_groups(samples: TensorSamples) -> Iterator[tuple[int, Tensor]]:
-    """Runs of classes: the first of them, and their predictions (classes, n), one class a row.
+    """Yield runs of classes: the first of them, and their predictions (classes, n), one class a
+    row.
 
-    They are in the predictions' own precision, as binary predictions would be; of logits float64.
+    They are in the predictions' own precision, as binary predictions would be; probabilities of
+    logits are float64.
     """
     k, n, place = samples.n_classes, samples.n, samples.place
     together = max(1, block_entries(place) // max(1, n))
@@ -62,7 +68,7 @@ def class_groups(samples: TensorSamples) -> Iterator[tuple[int, Tensor]]:
 
 
 def class_columns(samples: TensorSamples) -> Iterator[TensorSamples]:
-    """Each class against the rest, as a binary problem of its own."""
+    """Yield each class against the rest, as the samples of a binary problem."""
     for first, group in class_groups(samples):
         for r, predictions in enumerate(group, start=first):
             targets = samples.targets[:, r] if samples.soft_rows else samples.targets == r
@@ -70,7 +76,9 @@ def class_columns(samples: TensorSamples) -> Iterator[TensorSamples]:
 
 
 def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None:
-    """The rows with weight and a prediction above the threshold; None if there are none."""
+    """The rows of a binary problem with positive weight and a prediction above the threshold; None
+    if there are none.
+    """
     whole = samples.predictions.to(samples.place)
     if samples.from_logits:
         whole = sigmoid(whole)
@@ -85,7 +93,9 @@ def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None
 
 
 def _log_normaliser(samples: TensorSamples) -> Tensor:
-    """log sum exp of each row, so that one class's probability needs no other class."""
+    """The logarithm of the sum of exponentials of each row's logits, (n,), so that one class's
+    probability needs no other class.
+    """
     out = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
     for start, stop in spans(samples.n, samples.n_classes, samples.place):
         out[start:stop] = samples.prediction_block(start, stop).double().logsumexp(dim=1)

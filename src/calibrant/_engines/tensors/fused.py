@@ -30,29 +30,31 @@ from calibrant._engines.tensors.class_bins import MOST_BINS, NOTHING, Entries
 from calibrant._engines.tensors.sums import fields_of_labels
 from calibrant._engines.tensors.tally import to_host
 
-# Rows of one launch: places in lists and tables stay within 32 bits, also of entries; of rows of
-# few classes there are no lists of entries.
+# The most rows of one launch, so that places in lists of rows and entries stay within 32 bits;
+# rows of few classes have no lists of entries, so that more may be read.
 ROWS, MOST_SHORT_ROWS = 1 << 26, 1 << 30
 LONGEST_IN_REGISTERS = 4096
 LONGEST = 1 << 18
-# Rows that a thread reads by itself; and, with bins of every class, where a thread owns a class.
+# Up to so many classes a thread reads a row by itself; the second is for bins of every class.
 SHORT, SHORT_CLASSES = 128, 128
 SHORTEST = 32
 # Programs that share the rows: several for each multiprocessor of a large device.
 PROGRAMS = 132 * 16
 FEW_BINS = 16
-# Rows that a thread sums in single precision, at most.
+# The most rows that a thread sums in single precision.
 MOST_LOOPS = 256
 # Confidences this close to an edge are computed again: five times the error seen.
 MARGIN = 1e-6
-# Programs that do so.
+# Programs that compute these confidences.
 REFINERS = 512
 N_SUMS = 5
 N_LOSSES = 6
 
 
 def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
-    """Whether the kernels can read these: hard labels, no weights, half or single precision."""
+    """Whether the kernels can read these samples: hard labels, no weights, half or single
+    precision, and not too many classes (fewer where sums of every class are asked for).
+    """
     predictions, targets = samples.predictions, samples.targets
     longest = LONGEST if samples.from_logits and classwise is None else LONGEST_IN_REGISTERS
     return (
@@ -71,7 +73,9 @@ def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
 def row_pass(
     samples: TensorSamples, classwise: Cuts | None, confidence: Cuts | None, losses: bool
 ) -> MatrixSums:
-    """The sums of a read, in as many launches as there are runs of ROWS rows."""
+    """The sums of (n, k) predictions that are asked for (see `rows.matrix_sums`), from one read, in
+    as many launches as there are runs of rows that fit one.
+    """
     total: MatrixSums | None = None
     short = samples.n_classes <= (SHORT if classwise is None else SHORT_CLASSES)
     step = MOST_SHORT_ROWS if short else ROWS
@@ -85,7 +89,9 @@ def row_pass(
 
 
 def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
-    """Each row's confidence in float32 and whether its top label is right, on the device."""
+    """Each row's confidence (largest probability) in float32, whether its class is right, both on
+    the device, and the findings.
+    """
     u, hit, findings = [], [], Findings()
     for start in range(0, samples.n, ROWS):
         read = _Read(samples, start, min(start + ROWS, samples.n))
@@ -96,8 +102,8 @@ def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
 
 
 def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
-    """Each row's largest logit and 1 over the sum of exponentials below it, once every row is known
-    to be sound.
+    """Each row's largest logit, 1 over its sum of exponentials relative to that logit, and the
+    findings. Raises BadRow if a row cannot be measured.
     """
     read = _Read(samples, 0, samples.n, norms=True)
     findings = read.sums(None, None, False).findings
@@ -105,7 +111,7 @@ def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
 
 
 def fits_class_quantiles(samples: TensorSamples, m: int) -> bool:
-    """Whether the kernels can read these and cut each class into m bins of equal mass."""
+    """Whether the kernels can read these samples and cut each class into m bins of equal mass."""
     short = samples.n_classes <= LONGEST_IN_REGISTERS and samples.n <= ROWS
     return m <= MOST_BINS and short and fits(samples, None)
 
@@ -113,8 +119,11 @@ def fits_class_quantiles(samples: TensorSamples, m: int) -> bool:
 def class_quantiles(
     samples: TensorSamples, m: int, above: float | None = None, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """Sums (classes, m, fields) of each class in m bins of equal mass, found without a sort; only
-    of the entries above a number, if one is given. Beyond the input this takes two numbers a row.
+    """Sums of each class in m bins of equal mass, (classes, m, fields), found without a sort, and
+    the findings. With `above` only predictions above that number count.
+
+    Beyond the input this takes two numbers a row. Without `squares` the sums of squared predictions
+    are NaN.
     """
     top, share, findings = norms(samples)
     low = NOTHING if above is None else _bits_at_most(above)
@@ -124,7 +133,7 @@ def class_quantiles(
 
 
 def _bits_at_most(number: float) -> int:
-    """The bits of the largest single number at or below one of [0, 1]."""
+    """The bits of the largest float32 at or below a number in [0, 1]."""
     single = np.float32(number)
     if float(single) > number:
         single = np.nextafter(single, np.float32(0))
@@ -133,12 +142,12 @@ def _bits_at_most(number: float) -> int:
 
 @dataclass(eq=False)
 class _Read:
-    """A run of rows on its way through the kernels."""
+    """One read of a run of rows by the kernels: the tensors that they fill, and their launches."""
 
     samples: TensorSamples
     start: int
     stop: int
-    # Whether to keep what makes probabilities of logits: each row's largest, and 1 over the sum.
+    # Whether to keep what turns logits into probabilities: each row's largest, and 1 over the sum.
     norms: bool = False
     classwise: Cuts | None = None
 
@@ -151,20 +160,25 @@ class _Read:
         self.device = self.x.device
         self.width = 16 // self.x.element_size()
         self.groups = triton.next_power_of_2(-(-self.k // self.width))
-        # What a row leaves: its confidence, the label's probability, the sum of squares, and how
-        # far the label's logit is below the largest; and whether it is right. Of few classes the
-        # middle three are not needed.
+        # The kernels store of each row its confidence, the label's probability, the sum of squared
+        # probabilities, how far the label's logit is below the largest, and whether the top label
+        # is right. With few classes the second to fourth are not needed.
         if self._short(self.classwise):
             self.u = self.p_y = self.p2 = self.gap = self._empty(self.n, torch.float32)
         else:
             self.u, self.p_y, self.p2, self.gap = self._empty(4, self.n, torch.float32).unbind(0)
         self.hit = self._empty(self.n, torch.uint8)
-        # How far the first bad row is from the end, clips, rows off the simplex; rows near an edge.
+        # How far the first bad row is from the end, then the numbers of clipped entries, of rows
+        # that do not sum to 1, and of rows near an edge.
         status = torch.zeros(4, dtype=torch.int64, device=self.device)
         self.found, self.near_n = status[:3], status[3:]
 
     @property
     def scalars(self) -> tuple[Tensor, ...]:
+        """What the kernels store of each row: confidence, whether the top label is right, the
+        label's probability, the sum of squared probabilities, and how far the label's logit is
+        below the largest.
+        """
         return self.u, self.hit, self.p_y, self.p2, self.gap
 
     def _short(self, classwise: Cuts | None) -> bool:
@@ -179,13 +193,19 @@ class _Read:
         return self.x.stride(0) % self.width == 0 and self.x.data_ptr() % 16 == 0
 
     def _empty(self, *shape: Any) -> Tensor:
+        """An unfilled tensor on the device; the last argument is its type, those before are its
+        shape.
+        """
         return torch.empty(shape[:-1], dtype=shape[-1], device=self.device)
 
     def _zeros(self, *shape: int) -> Tensor:
+        """A float64 tensor of zeros on the device."""
         return torch.zeros(shape, dtype=torch.float64, device=self.device)
 
     def sums(self, classwise: Cuts | None, confidence: Cuts | None, losses: bool) -> MatrixSums:
-        """Everything asked for, brought to the host in one piece."""
+        """The sums asked for (None for the others) and the findings, brought to the host in one
+        transfer. Raises BadRow.
+        """
         by_class, loss_sums, bins = None, None, None
         if self.k > LONGEST_IN_REGISTERS:
             self._long_rows()
@@ -215,12 +235,14 @@ class _Read:
         return MatrixSums(table, top_label, loss if losses else None, findings)
 
     def _rows(self, classwise: Cuts | None) -> Tensor | None:
-        """Rows that fit the registers; with classes, n, u, u^2, z and uz of each class and bin."""
+        """Read rows that fit the registers. With cuts for the classes the result is the sums
+        (classes, bins, fields), squares being NaN; else None.
+        """
         rows_each = 32 if classwise is None else 128
         programs = -(-self.n // rows_each)
         wide = self.groups * self.width
         m = 1 if classwise is None else classwise.m
-        # No row of probabilities has m entries above 1/m; other edges may be lower.
+        # At most 1 / edge entries of a row are above an edge, which bounds the room for the list.
         first_edge = _float32_at_or_above(float(classwise.inner[0])) if classwise and m > 1 else 2.0
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
         norms = classwise is not None or self.norms
@@ -294,8 +316,11 @@ class _Read:
         return self._class_fields(table, sums[: self.k])
 
     def _short_rows(self, losses: bool, cuts: Cuts | None) -> tuple[Tensor, Tensor | None]:
-        """Rows of few classes, a thread each: the sums of losses, if they are asked for, and of
-        logits those of few bins of the top label.
+        """Read rows of few classes, a thread each: the sums of losses (unfilled unless asked for),
+        and the sums (bins, fields) of the top label.
+
+        The second is None unless predictions are logits, classes are more than SHORTEST and bins at
+        most FEW_BINS.
         """
         logits = self.samples.from_logits
         rows, warps = (128, 4) if self.k <= 32 else (32, 1)
@@ -306,7 +331,8 @@ class _Read:
         if self.norms:
             self.top, self.share = self._empty(2, self.n, torch.float32).unbind(0)
         parts = self._empty(programs, N_LOSSES, torch.float64)
-        # Of the shortest rows the sums of bins would take more room than the rows: they come after.
+        # For the shortest rows the sums of bins would take more room than the rows themselves: a
+        # later kernel makes them.
         fused = logits and self.k > SHORTEST
         m = cuts.m if cuts is not None and fused and cuts.m <= FEW_BINS else 0
         table = self._empty(programs, m, N_SUMS, torch.float64)
@@ -348,12 +374,17 @@ class _Read:
         return parts.sum(dim=0), bins
 
     def _short_classes(self, cuts: Cuts) -> Tensor:
-        """Rows of few classes, a thread for a class: n, u, z and uz of each class and bin."""
+        """The sums of each class in the bins between the cuts, (classes, bins, fields), squares
+        being NaN, for rows of few classes. A thread sums a class.
+        """
         entries = Entries(self.x, self.y, self.samples.from_logits, self.top, self.share)
         inner = edges_on(self.device, single_edges(cuts.inner.tobytes()).tobytes())
         return entries.fixed_fields(inner[:-1].float())
 
     def _losses(self) -> Tensor:
+        """The sums of the proper losses, and the number of clipped logarithms, from what the rows
+        left.
+        """
         block, loops = 256, 8
         programs = -(-self.n // (block * loops))
         parts = self._empty(programs, N_LOSSES, torch.float64)
@@ -363,7 +394,9 @@ class _Read:
         return parts.sum(dim=0)
 
     def _class_fields(self, table: Tensor, column: Tensor) -> Tensor:
-        """All but the first bin from the entries above it; the first from the columns' sums."""
+        """The sums (classes, bins, fields). The bins after the first come from `table`, the sums of
+        listed entries (classes, bins, 2, 2); the first bin from `column`, each class's sum in it.
+        """
         n, u = table[..., 0].sum(dim=2), table[..., 1].sum(dim=2)
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
         u[:, 0] = column
@@ -371,6 +404,7 @@ class _Read:
         return fields_of_labels(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
 
     def _long_rows(self) -> None:
+        """Read rows of logits that do not fit the registers."""
         kernels.read_long_rows[(self.n,)](
             self.x,
             self.y,
@@ -386,15 +420,17 @@ class _Read:
         )
 
     def _edges(self, cuts: Cuts) -> Tensor:
-        """Inner edges, and one that nothing reaches, so that there always is one."""
+        """The inner edges on the device, and an infinite one, so that there is at least one."""
         return edges_on(self.device, cuts.inner.tobytes())
 
     def _near(self) -> Tensor:
-        """Room for the numbers of rows whose confidence is near an edge."""
+        """An unfilled list for the numbers of rows whose confidence is near an edge."""
         return self._empty(self.n, torch.int32)
 
     def _refine(self, cuts: Cuts, table: Tensor, near: Tensor) -> None:
-        """Confidences of logits near an edge, in float64: the counts of a table become exact."""
+        """Move the rows listed in `near` to the right bins of the table, by their confidences in
+        float64: the counts become exact.
+        """
         kernels.refine_near[(REFINERS,)](
             self.x,
             self.u,
@@ -412,7 +448,7 @@ class _Read:
         )
 
     def _top_label(self, cuts: Cuts) -> Tensor:
-        """n, u, u^2, z and uz of the top label in bins."""
+        """The sums of the top label in the bins between the cuts, (bins, fields)."""
         m, edges = cuts.m, self._edges(cuts)
         margin = MARGIN if self.samples.from_logits else 0.0
         near = self._near()
@@ -476,27 +512,33 @@ class _Read:
 
 @lru_cache(maxsize=16)
 def edges_on(device: torch.device, inner: bytes) -> Tensor:
-    """Inner edges, and one that nothing reaches, so that there always is one."""
-    # Kept: a transfer from here would wait for the kernels before it.
+    """Inner edges, given as the bytes of float64 numbers, on a device, and an infinite one after
+    them, so that there is at least one.
+    """
+    # Cached: a transfer to the device would wait for the kernels before it.
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
 
 
 @lru_cache(maxsize=16)
 def single_edges(inner: bytes) -> Array:
-    """The smallest single numbers at or above inner edges."""
+    """The smallest float32 at or above each inner edge; edges are given as the bytes of float64
+    numbers.
+    """
     return np.array([_float32_at_or_above(edge) for edge in np.frombuffer(inner).tolist()])
 
 
 @lru_cache(maxsize=16)
 def are_even(edges: bytes) -> bool:
-    """Whether inner edges are those of equal-width bins, but for rounding."""
+    """Whether inner edges, given as the bytes of float64 numbers, are those of equal-width bins,
+    but for rounding.
+    """
     inner = np.frombuffer(edges)
     even = np.arange(1, inner.size + 1) / (inner.size + 1)
     return bool((np.abs(inner - even) < 1e-7).all())
 
 
 def _float32_at_or_above(edge: float) -> float:
-    """The smallest float32 at or above an inner edge: p reaches both or neither."""
+    """The smallest float32 at or above an edge: a float32 prediction reaches both or neither."""
     single = np.float32(edge)
-    # As Python's floats: NumPy would compare in single precision.
+    # Compared as Python's floats, since NumPy would compare in single precision.
     return float(single if float(single) >= edge else np.nextafter(single, np.float32(np.inf)))

@@ -25,12 +25,13 @@ def deposit(
     COPIES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Of each cell between two nodes the moments of its masses: a row's mass times 1, t, t^2 and
-    t^3, where t is how far it is into the cell. The mass is 1 at the row's logit, in the first
-    table if its target is 1 and in the second if it is 0; or z - u at its prediction.
+    """Add the rows' masses to the moments of the cells between nodes: a mass times 1, t, t^2 and
+    t^3, where t is how far the row is into its cell.
 
-    The four lie in one sector, in neighbouring threads: the memory adds them in one step. Tables
-    are kept in several copies, so that predictions that crowd wait less for each other.
+    With LOGITS a row has the mass 1 at the logit of its prediction, in the first table if its
+    target is 1 and in the second if it is 0; else it has target less prediction at its prediction.
+    The four moments lie in one memory sector, in neighbouring threads, and are added in one step.
+    Tables are kept in several copies, so that crowded predictions wait less for each other.
     """
     program = tl.program_id(0)
     offset = tl.arange(0, 4)
@@ -75,7 +76,9 @@ def deposit(
 
 @triton.jit
 def moments_of(moments_ptr, table, cell, n_cells, n_nodes, COPIES: tl.constexpr):
-    """The four moments of some cells, over all copies; 0 of cells that are not there."""
+    """The four moments of some cells of a table, summed over all copies; 0 for cells that are not
+    there.
+    """
     there = (cell >= 0) & (cell < n_nodes)
     one = tl.zeros(cell.shape, tl.float64)
     t, t2, t3 = one, one, one
@@ -92,8 +95,8 @@ def moments_of(moments_ptr, table, cell, n_cells, n_nodes, COPIES: tl.constexpr)
 def masses_at_nodes(
     moments_ptr, masses_ptr, n_nodes, tables, COPIES: tl.constexpr, BLOCK: tl.constexpr
 ):
-    """The masses at nodes (tables, nodes), from the moments of the cells around them, with the
-    weights of cubic interpolation: those of `grids._deposit`, multiplied out.
+    """Store the masses at nodes, (tables, nodes), from the moments of the cells around them, with
+    the weights of cubic interpolation: those of `grids._deposit`, multiplied out.
     """
     node = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     table = tl.program_id(1)
@@ -111,8 +114,9 @@ def masses_at_nodes(
 
 @triton.jit
 def damp(cosines_ptr, damped_ptr, exponent_bits, left, nodes, BLOCK: tl.constexpr):
-    """Coefficients of cosines after noise, as complex numbers: times exp of k^2 times an exponent,
-    which comes as the bits of a double, and 0 beyond the number `left`.
+    """Store the coefficients of cosines after noise, as complex numbers: the coefficient k is
+    multiplied by exp(k^2 times an exponent), and is 0 beyond the number `left`. The exponent comes
+    as the bits of a double.
     """
     k = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     square = k.to(tl.float64) * k.to(tl.float64)
@@ -125,8 +129,9 @@ def damp(cosines_ptr, damped_ptr, exponent_bits, left, nodes, BLOCK: tl.constexp
 
 @triton.jit
 def add_absolute(f_ptr, parts_ptr, nodes, BLOCK: tl.constexpr):
-    """Sums of |f| at nodes from 0 to `nodes`, of which the ends count half, and of the terms of its
-    kinks: what `smooth.integral_of_absolute` adds up, which says where they come from.
+    """Each program's part of the integral of |f|, in units of cells: the sum of |f| at the nodes 0
+    to `nodes`, the ends counting half, and corrections where f changes its sign (kinks of |f|).
+    `smooth.integral_of_absolute` explains them.
     """
     j = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     cell = j < nodes
@@ -145,14 +150,14 @@ def add_absolute(f_ptr, parts_ptr, nodes, BLOCK: tl.constexpr):
         slope = c1 + at * (2.0 * c2 + 3.0 * at * c3)
         flat = slope == 0.0
         step = (f1 + at * (c1 + at * (c2 + at * c3))) / tl.where(flat, 1.0, slope)
-        # A cubic that is flat where it should cross says nothing: the chord's crossing stays.
+        # Where the cubic is flat at the crossing, the crossing of the chord is kept.
         moved = tl.minimum(tl.maximum(at - step, 0.0), 1.0)
         at = tl.where((flat == 0) & (tl.abs(step) < 1.0), moved, at)
     first = c1 + at * (2.0 * c2 + 3.0 * at * c3)
     second = 2.0 * c2 + 6.0 * c3 * at
     third = 6.0 * c3
     q = at * (at - 1.0)
-    # Only numbers that single precision holds are written here: some would be taken as such.
+    # Constants here are exact in float32, since some would be read as float32.
     kink = first * (6.0 * q + 1.0) / 12.0 - second * (q * (at - 0.5)) / 6.0
     kink += third * (30.0 * q * q - 1.0) / 720.0
     upward = tl.where(f2 >= 0.0, 2.0, -2.0)

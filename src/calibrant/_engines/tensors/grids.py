@@ -21,7 +21,9 @@ from calibrant._engines.tensors.tally import Tally, bring_back
 
 
 class LogitMasses:
-    """w z and w (1 - z) at the logits of a problem's predictions, (2, nodes)."""
+    """Sums at the nodes of a logit grid, (2, nodes): weight times target, and weight times (1 -
+    target).
+    """
 
     def __init__(self, samples: TensorSamples, spacing: float, eps: float, nodes: int) -> None:
         self.raw = is_raw(samples)
@@ -29,6 +31,7 @@ class LogitMasses:
         self.sums = torch.zeros((2, nodes), dtype=torch.float64, device=samples.place)
 
     def add(self, block: Scalars, tally: Tally) -> None:
+        """Add a block of the scalar problem, and count the logits that are clipped."""
         low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if self.raw else (self.eps, 1.0 - self.eps)
         tally.count(N_LOGIT_CLIPPED, (block.u < low) | (block.u > high))
         u = block.u.clamp(low, high)
@@ -40,7 +43,9 @@ class LogitMasses:
 
 
 class UnitMasses:
-    """w (z - u), or w, w u and w z, at a problem's predictions, (1 or 3, cells + 4)."""
+    """Sums at the nodes of a unit grid, (1 or 3, cells + 4): weight times (target less prediction),
+    or weights, weighted predictions and weighted targets.
+    """
 
     def __init__(self, samples: TensorSamples, cells: int, *, residual_only: bool) -> None:
         self.raw = is_raw(samples)
@@ -48,6 +53,7 @@ class UnitMasses:
         self.sums = torch.zeros(shape, dtype=torch.float64, device=samples.place)
 
     def add(self, block: Scalars, tally: Tally) -> None:
+        """Add a block of the scalar problem; the tally is not used."""
         u = sigmoid(block.u) if self.raw else block.u
         w = torch.ones_like(u) if block.w is None else block.w
         position = u * (self.sums.shape[1] - 4) + 1
@@ -56,12 +62,14 @@ class UnitMasses:
 
 
 def is_raw(samples: TensorSamples) -> bool:
-    """Whether the problem's logits are used as they are."""
+    """Whether the predictions reach a grid as logits, as they are: those of a binary problem."""
     return samples.from_logits and not samples.multiclass
 
 
 def grid_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
-    """Blocks of the scalar problem; of binary logits the logits themselves."""
+    """Yield the scalar problem block by block; of binary logits the predictions are the logits
+    themselves.
+    """
     read = logit_blocks if is_raw(samples) else scalar_blocks
     return read(samples, notion, tally)
 
@@ -69,7 +77,11 @@ def grid_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterato
 def logit_grid(
     samples: TensorSamples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped."""
+    """Masses at the nodes of the logit grid, the findings, and how many logits were clipped.
+
+    With weight w and target z, the masses are w z and w (1 - z). The nodes that clipped
+    probabilities cannot reach are left out, unless the `whole` grid is asked for.
+    """
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
     fast = None
@@ -83,6 +95,7 @@ def logit_grid(
         return LogitGrid(spacing, fast[0][None, 0], fast[0][None, 1]), fast[1], fast[2]
 
     def masses(problem: TensorSamples) -> LogitMasses:
+        """The empty logit grid of a problem."""
         return LogitMasses(problem, spacing, eps, nodes)
 
     sums, findings, n_clipped = _deposited(samples, notion, masses)
@@ -92,7 +105,11 @@ def logit_grid(
 def unit_grid(
     samples: TensorSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
+    """Masses at the ends of equal cells of [0, 1], and the findings.
+
+    With weight w, prediction u and target z, the mass is w (z - u), or, without `residual_only`,
+    there are three: w, w u and w z. What lies beyond the ends of [0, 1] is folded back.
+    """
 
     fast = None
     if residual_only and has_kernels(samples.predictions):
@@ -106,6 +123,7 @@ def unit_grid(
         return fast
 
     def masses(problem: TensorSamples) -> UnitMasses:
+        """The empty unit grid of a problem."""
         return UnitMasses(problem, cells, residual_only=residual_only)
 
     sums, findings, _ = _deposited(samples, notion, masses)
@@ -117,7 +135,9 @@ def _deposited(
     notion: Notion,
     masses: Callable[[TensorSamples], LogitMasses | UnitMasses],
 ) -> tuple[Array, Findings, int]:
-    """Grids of a notion's problem or problems, (classes, ...)."""
+    """Masses of the notion's problem, or of each class's, (classes, rows, nodes), the findings, and
+    how many logits were clipped. `masses` makes the empty grid of a problem.
+    """
     problems: Iterator[TensorSamples] = iter([samples])
     checked, inner = None, notion
     if notion == "classwise":
@@ -135,7 +155,9 @@ def _deposited(
 
 
 def _deposit(nodes: Tensor, position: Tensor, masses: tuple[Tensor, ...]) -> None:
-    """Each mass to the four nodes around its position, with the weights of cubic interpolation."""
+    """Add each mass to the four nodes around its position (in units of nodes), with the weights of
+    cubic interpolation; a row of `nodes` for each of the `masses`.
+    """
     j = position.floor()
     t = position - j
     a, b, c = t + 1.0, t - 1.0, t - 2.0

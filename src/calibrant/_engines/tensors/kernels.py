@@ -12,17 +12,18 @@ LOG2E = tl.constexpr(1.4426950408889634)
 LOG_LIMIT = tl.constexpr(27.631021115928547)  # -log(1e-12): LOG_FLOOR
 OVERSHOOT = tl.constexpr(1e-4)
 ROW_SUM_TOLD = tl.constexpr(1e-5)
-# What stands in the place of columns that are not there: below every logit, and finite.
+# Stands in the place of columns that are not there: below every logit, and finite.
 NOTHING = tl.constexpr(-1.0e38)
-# Sums of a program of losses: Brier, log, spherical, classification, confidence; log clips.
+# Sums of each program of losses: Brier, log, spherical, classification and confidence loss, and
+# the number of clipped logarithms.
 N_LOSSES = tl.constexpr(6)
-# Sums of a bin: n, u, u^2, z, uz.
+# Sums of a bin: rows, confidence u, u^2, hits z, u z.
 N_SUMS = tl.constexpr(5)
 
 
 @triton.jit
 def store_sums(out, values, N: tl.constexpr):
-    """Sums over threads of N numbers of each, in float64, side by side."""
+    """Store N sums side by side, in float64; each of the N values is summed over the threads."""
     for j in tl.static_range(N):
         tl.store(out + j, tl.sum(values[j].to(tl.float64), axis=0))
 
@@ -38,6 +39,9 @@ def load_row(
     ALIGNED: tl.constexpr,
     EVEN: tl.constexpr,
 ):
+    """One row of predictions as (groups, WIDTH); columns that are not there hold NOTHING. `cols`
+    are the columns' numbers, `inside` says which are there.
+    """
     start = row.to(tl.int64) * STRIDE
     if ALIGNED:
         start = tl.multiple_of(start, WIDTH)
@@ -79,9 +83,14 @@ def read_rows(
     MASKED: tl.constexpr,
     NORMS: tl.constexpr,
 ):
-    """Each row's confidence and hit, its label's probability, its sum of squares and how far the
-    label is below the top; for the classes, the sum of each column in the first bin and a list of
-    the groups that hold an entry above it.
+    """Read (n, k) predictions x and labels y; each program reads `rows_each` rows, one after
+    another.
+
+    Of each row it stores the confidence u, whether the top label is right (`hit`), the label's
+    probability `p_y`, the sum of squared probabilities `p2`, and how far the label's logit is below
+    the largest (`gap`). With CLASSWISE it also stores the sum of each column's entries in the first
+    bin, and a list of the groups that hold an entry above the first bin. With NORMS it stores what
+    turns logits into probabilities: the largest logit and 1 over the sum.
     """
     program = tl.program_id(0)
     g = tl.arange(0, GROUPS)
@@ -98,7 +107,7 @@ def read_rows(
         column = tl.zeros([GROUPS, WIDTH], tl.float32)
     first = program * rows_each
     last = tl.minimum(first + rows_each, n)
-    # The next row is on its way while this one is worked on.
+    # The next row is loaded while this one is worked on.
     raw = load_row(x_ptr, first, cols, inside, STRIDE, WIDTH, ALIGNED, EVEN)
     y_next = tl.load(y_ptr + first)
     for t in range(last - first):
@@ -117,7 +126,7 @@ def read_rows(
         group_top = tl.max(x, axis=1)
         top = tl.max(group_top, axis=0)
         if LOGITS:
-            # The product of the top is rounded once, the same for all entries: it cancels.
+            # The product is rounded once, alike for all entries, so that its error cancels.
             shift = top * LOG2E
             e = tl.exp2(x * LOG2E - shift) + x * 0.0  # NaN where anything is not finite
             if MASKED:  # elsewhere what stands in for absent columns is far enough below to be 0
@@ -146,7 +155,7 @@ def read_rows(
             n_off += (off > ROW_SUM_TOLD).to(tl.int32)
         if (good & known) == 0:
             tl.atomic_max(bad_ptr, (n - row).to(tl.int64), sem="relaxed")
-        # The label is on top if it is the first of the largest.
+        # The label is the top label if it is the first of the largest entries.
         hit = x_y == top
         if hit:
             before = tl.max(((group_top == top) & (g < g_y)).to(tl.int32), axis=0)
@@ -193,7 +202,9 @@ def add_losses(
     BLOCK: tl.constexpr,
     LOOPS: tl.constexpr,
 ):
-    """Losses from what a row left, a thread a row."""
+    """Sum the losses of rows from what `read_rows` stored, a thread a row: N_LOSSES sums for each
+    program, the last of which counts clipped logarithms.
+    """
     program = tl.program_id(0)
     nothing = tl.zeros([BLOCK], tl.float64)
     brier, log, spherical, wrong, confident = nothing, nothing, nothing, nothing, nothing
@@ -237,7 +248,9 @@ def read_long_rows(
     WIDTH: tl.constexpr,
     ALIGNED: tl.constexpr,
 ):
-    """As `read_rows`, for rows longer than registers: the sums follow the largest so far."""
+    """As `read_rows` without classes, for rows of logits too long for registers: a program reads
+    its row in chunks, and its sums are relative to the largest logit so far.
+    """
     row = tl.program_id(0)
     CHUNK: tl.constexpr = GROUPS * WIDTH
     g = tl.arange(0, GROUPS)
@@ -250,7 +263,7 @@ def read_long_rows(
     x_y = tl.load(x_ptr + start + y).to(tl.float32)
     if ALIGNED:
         start = tl.multiple_of(start, WIDTH)
-    # Per group of a chunk: the largest so far, where it first was, and sums relative to it.
+    # For each group: the largest entry so far, where it first was, and sums relative to it.
     high = tl.zeros([GROUPS], tl.float32) + NOTHING
     place = tl.zeros([GROUPS], tl.int32) + K
     sums = tl.zeros([GROUPS], tl.float32)
@@ -277,7 +290,7 @@ def read_long_rows(
     p2 = tl.sum(squares * shrunk * shrunk, axis=0) * u * u
     if ((total == total) & (top < 3.0e38) & known) == 0:
         tl.atomic_max(bad_ptr, (n - row).to(tl.int64), sem="relaxed")
-    # The label is on top if it is the first of the largest: in the first group that has them.
+    # The label is the top label if it is the first largest entry of the first group that has one.
     first_of = tl.min(tl.where(high == top, place, K), axis=0)
     in_group = tl.load(x_ptr + start + first_of + j, mask=first_of + j < K, other=NOTHING)
     at_top = in_group.to(tl.float32) == top
@@ -291,7 +304,9 @@ def read_long_rows(
 
 @triton.jit
 def bins_of(u, there, edges_ptr, m, STEPS: tl.constexpr):
-    """The number of edges at or below each prediction, by bisection."""
+    """The bin of each prediction u among m: the number of inner edges at or below it, by bisection
+    in STEPS steps.
+    """
     low = tl.where(there, 0, 0)
     high = low + (m - 1)
     for _ in range(STEPS):
@@ -325,7 +340,10 @@ def read_listed(
     BLOCK: tl.constexpr,
     STEPS: tl.constexpr,
 ):
-    """The entries above the first bin, by class, bin and whether they are the label's: n and u."""
+    """Add the entries above the first bin, which `read_rows` listed, to a table (classes, m bins,
+    2, 2): by class, bin and whether the class is the label's, their number and the sum of
+    probabilities.
+    """
     program = tl.program_id(0)
     j = tl.arange(0, WIDTH)
     first_edge = tl.load(edges_ptr)
@@ -356,7 +374,9 @@ def read_listed(
 
 @triton.jit
 def read_low_labels(y_ptr, p_y_ptr, table_ptr, n, m, first_edge, BLOCK: tl.constexpr):
-    """Labels whose own entry is in the first bin."""
+    """Add the labels whose own probability is in the first bin to the table of `read_listed`: their
+    number and the sum of their probabilities.
+    """
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = rows < n
     y = tl.load(y_ptr + rows, mask=there, other=0)
@@ -369,7 +389,9 @@ def read_low_labels(y_ptr, p_y_ptr, table_ptr, n, m, first_edge, BLOCK: tl.const
 
 @triton.jit
 def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: tl.constexpr):
-    """Sums of columns over programs, in float64."""
+    """Add up each column's sums over programs, in float64; each program here adds `each` of
+    them.
+    """
     cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     first = tl.program_id(1) * each
     total = tl.zeros([BLOCK], tl.float64)
@@ -381,7 +403,9 @@ def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: 
 
 @triton.jit
 def single_at_or_above(edges):
-    """The first float32 at or above each edge; an edge is not negative, or is below everything."""
+    """The smallest float32 at or above each edge, for edges that are not negative. (Negative ones,
+    which are below everything, are only rounded.)
+    """
     single = edges.to(tl.float32)
     up = (single.to(tl.int32, bitcast=True) + 1).to(tl.float32, bitcast=True)
     return tl.where((single.to(tl.float64) < edges) & (single >= 0.0), up, single)
@@ -391,15 +415,17 @@ def single_at_or_above(edges):
 def add_to_few_bins(
     u_ptr, hit_ptr, table_ptr, edges_ptr, n, m, step, BLOCK: tl.constexpr, BINS: tl.constexpr
 ):
-    """Rows to at most BINS bins, each thread with all bins of its own in registers."""
+    """Sum rows into at most BINS bins, each thread with sums of all bins in its registers: N_SUMS
+    sums (rows, u, u^2, hits, u of hits) for each program and bin, u being the confidence.
+    """
     program = tl.program_id(0)
     bin_ = tl.arange(0, BINS)
     low = tl.load(edges_ptr + bin_ - 1, mask=(bin_ > 0) & (bin_ < m), other=-9.0)
     low = tl.where(bin_ < m, low, 9.0)
     high = tl.load(edges_ptr + bin_, mask=bin_ < m - 1, other=9.0)
-    # Single numbers at or above the edges: a confidence reaches both or neither.
+    # The smallest float32 at or above each edge: a confidence reaches both or neither.
     low, high = single_at_or_above(low), single_at_or_above(high)
-    # Rows in the lower half of a word, hits in the upper: no thread sees 32,768 rows.
+    # The lower half of a word counts rows, the upper hits: no thread sees 32,768 rows.
     counts = tl.zeros([BINS, BLOCK], tl.int32)
     sum_u = tl.zeros([BINS, BLOCK], tl.float64)
     sum_u2 = tl.zeros([BINS, BLOCK], tl.float64)
@@ -438,7 +464,11 @@ def add_to_bins(
     STEPS: tl.constexpr,
     COPIES: tl.constexpr,
 ):
-    """Rows to any number of bins, in several copies of the table so that few meet."""
+    """Sum rows into any number of bins, in COPIES of the table so that few threads meet: N_SUMS
+    sums (rows, u, u^2, hits, u of hits) of each bin, u being the confidence.
+
+    Rows whose confidence is within `margin` of an edge are listed in `near`.
+    """
     program = tl.program_id(0)
     rows = program * BLOCK + tl.arange(0, BLOCK)
     there = rows < n
@@ -475,7 +505,9 @@ def refine_near(
     CHUNK: tl.constexpr,
     STEPS: tl.constexpr,
 ):
-    """Confidences near an edge, from logits in float64: out of their bins, and in again."""
+    """Compute the confidences listed as near an edge again from their logits in float64; take each
+    row out of the bin it was in, and add it to the right one.
+    """
     cols = tl.arange(0, CHUNK)
     program = tl.program_id(0)
     count = tl.load(near_n_ptr)
@@ -493,7 +525,7 @@ def refine_near(
             inside = at + cols < K
             x = tl.load(x_ptr + start + at + cols, mask=inside, other=0.0)
             total += tl.where(inside, tl.exp(x.to(tl.float64) - top), 0.0)
-        # Two lanes: the rough one leaves its bin, the fine one enters its own.
+        # Two threads: one takes the float32 confidence out of its bin, one adds the float64 one.
         lane = tl.arange(0, 2)
         rough = tl.load(u_ptr + row).to(tl.float64)
         u = tl.where(lane == 0, rough, 1.0 / tl.sum(total, axis=0))

@@ -25,8 +25,11 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses and, with `distribution`, of the distances between distributions;
-    `spacing` is how far neighbouring classes are apart. `only` saves nothing here.
+    """Sums of the proper losses, with `distribution` of the distances between distributions too,
+    and the findings.
+
+    `spacing` is how far neighbouring classes are apart (None: 1). `only` saves nothing here, and is
+    ignored.
     """
     if samples.multiclass and not distribution:
         total = row_pass(samples, None, None, True)
@@ -51,7 +54,7 @@ def loss_sums(
 
 
 def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
-    """Binary predictions and targets as rows of two classes."""
+    """Yield binary predictions and targets block by block, as rows of two classes."""
     for block in scalar_blocks(samples, "binary", tally):
         p = torch.stack([1.0 - block.u, block.u], dim=1)
         q = torch.stack([1.0 - block.z, block.z], dim=1)
@@ -59,7 +62,9 @@ def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
 
 
 def _distances(rows: Rows, spacing: Array | None) -> Tensor:
-    """Sums of how whole distributions compare; `distances` of the core says the same of arrays."""
+    """The sums of each distance between prediction and target distributions over a block, in the
+    order of `loss_sums.FIELDS` from N_PROPER on; `distances` of the core does the same for arrays.
+    """
     p, q = rows.p, rows.target_rows()
     difference = torch.special.entr(p).sum(dim=1) - torch.special.entr(q).sum(dim=1)
     manhattan, divergence = (p - q).abs().sum(dim=1), _jensen_shannon(p, q)
@@ -83,7 +88,9 @@ def _distances(rows: Rows, spacing: Array | None) -> Tensor:
 
 
 def _jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """In two forms, as the core has it: logarithms cancel where p is near q."""
+    """The Jensen-Shannon divergence of each row of p and q. It has two forms, as in the core:
+    logarithms cancel where p is near q.
+    """
     s = p + q
     d = torch.where(s > 0, (p - q) / s, 0.0)
     near = d.abs() < 0.5
@@ -95,7 +102,7 @@ def _jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def _same_ranking(p: Tensor, q: Tensor) -> Tensor:
-    """Where every strict preference of the target row is kept strictly by the prediction."""
+    """Which rows of p keep every strict preference between two classes of q, strictly."""
     ranked_q, order = q.sort(dim=1, descending=True, stable=True)
     ranked_p = p.gather(1, order)
     smallest_before = ranked_p.cummin(dim=1).values[:, :-1]

@@ -28,16 +28,20 @@ CHUNK = 4096
 BLOCK = 1024
 # Programs that share the runs of keys.
 PROGRAMS = 4096
-# From this many points on, the hull of the cumulative sums is found on the host.
+# With at most this many points, the rest of the isotonic fit is left to the host.
 FEW_POINTS = 1 << 18
-# Points that are never brought there as a hull: with more, it is the levels that come.
+# With more points than this after all rounds, the levels themselves go to the host.
 MOST_POINTS = 1 << 22
 ROUNDS = 64
 N_SUMS = 5
 
 
 class Order:
-    """The keys of a scalar problem in order."""
+    """The sorted keys of a scalar problem of 0/1 targets, on a device.
+
+    A key is the bits of a prediction u times 2, plus its target z. A level is a distinct
+    prediction: a run of keys.
+    """
 
     def __init__(self, column: Column, keys: Tensor, findings: Findings) -> None:
         self.keys, self.findings = keys, findings
@@ -49,15 +53,17 @@ class Order:
 
     @cached_property
     def _ones(self) -> Tensor:
-        """Targets of 1 through each row."""
+        """The number of targets that are 1 up to and including each key."""
         return (self.keys & 1).cumsum(0, dtype=torch.int32)
 
     def ones_before(self, positions: Tensor) -> Tensor:
-        """Targets of 1 before each position."""
+        """The number of targets that are 1 before each position among the keys."""
         return torch.where(positions > 0, self._ones[(positions - 1).clamp(min=0)], 0).long()
 
     def largest_partial(self) -> float:
-        """The largest |sum of u - z| up to the end of a level."""
+        """The largest absolute sum of prediction less target from the first key to the end of some
+        level.
+        """
         n_chunks = -(-self.n // CHUNK)
         sums, largest = torch.empty((2, n_chunks), dtype=torch.float64, device=self.device)
         sizes = {"DOUBLE": self.double, "CHUNK": CHUNK, "BLOCK": BLOCK}
@@ -67,18 +73,19 @@ class Order:
         return float(largest.max())
 
     def n_levels(self) -> int:
-        """Distinct predictions."""
+        """The number of distinct predictions."""
         return self._level_borders.numel() - 1
 
     def rising(self) -> bool:
-        """Whether the share of ones never falls from one level to the next."""
+        """Whether the share of targets that are 1 never falls from one level to the next."""
         at = self._level_borders
         w, z = at.diff(), self.ones_before(at).diff()
         return bool((z[:-1] * w[1:] <= z[1:] * w[:-1]).all())  # of whole numbers: exact
 
     def borders(self, j: Tensor, m: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
-        """Where the bin j of m bins of equal mass begins (from 0), ties together; the prediction
-        that decides it, as its bits, and whether that is in the bin before.
+        """Where the bin j (from 0) of m bins of equal mass begins among the keys, equal predictions
+        together; the bits of the prediction that decides it; and whether that prediction is in the
+        bin before.
         """
         at = ((j * self.n / m).ceil() - 1).long().clamp(0, self.n - 1)
         bits = self.keys[at] >> 1
@@ -88,12 +95,17 @@ class Order:
         return torch.where(in_lower, stop, start), bits, in_lower
 
     def sums(self, firsts: Tensor) -> Tensor:
-        """The fields of a table (bins, fields) whose bins begin at `firsts`, the end included."""
+        """The sums (bins, fields) of bins that begin at the positions `firsts`, the last of which
+        is the end.
+        """
         _, z, u, u2, uz = self.sums_between(firsts).unbind(1)
         return fields_of_labels(firsts.diff().double(), u, u2, z, uz)
 
     def sums_between(self, firsts: Tensor, programs: int | None = None) -> Tensor:
-        """z, u, u^2 and uz of the keys from one of `firsts` to the next, in the columns 1 to 4."""
+        """Sums over the keys from each of `firsts` to the next, (runs, 5): targets z, predictions
+        u, u^2 and u z in the columns 1 to 4 (the column 0 is not filled). `programs` limits the
+        programs of the device.
+        """
         m = firsts.numel() - 1
         pieces = max(1, min((programs or PROGRAMS) // m, -(-self.n // BLOCK)))
         parts = torch.empty((m, pieces, N_SUMS), dtype=torch.float64, device=self.device)
@@ -107,12 +119,14 @@ class Order:
         return bits.view(torch.float64 if self.double else torch.float32).double()
 
     def with_ends(self, inner: Tensor) -> Tensor:
-        """Positions of borders, with 0 before them and n after them."""
+        """The positions with 0 before them and the number of keys after them."""
         ends = torch.tensor([0, self.n], device=self.device)
         return torch.cat([ends[:1], inner, ends[1:]])
 
     def quantile_table(self, m: int) -> tuple[BinTable, Cuts]:
-        """m bins of equal mass and the edges between them, as `quantiles.quantile_edges`."""
+        """The table of m bins of equal mass and the cuts between them, as
+        `quantiles.quantile_edges` finds them.
+        """
         j = torch.arange(1, m, dtype=torch.float64, device=self.device)
         positions, bits, in_lower = self.borders(j, float(m))
         values = self.predictions(bits)
@@ -123,7 +137,7 @@ class Order:
         return BinTable(sums.reshape(1, m, len(FIELDS))), Cuts(np.maximum.accumulate(inner))
 
     def fixed_sums(self, cuts: Cuts) -> Array:
-        """Bin sums (bins x fields) in any number of given bins."""
+        """The sums (bins, fields) between given cuts, however many."""
         inner = torch.from_numpy(cuts.inner.copy()).to(self.device)
         if self.double:
             keys = inner.clamp(min=0.0).view(torch.int64) * 2
@@ -135,17 +149,17 @@ class Order:
 
     @cached_property
     def _level_borders(self) -> Tensor:
-        """Positions at which levels begin, and the end."""
+        """The positions at which levels begin, and the end."""
         bits = self.keys >> 1
         return self.with_ends((bits[1:] != bits[:-1]).nonzero()[:, 0] + 1)
 
     @cached_property
     def _ones_at_borders(self) -> Tensor:
-        """Targets of 1 before each level, and before the end."""
+        """The number of targets that are 1 before each level, and before the end."""
         return self.ones_before(self._level_borders)
 
     def levels(self) -> tuple[Array, Array]:
-        """Every level's sums (levels x fields) and its prediction, brought to the host."""
+        """The sums of every level, (levels, fields), and its prediction, brought to the host."""
         firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
         n, z = self.rows_and_ones()
@@ -153,19 +167,24 @@ class Order:
         return sums.cpu().numpy(), u.cpu().numpy()
 
     def path(self) -> tuple[Tensor, Tensor]:
-        """Each level's prediction, and the sum of residuals through it."""
+        """Each level's prediction, and the sum of prediction less target up to and including the
+        level.
+        """
         firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
         rows, ones = self.rows_and_ones()
         return u, (rows * u - ones).cumsum(0)
 
     def rows_and_ones(self) -> tuple[Tensor, Tensor]:
-        """Each level's rows and targets of 1."""
+        """Each level's number of rows, and of targets that are 1."""
         return self._level_borders.diff().double(), self._ones_at_borders.diff().double()
 
     def hull(self) -> Tensor | None:
-        """Borders that the isotonic fit may keep: points of the cumulative sums of labels that lie
-        on or below the chord of their neighbours. None if far too many are left.
+        """Positions at which a block of the isotonic fit may begin, and the end; None if far too
+        many are left.
+
+        They are the levels at which the cumulative sum of targets, against that of rows, is not
+        above the chord of its neighbours; levels above it are taken out in rounds.
         """
         at, ones = self._level_borders, self._ones_at_borders
         for _ in range(ROUNDS):
@@ -182,7 +201,9 @@ class Order:
 
 
 class DeviceLevels(OrderedLevels):
-    """The level sets of a scalar problem whose order lies on a device."""
+    """The level sets (sums of each distinct prediction) of a scalar problem whose sorted keys lie
+    on a device. Its methods are those of `OrderedLevels`.
+    """
 
     def __init__(self, order: Order) -> None:
         super().__init__(lambda: order.levels()[0][None], float(order.n))
@@ -190,37 +211,52 @@ class DeviceLevels(OrderedLevels):
         self._order: Order
 
     def largest_partial_residual(self) -> float:
+        """The largest absolute sum of residuals (prediction less target) up to the end of a
+        level.
+        """
         return self._order.largest_partial()
 
     def partial_residual_range(self) -> float:
+        """The highest less the lowest sum of residuals up to the end of a level, 0 among them."""
         _, partial = self._order.path()
         return float(partial.max().clamp(min=0.0) - partial.min().clamp(max=0.0))
 
     def averaged_two_bins(self, norm: str) -> float:
+        """The averaged two-bin error, of squares ("l2") or of absolute values ("l1")."""
         u, partial = self._order.path()
         rest = partial[-1] - partial
         two = partial.abs() + rest.abs() if norm == "l1" else partial**2 + rest**2
         widths = torch.diff(u, append=u.new_ones(1))
-        # Below the first prediction there is nothing, and above it everything.
+        # A border below the first prediction has all rows above it.
         total = widths @ two + u[0] * two[-1]
         return float(total) / float(self._order.n) ** (1 if norm == "l1" else 2)
 
     def ranked_pairs(self) -> float:
+        """The number of pairs of a target 1 and a target 0 with the higher prediction for the 1;
+        ties count one half.
+        """
         rows, ones = self._order.rows_and_ones()
         rest = rows - ones
         return float(ones @ (rest.cumsum(0) - rest / 2.0))
 
     def mean_risk(self) -> float:
+        """The mean over rows of the share of targets 0 among the rows predicted at least as
+        high.
+        """
         rows, ones = (part.flip(0) for part in self._order.rows_and_ones())
         risk = ((rows - ones).cumsum(0) / rows.cumsum(0)).clamp(0.0, 1.0)
         return float(rows @ risk) / float(self._order.n)
 
     def highest_targets(self, coverage: float) -> float:
+        """The sum of targets of the share `coverage` of rows with the highest predictions."""
         rows, ones = (part.flip(0) for part in self._order.rows_and_ones())
         room = coverage * float(self._order.n) - (rows.cumsum(0) - rows)
         return float((room / rows).clamp(0.0, 1.0) @ ones)
 
     def pooled(self) -> BinTable:
+        """The levels with those of one block of the isotonic fit put together, some or all of
+        them.
+        """
         points = self._order.hull()
         if points is None:
             return self
@@ -228,19 +264,25 @@ class DeviceLevels(OrderedLevels):
 
     @cached_property
     def n_levels(self) -> int:
+        """The number of distinct predictions."""
         return self._order.n_levels()
 
     @cached_property
     def rising(self) -> bool:
+        """Whether the mean target never falls from one level to the next."""
         return self._order.rising()
 
     @cached_property
     def totals(self) -> Array:
+        """The number of rows, and of targets that are 1."""
         order = self._order
         end = torch.tensor([order.n], device=order.device)
         return np.array([order.n, int(order.ones_before(end))], dtype=np.float64)
 
     def sums_before(self, j: Array, m: Array) -> Array:
+        """The numbers of rows and of targets 1 before the bins j (from 0) of m bins of equal mass,
+        (2, bins).
+        """
         order = self._order
         of_bins, of_counts = (torch.from_numpy(part).to(order.device) for part in (j, m))
         positions, _, _ = order.borders(of_bins, of_counts)
@@ -248,11 +290,12 @@ class DeviceLevels(OrderedLevels):
         return both.cpu().numpy()
 
     def merged(self, m: int) -> BinTable:
+        """The levels put together into m bins of equal mass."""
         return self._order.quantile_table(m)[0]
 
 
 class LevelCuts(Cuts):
-    """The edges between level sets, brought here when they are asked for."""
+    """The edges between level sets, brought to the host when they are asked for."""
 
     def __init__(self, order: Order) -> None:
         object.__setattr__(self, "_order", order)
@@ -260,12 +303,13 @@ class LevelCuts(Cuts):
 
     @cached_property
     def inner(self) -> Array:
+        """The distinct predictions after the first."""
         return self._order.levels()[1][1:]
 
 
 def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
-    """The order of a scalar problem, kept for the next that asks; None if kernels cannot read
-    it.
+    """The sorted keys of the binary or the confidence problem, kept for the next that asks; None if
+    kernels cannot read the problem.
     """
     orders = shared_results(samples).orders
     if notion not in orders:
@@ -275,7 +319,7 @@ def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
 
 
 def sorted_keys(column: Column) -> Order | None:
-    """Pack and sort; None if a target is no label."""
+    """The sorted keys of a column; None if some target is neither 0 nor 1."""
     kind = torch.int64 if column.double else torch.int32
     keys = torch.empty(column.n, dtype=kind, device=column.u.device)
     status = column.new_status()

@@ -34,7 +34,9 @@ def pack(
     DOUBLE: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Keys that sort by prediction, then target: a prediction in [0, 1] has its sign bit free."""
+    """Store a key for each row that sorts by prediction, then target: the prediction's bits times
+    2, plus the target. (A prediction in [0, 1] has its sign bit free.) Findings go to the status.
+    """
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = rows < n
     u, _, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE)
@@ -51,7 +53,7 @@ def pack(
 
 @triton.jit
 def unpacked(keys, DOUBLE: tl.constexpr):
-    """Predictions in float64, and whether targets are 1."""
+    """The predictions of keys in float64, and whether their targets are 1."""
     bits = keys >> 1
     if DOUBLE:
         u = bits.to(tl.float64, bitcast=True)
@@ -62,7 +64,9 @@ def unpacked(keys, DOUBLE: tl.constexpr):
 
 @triton.jit
 def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BLOCK: tl.constexpr):
-    """Sums over runs of keys in order: the sums of a bin, in as many pieces as there are."""
+    """Sums over each run of sorted keys from one of `firsts` to the next: targets z, predictions u,
+    u^2 and u z, in columns 1 to 4. Several programs share a run; each stores its piece.
+    """
     bin_ = tl.program_id(0)
     piece = tl.program_id(1)
     start = tl.load(firsts_ptr + bin_)
@@ -88,7 +92,7 @@ def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BL
 def add_chunks(
     keys_ptr, sums_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr
 ):
-    """Sums of u - z over chunks of keys in order."""
+    """The sum of prediction less target (u - z) over each chunk of CHUNK sorted keys."""
     chunk = tl.program_id(0)
     total = tl.zeros([BLOCK], tl.float64)
     for t in range(CHUNK // BLOCK):
@@ -109,7 +113,9 @@ def largest_partial_sums(
     CHUNK: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """The largest |sum of u - z| up to the end of a level, in each chunk of keys in order."""
+    """The largest absolute sum of prediction less target from the first key to the last of some
+    distinct prediction, in each chunk of sorted keys. `before` has the sum before each chunk.
+    """
     chunk = tl.program_id(0)
     carried = tl.load(before_ptr + chunk)
     largest = tl.zeros([BLOCK], tl.float64)
@@ -144,12 +150,12 @@ def split_by_windows(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Sums n, z and u of the rows below each of M windows and of all rows, (M + 1, 3) a program;
-    and the keys of rows in windows, `room` numbers a program, of which those at the end are filled
-    with `LAST`.
+    """Sum the rows outside M windows of predictions, and collect the keys of the rows inside.
 
-    A window reaches from one number of a sorted sample to another, both included; `ranks` (2, M)
-    are their places in the sample.
+    Stored for each program are the number, targets z and predictions u of rows below each window
+    and of all its rows, (M + 1, 3), and `room` keys, the unused ones being `LAST`. A window reaches
+    from one number of a sorted sample to another, both included; `ranks` (2, M) are their places in
+    the sample.
     """
     program = tl.program_id(0)
     lows, highs = (), ()
@@ -164,7 +170,7 @@ def split_by_windows(
     start = program * (BLOCK * DEPTH)
     next_u, next_z = raw_rows(u_ptr, z_ptr, start, n, BLOCK, DEPTH)
     for first in range(start, n, step):
-        # The next are on their way while these are worked on.
+        # The next rows are loaded while these are worked on.
         raw_u, raw_z = next_u, next_z
         next_u, next_z = raw_rows(u_ptr, z_ptr, first + step, n, BLOCK, DEPTH)
         keys, flags = (), ()
@@ -176,7 +182,7 @@ def split_by_windows(
             v = tl.where(there, u, 9.0)
             scaled = u.to(tl.float64) * FLAGS
             counted = tl.where(one, HITS + 1.0, 1.0)
-            # Of a row in no window as many begin above it as end at or above it.
+            # For a row in no window, as many windows begin above it as end at or above it.
             windows = tl.zeros([BLOCK], tl.float32)
             new_n, new_u = (), ()
             for j in tl.static_range(M + 1):
@@ -207,14 +213,14 @@ def split_by_windows(
         out = parts_ptr + (program * (M + 1) + j) * 3
         hits = tl.floor(counts[j] / HITS)
         store_sums(out, (counts[j] - hits * HITS, hits, sums[j]), 3)
-    # What found no room is told as rows that were moved.
+    # Rows for which there was no room are counted in the place of moved logits.
     lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
     note(status_ptr, n, notes[0], notes[1], notes[2], lost)
 
 
 @triton.jit
 def first_at_or_above(keys_ptr, wanted, n_keys, STEPS: tl.constexpr):
-    """Where each wanted number would stand among keys in order."""
+    """The position of the first key at or above each wanted number, among sorted keys."""
     low = wanted * 0
     high = low + n_keys
     for _ in range(STEPS):
@@ -241,9 +247,11 @@ def find_borders(
     LANES: tl.constexpr,
     STEPS: tl.constexpr,
 ):
-    """Among keys in order, of rows in windows: where each window and the bin after each border
-    begin, (m - 1, 2); and the prediction that decides the border, whether that is in the bin
-    before, and whether it is in the window, as it must be, (m - 1, 3).
+    """Find the borders between m bins of equal mass among the sorted keys of rows in windows.
+
+    Stored are the positions at which each window and the bin after each border begin, (m - 1, 2);
+    and the prediction that decides the border, whether it is in the bin before, and whether it is
+    in the window, as it must be, (m - 1, 3).
     """
     j = tl.arange(0, LANES)
     there = j < m - 1
@@ -261,7 +269,7 @@ def find_borders(
     sound = inside & (value >= low) & (value <= high)
     start = first_at_or_above(keys_ptr, level, n_keys, STEPS)
     stop = first_at_or_above(keys_ptr, level + 2, n_keys, STEPS)
-    # Twice the rank in the middle of those that are equal; as numbers, to stay within their range.
+    # Twice the middle rank of equal predictions; in float64, since integers might overflow.
     middle = 2.0 * (before - first).to(tl.float64) + start.to(tl.float64) + stop.to(tl.float64)
     in_lower = middle * m <= 2.0 * number * n * tl.load(numbers_ptr)
     tl.store(firsts_ptr + 2 * j, first, mask=there)

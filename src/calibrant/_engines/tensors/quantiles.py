@@ -10,10 +10,11 @@ from calibrant._engines.tensors.blocks import Scalars
 
 
 def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
-    """The inner edges (g, m - 1) of m bins of equal mass, ties together, of each row of u (g, n).
+    """The inner edges (g, m - 1) of m bins of equal mass, equal predictions together, of each row
+    of u (g, n). `w` (n,) are weights, None for equal ones.
 
-    `engines.quantiles` finds the same edges of arrays: a prediction's middle rank decides on which
-    side of an edge it falls; doubled, so that whole numbers stay whole.
+    `arrays.quantiles` finds the same edges of arrays: a prediction's middle rank decides on which
+    side of an edge it falls; it is doubled, so that whole numbers stay whole.
     """
     g, n = u.shape
     if m == 1:
@@ -39,28 +40,32 @@ def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
 
 
 def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
-    """The rows in order of predictions, and the bin of each when bins hold equal shares of
-    ranks.
+    """The rows in order of predictions, and in that order the bin of each, if m bins share out the
+    ranks equally.
     """
     order, bins = order_by_rank(whole.u, whole.w, m)
     return _reordered(whole, order), bins
 
 
 def order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
-    """The order of the predictions, and in that order the bin of each."""
+    """The row numbers in order of predictions u, and in that order the bin of each, if m bins share
+    out the ranks (cumulative weights w) equally.
+    """
     order = u.argsort(stable=True)
     n = order.numel()
     if w is None:
         ranks = torch.arange(1, n + 1, device=order.device)
         return order, (ranks * m + n - 1) // n - 1
     through = w[order].cumsum(dim=0)  # ranks are cumulative weights
-    # Without any weight the quotient is not a number; the caller finds that out from the sums.
+    # If all weights are 0 the quotient is NaN; the caller notices it from the sums.
     bins = (through * m / through[-1] * (1 - ROUNDING)).ceil() - 1
     return order, bins.nan_to_num(0.0).clamp(0, m - 1).long()
 
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
-    """The rows in order of predictions, the number of each one's level, and the levels."""
+    """The rows in order of predictions, in that order the number of each row's distinct prediction,
+    and the distinct predictions.
+    """
     taken = _reordered(whole, whole.u.argsort(stable=True))
     first = torch.ones_like(taken.u, dtype=torch.bool)
     first[1:] = taken.u[1:] != taken.u[:-1]
@@ -68,4 +73,5 @@ def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
 
 
 def _reordered(whole: Scalars, order: Tensor) -> Scalars:
+    """The rows of a scalar problem in another order."""
     return Scalars(whole.u[order], whole.z[order], None if whole.w is None else whole.w[order])

@@ -27,9 +27,11 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """Classwise bin sums, top-label bin sums and loss sums of (n, k) predictions, in one read.
+    """The sums of (n, k) predictions that are asked for, from one read; the others are None.
 
-    On a CUDA device the squares of the classes' predictions may be left out (NaN).
+    `classwise` and `confidence` are the cuts between the bins of every class against the rest, and
+    of the top label. On a CUDA device the squares of the classes' predictions may be left out
+    (NaN).
     """
     return row_pass(samples, classwise, confidence, losses)
 
@@ -37,7 +39,8 @@ def matrix_sums(
 def row_pass(
     samples: TensorSamples, classwise: Cuts | None, confidence: Cuts | None, losses: bool
 ) -> MatrixSums:
-    """The read itself: whatever the device, what comes back are sums, in one transfer.
+    """The sums of (n, k) predictions that are asked for (see `matrix_sums`), from one read; they
+    come to the host in one transfer.
 
     On a CUDA device with Triton, half and single precision are read by fused kernels, unless
     CALIBRANT_FUSED is 0.
@@ -53,7 +56,7 @@ def row_pass(
 def plain_row_pass(
     samples: TensorSamples, classwise: Cuts | None, confidence: Cuts | None, losses: bool
 ) -> MatrixSums:
-    """The read in plain torch, in blocks of float64."""
+    """The sums that `row_pass` gives, read in plain torch, in blocks of float64."""
     place, k = samples.place, samples.n_classes
     tally = Tally(place)
     by_class = _ClasswiseSums(samples, classwise) if classwise is not None else None
@@ -82,8 +85,8 @@ def plain_row_pass(
 
 
 class _ClasswiseSums:
-    """Bin sums of every class against the rest. Of hard labels only the label's own entry has a
-    target to add.
+    """Sums of every class against the rest in bins between given cuts. Of hard labels only the
+    label's own entry has a target to add.
     """
 
     def __init__(self, samples: TensorSamples, cuts: Cuts) -> None:
@@ -93,6 +96,7 @@ class _ClasswiseSums:
         self.first = cuts.m * torch.arange(k, device=place)
 
     def add(self, rows: Rows) -> None:
+        """Add a block of rows."""
         p, w = rows.p, rows.w
         cells = torch.bucketize(p, self.edges, right=True) + self.first
         flat = cells.reshape(-1)
@@ -108,7 +112,9 @@ class _ClasswiseSums:
 
 
 def row_losses(rows: Rows, top: Scalars, tally: Tally) -> Tensor:
-    """Sums of the proper losses of a block, in the order of LossSums."""
+    """The sums of the proper losses of a block, in the order of `loss_sums.FIELDS` up to N_PROPER.
+    `top` is the block's confidence problem; clipped logarithms are counted in the tally.
+    """
     p, w = rows.p, rows.w
     squared_norm = (p * p).sum(dim=1)
     if rows.label is not None:

@@ -12,20 +12,20 @@ from calibrant._engines.tensors.kernels import N_SUMS, OVERSHOOT, store_sums
 from calibrant._engines.tensors.short_kernels import HITS, copies_of
 
 LOG_FLOOR = tl.constexpr(1e-12)
-# Slots of the status: how far the first bad row is from the end, clips, targets that are no labels,
-# clipped logarithms or logits.
+# Positions in the status after the first, which says how far the first bad row is from the end:
+# clipped predictions, targets that are neither 0 nor 1, clipped logarithms or logits.
 CLIPPED = tl.constexpr(1)
 FRACTIONS = tl.constexpr(2)
 MOVED = tl.constexpr(3)
 N_LOSSES = tl.constexpr(5)
-# What makes up for flags in double precision.
+# The factor that makes up for flags of 2^-7 (see `flag_as_double`).
 FLAGS = tl.constexpr(128.0)
 
 
 @triton.jit
 def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """A prediction as it meets edges and in float64, whether its target is 1, and what of both is
-    as it must be: the target a label, the prediction no further than an overshoot from [0, 1].
+    """Load a prediction and its target for each thread, and check them: returns what `checked_row`
+    does.
     """
     u = tl.load(u_ptr + rows, mask=there, other=0.5)
     z = tl.load(z_ptr + rows, mask=there, other=0)
@@ -34,7 +34,9 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
 
 @triton.jit
 def as_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """A prediction as it meets edges, whether its target is 1, and whether that is a label."""
+    """The prediction in float32 or float64 (DOUBLE), whether its target is 1, and whether the
+    target is 0 or 1. With CONFIDENCE both are those of the larger of u and 1 - u.
+    """
     if DOUBLE:
         u = u.to(tl.float64)
     else:
@@ -51,7 +53,11 @@ def as_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 
 @triton.jit
 def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """What `load_row` returns, of numbers that were loaded."""
+    """The prediction in its own precision and in float64, whether its target is 1, whether the
+    target is 0 or 1, whether the prediction is sound, and whether it was clipped.
+
+    A sound one is no further than an overshoot from [0, 1]; others become 0.
+    """
     u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     exact = u.to(tl.float64)
     sound = (exact >= -OVERSHOOT) & (exact <= 1.0 + OVERSHOOT)
@@ -62,14 +68,14 @@ def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 
 @triton.jit
 def in_unit(u):
-    """Without overshoot; zero is added so that -0 and 0 are one."""
+    """The prediction clipped to [0, 1]; zero is added so that -0 and 0 are one."""
     return tl.minimum(tl.maximum(u, 0.0), 1.0) + 0.0
 
 
 @triton.jit
 def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """As `checked_row`, in fewer steps: a prediction in [0, 1], whether its target is 1, and
-    whether there is nothing to note about either.
+    """As `checked_row`, in fewer steps: the prediction clipped to [0, 1], whether its target is 1,
+    and whether there is nothing to note about either.
     """
     u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     return in_unit(u), one, label & (u >= 0.0) & (u <= 1.0)
@@ -77,7 +83,9 @@ def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 
 @triton.jit
 def raw_rows(u_ptr, z_ptr, first, n, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
-    """Predictions and targets of DEPTH rows for each thread, as they are."""
+    """The predictions and the targets of DEPTH rows for each thread, as they are: two tuples of
+    tensors.
+    """
     us, zs = (), ()
     for d in tl.static_range(DEPTH):
         rows = first + d * BLOCK + tl.arange(0, BLOCK)
@@ -98,8 +106,10 @@ def add_notes(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """The first bad row, clips and targets that are no labels, with those of some more rows. They
-    are read again: most never come here, and need not be kept for it.
+    """The first bad row and the numbers of clipped predictions and of targets that are neither 0
+    nor 1, as in `notes`, with those of some more rows.
+
+    The rows are read again: most never have anything to note, and need not be kept for it.
     """
     bad, n_clipped, n_fractions = notes
     us, zs = raw_rows(u_ptr, z_ptr, first, n, BLOCK, DEPTH)
@@ -115,15 +125,18 @@ def add_notes(
 
 @triton.jit
 def flag_as_double(flag):
-    """2^-7 where a single number is 1, 0 where it is 0: its bits are the upper half of a double's.
-    To choose between two doubles would take two steps more.
+    """2^-7 as a double where the float32 flag is 1, 0 where it is 0: the flag's bits become the
+    upper half of the double's. To choose between two doubles would take two steps more.
     """
     return (flag.to(tl.int32, bitcast=True).to(tl.int64) << 32).to(tl.float64, bitcast=True)
 
 
 @triton.jit
 def note(status_ptr, n, bad, clipped, fractions, moved):
-    """What a program found, into the status of all."""
+    """Add what a program found to the status of all: how far the first bad row is from the end, and
+    the numbers of clipped predictions, of targets that are neither 0 nor 1, and of moved logarithms
+    or logits.
+    """
     from_end = n - tl.min(bad, axis=0)
     if from_end > 0:
         tl.atomic_max(status_ptr, from_end.to(tl.int64), sem="relaxed")
@@ -154,8 +167,8 @@ def add_to_few_bins(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Rows to M bins, each thread with all bins of its own in registers: n, z and u, and if they
-    are asked for u^2 and uz.
+    """Sum rows into M bins, each thread with sums of all bins in its registers: the numbers of rows
+    and of targets z = 1, the predictions u, and with SQUARES u^2 and u z, for each program and bin.
 
     What a row adds to a bin is multiplied by a flag, 1 or 0: products take none of the units that
     comparisons and choices between numbers keep busy.
@@ -176,7 +189,7 @@ def add_to_few_bins(
     start = program * (BLOCK * DEPTH)
     next_u, next_z = raw_rows(u_ptr, z_ptr, start, n, BLOCK, DEPTH)
     for first in range(start, n, step):
-        # The next are on their way while these are worked on.
+        # The next rows are loaded while these are worked on.
         raw_u, raw_z = next_u, next_z
         next_u, next_z = raw_rows(u_ptr, z_ptr, first + step, n, BLOCK, DEPTH)
         odd = nothing
@@ -221,7 +234,9 @@ def add_to_few_bins(
 def add_losses(
     u_ptr, z_ptr, parts_ptr, status_ptr, n, step, DOUBLE: tl.constexpr, BLOCK: tl.constexpr
 ):
-    """Proper losses of two classes with the probabilities 1 - u and u."""
+    """Sum the proper losses of two classes with the probabilities 1 - u and u: N_LOSSES sums for
+    each program.
+    """
     program = tl.program_id(0)
     nothing = tl.zeros([BLOCK], tl.float64)
     floor = nothing + LOG_FLOOR  # as an argument of a function it would be single

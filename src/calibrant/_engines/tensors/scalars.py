@@ -30,24 +30,26 @@ from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.sums import fields_of_labels
 from calibrant._engines.tensors.tally import to_host
 
-# Rows whose numbers fit 32 bits, with room for a step beyond the end.
+# The most rows: their numbers fit 32 bits, with room for a step beyond the end.
 MOST_ROWS = 1 << 30
 FEW_BINS = 16
 # Programs that share the rows: several for each multiprocessor of a large device.
 PROGRAMS = 132 * 8
-# Programs of one warp, in which nothing waits for another: its threads, rows of each of them in a
-# step, and rows that one may see (`scalar_kernels.HITS`).
+# Programs of one warp, whose threads never wait: how many programs, threads of each, rows that a
+# thread reads in a step, and rows that it may see in all (`short_kernels.HITS`).
 WARPS, WARP, DEPTH, MOST_OF_THREAD = 4 * PROGRAMS, 32, 4, 4096
-# Copies of a grid, in which predictions that crowd wait less for each other.
+# Copies of a grid, so that rows with nearly equal predictions wait less for each other.
 COPIES = 16
-# Nodes of a program that sums them.
+# Nodes that one program sums.
 NODES = 128
 N_SUMS, N_LOSSES, N_STATUS = 5, 5, 4
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One prediction and one label a row, side by side on a device."""
+    """A scalar problem of 0/1 targets on a device: predictions `u` and targets `z`, an entry per
+    row.
+    """
 
     u: Tensor
     z: Tensor
@@ -55,38 +57,47 @@ class Column:
     confidence: bool = False
     # What a pass over the rows has found already.
     findings: Findings = Findings()
-    # What `unit_grids` keeps of its read.
+    # What `unit_grids` keeps from its read of the rows.
     kept: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return int(self.u.numel())
 
     @property
     def double(self) -> bool:
+        """Whether predictions are float64; kernels read all others as float32."""
         return self.u.dtype == torch.float64
 
     @property
     def flags(self) -> dict[str, bool]:
+        """The constants that kernels take from a column."""
         return {"CONFIDENCE": self.confidence, "DOUBLE": self.double}
 
     def programs(self, block: int, most: int | None = None) -> int:
+        """How many programs share the rows, each reading `block` at a time: `most` (None: PROGRAMS)
+        at most.
+        """
         return min(-(-self.n // block), PROGRAMS if most is None else most)
 
     def warps(self) -> int:
-        """Programs of one warp, each thread of which reads DEPTH rows at a time and fewer than
-        MOST_OF_THREAD in all.
+        """How many programs of one warp share the rows, if each thread reads DEPTH rows at a time
+        and fewer than MOST_OF_THREAD in all.
         """
         most = max(WARPS, self.n // (WARP * (MOST_OF_THREAD - DEPTH)) + 1)
         return self.programs(WARP * DEPTH, most)
 
     def new_status(self) -> Tensor:
-        """How far the first bad row is from the end, or 0; then counters."""
+        """A status for kernels to fill: how far the first bad row is from the end, or 0, then three
+        counters (clipped predictions, targets that are neither 0 nor 1, clipped logarithms or
+        logits).
+        """
         return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
     def resolved(self, status: Tensor, *sums: Tensor) -> tuple[Findings, int, list[Array]] | None:
-        """The findings, the count of clipped logarithms or logits, and the sums, in one transfer;
-        None if a target is no label.
+        """The findings, the number of clipped logarithms or logits, and the sums, in one transfer.
+        None if some target is neither 0 nor 1; raises BadRow if a row is bad.
         """
         counts, *arrays = to_host(status.view(torch.float64), *sums)
         from_end, clipped, fractions, moved = counts.view(np.int64).tolist()
@@ -114,7 +125,9 @@ def shared_results(samples: TensorSamples) -> _SharedResults:
 
 
 def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
-    """The scalar problem, if the kernels can read it."""
+    """The binary or the confidence problem as a column, kept for the next that asks; None if the
+    kernels cannot read it.
+    """
     if not has_kernels(samples.predictions) or notion == "classwise":
         return None
     columns = shared_results(samples).columns
@@ -124,6 +137,9 @@ def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
 
 
 def _column(samples: TensorSamples, notion: Notion) -> Column | None:
+    """The binary or the confidence problem as a column; None for weights, no rows or too many, or
+    what the kernels cannot read.
+    """
     if not 0 < samples.n <= MOST_ROWS or samples.weights is not None:
         return None
     if samples.multiclass:
@@ -135,7 +151,9 @@ def _column(samples: TensorSamples, notion: Notion) -> Column | None:
 
 
 def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
-    """A binary problem as the kernels read it; None for logits, whole numbers, rows of targets."""
+    """The column of a binary problem; None for logits, whole numbers as predictions, and rows of
+    targets.
+    """
     u, z = samples.predictions, samples.targets
     if samples.from_logits or not u.is_floating_point() or z.ndim != 1:
         return None
@@ -146,12 +164,17 @@ def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
 def bin_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool
 ) -> tuple[Array, Findings] | None:
-    """Bin sums (bins x fields) of a scalar problem in at most FEW_BINS bins."""
+    """The sums (bins, fields) of a scalar problem between given cuts, and the findings; None for
+    more than FEW_BINS bins, or what the kernels cannot read.
+    """
     column = column_of(samples, notion) if cuts.m <= FEW_BINS else None
     return None if column is None else few_bins(column, cuts, squares=squares)
 
 
 def few_bins(column: Column, cuts: Cuts, *, squares: bool = True) -> tuple[Array, Findings] | None:
+    """The sums (bins, fields) of a column in few bins, and the findings; None if some target is
+    neither 0 nor 1. Without `squares` the sums of u^2 and u z are NaN.
+    """
     programs, status = column.warps(), column.new_status()
     parts = _empty(column, programs, cuts.m, N_SUMS)
     kernels.add_to_few_bins[(programs,)](
@@ -180,8 +203,8 @@ def few_bins(column: Column, cuts: Cuts, *, squares: bool = True) -> tuple[Array
 
 
 def edges_on(column: Column, cuts: Cuts) -> Tensor:
-    """Inner edges on the device, and one that nothing reaches. For single precision an edge is the
-    first number at or above it: a prediction reaches both or neither.
+    """The inner edges on the device, and an infinite one after them. For float32 predictions an
+    edge is the smallest float32 at or above it: a prediction reaches both or neither.
     """
     inner = cuts.inner
     if not column.double:
@@ -192,12 +215,17 @@ def edges_on(column: Column, cuts: Cuts) -> Tensor:
 
 
 def loss_sums(samples: TensorSamples) -> tuple[LossSums, Findings] | None:
-    """Sums of the proper losses of binary predictions."""
+    """The sums of the proper losses of binary predictions, and the findings; None for (n, k)
+    predictions, or what the kernels cannot read.
+    """
     column = None if samples.multiclass else column_of(samples, "binary")
     return None if column is None else losses_of(column)
 
 
 def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
+    """The sums of the proper losses of a column, and the findings; None if some target is neither 0
+    nor 1.
+    """
     block = 256
     programs, status = column.programs(block), column.new_status()
     parts = _empty(column, programs, N_LOSSES)
@@ -225,7 +253,10 @@ def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
 def logit_masses(
     column: Column, spacing: float, eps: float, n_nodes: int
 ) -> tuple[Array, Findings, int] | None:
-    """What happened and what did not, (2, nodes), at the logits of predictions within eps."""
+    """The masses on a logit grid, (2, nodes), of rows with the target 1 and with the target 0, the
+    findings, and how many predictions were clipped to [eps, 1 - eps]. None if some target is
+    neither 0 nor 1.
+    """
     status, middle = column.new_status(), (n_nodes - 1) // 2
     moments = deposit(column, status, 2, n_nodes, 1.0 / spacing, middle, eps, 1.0 - eps)
     resolved = column.resolved(status, masses(moments))
@@ -245,14 +276,19 @@ def deposit(
     low: float,
     high: float,
 ) -> Tensor:
-    """The moments of cells between nodes, (copies, rows, nodes, 4), in one read."""
+    """The moments of the masses in cells between nodes, (copies, rows, nodes, 4), in one read;
+    `grid_kernels.deposit` describes them.
+
+    `rows` is 2 for a logit grid and 1 for a unit grid. A row's position in nodes is `middle` plus
+    its logit (of predictions clipped to [low, high]) or prediction, times `per_unit`.
+    """
     # One warp a program: what a row's thread computes reaches its four neighbours without a wait.
     block = 32
     programs = column.programs(block, WARPS)
     copies = min(COPIES, programs)
     device = column.u.device
     moments = torch.zeros((copies, rows, n_nodes, 4), dtype=torch.float64, device=device)
-    # Numbers in double precision: as plain arguments they would be single.
+    # Plain arguments would become float32, so double numbers are passed as a tensor.
     numbers = doubles(device, per_unit, low, high)
     grid_kernels.deposit[(programs,)](
         column.u,
@@ -274,7 +310,7 @@ def deposit(
 
 
 def masses(moments: Tensor) -> Tensor:
-    """The masses at nodes, (rows, nodes), from the moments of cells."""
+    """The masses at nodes, (rows, nodes), from the moments of cells (copies, rows, nodes, 4)."""
     copies, rows, n_nodes, _ = moments.shape
     out = torch.empty((rows, n_nodes), dtype=torch.float64, device=moments.device)
     grid_kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
@@ -284,9 +320,10 @@ def masses(moments: Tensor) -> Tensor:
 
 
 def doubles(device: torch.device, *values: float) -> Tensor:
-    """Numbers for a kernel, in double precision."""
+    """Numbers for a kernel, in double precision, on a device."""
     return fused.edges_on(device, np.array(values).tobytes())
 
 
 def _empty(column: Column, *shape: int) -> Tensor:
+    """An unfilled float64 tensor on the column's device."""
     return torch.empty(shape, dtype=torch.float64, device=column.u.device)

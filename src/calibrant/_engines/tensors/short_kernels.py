@@ -20,12 +20,13 @@ from calibrant._engines.tensors.kernels import (
     store_sums,
 )
 
-# Rows and hits in one number: a thread sees fewer rows than this.
+# One number counts rows and, times this, hits: a thread sees fewer rows than this.
 HITS = tl.constexpr(4096.0)
 
 
 @triton.jit
 def copies_of(value, N: tl.constexpr):
+    """A tuple of N times the value."""
     out = ()
     for _ in tl.static_range(N):
         out = out + (value,)
@@ -34,7 +35,7 @@ def copies_of(value, N: tl.constexpr):
 
 @triton.jit
 def single_edges(edges_ptr, M: tl.constexpr):
-    """The inner edges of M bins."""
+    """The M - 1 inner edges of M bins in float32, as a tuple."""
     out = ()
     for b in tl.static_range(M - 1):
         out = out + (tl.load(edges_ptr + b).to(tl.float32),)
@@ -43,7 +44,9 @@ def single_edges(edges_ptr, M: tl.constexpr):
 
 @triton.jit
 def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
-    """The sums of each bin (rows and hits, u, u^2, uz) with one more row for each thread."""
+    """The sums of each bin (rows and hits in one number, confidences u, u^2, u of hits) with one
+    more row for each thread. Threads whose row is not `there` add nothing.
+    """
     v = tl.where(there, u, float("nan"))  # in no bin
     uz = tl.where(hit, u, 0.0)
     both = tl.where(hit, HITS + 1.0, 1.0)
@@ -57,7 +60,7 @@ def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
             mine = v >= edges[M - 2]
         else:
             mine = (v >= edges[b - 1]) & (v < edges[b])
-        # So written, an addition that is left out costs nothing.
+        # Written this way, an addition that does not apply costs nothing.
         new = (
             tl.where(mine, bins[b][0] + both, bins[b][0]),
             tl.where(mine, bins[b][1] + u, bins[b][1]),
@@ -70,7 +73,9 @@ def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
 
 @triton.jit
 def is_near(u, there, edges, margin, M: tl.constexpr, EVEN_BINS: tl.constexpr):
-    """Whether a confidence is so near an edge that it must be looked at again."""
+    """Whether a confidence is within `margin` of an edge, so that it must be computed again.
+    EVEN_BINS says that the bins have equal widths.
+    """
     if EVEN_BINS:
         scaled = u * M
         near = tl.abs(scaled - tl.floor(scaled + 0.5)) < margin * M
@@ -85,7 +90,9 @@ def is_near(u, there, edges, margin, M: tl.constexpr, EVEN_BINS: tl.constexpr):
 
 @triton.jit
 def store_bins(out, bins, M: tl.constexpr):
-    """The sums of a program's bins, in float64."""
+    """Store the sums of a program's bins in float64: rows, u, u^2, hits, u of hits (u being the
+    confidence).
+    """
     for b in tl.static_range(M):
         hits = tl.floor(bins[b][0] / HITS)
         n = bins[b][0] - hits * HITS
@@ -108,7 +115,9 @@ def add_confidences(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Confidences of logits in M bins, and a list of those near an edge."""
+    """Sum confidences of logits into M bins, and list in `near` the rows within `margin` of an
+    edge.
+    """
     program = tl.program_id(0)
     edges = single_edges(edges_ptr, M)
     bins = copies_of(copies_of(tl.zeros([BLOCK], tl.float32), 4), M)
@@ -158,9 +167,11 @@ def read_short_rows(
     SUM: tl.constexpr,
 ):
     """As `read_rows`, for few classes: a thread owns a row, has all of it in registers, and sums
-    losses and M bins of the top label on its way (M = 0: none, and confidences and hits are
-    written instead; else only those of rows near an edge). Sums are taken in SUM over the rows of
-    a thread, `loops` of them, and in float64 over threads.
+    losses and M bins of the top label on its way.
+
+    With M = 0 there are no bins, and confidences and hits are stored instead; else only those of
+    rows near an edge are. Sums are taken in the type SUM over the `loops` rows of a thread, and in
+    float64 over threads.
     """
     program = tl.program_id(0)
     j = tl.arange(0, WIDTH)
@@ -196,7 +207,7 @@ def read_short_rows(
             here = tl.max(xs[g], axis=1)
             tops = tops + (here,)
             top = tl.maximum(top, here)
-        # The label is on top if it is the first of the largest.
+        # The label is the top label if it is the first of the largest entries.
         beside = (by_label == top[:, None]) & (j[None, :] < place[:, None])
         earlier = tl.max(beside.to(tl.int32), axis=1) > 0
         for g in tl.static_range(K // WIDTH):
@@ -205,7 +216,7 @@ def read_short_rows(
         total = tl.zeros([ROWS], tl.float32)
         squares = tl.zeros([ROWS], tl.float32)
         if LOGITS:
-            # The product of the top is rounded once, the same for all entries: it cancels.
+            # The product is rounded once, alike for all entries, so that its error cancels.
             shift = top * LOG2E
             for g in tl.static_range(K // WIDTH):
                 x = xs[g]

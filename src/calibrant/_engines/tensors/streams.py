@@ -24,7 +24,9 @@ Arrays = dict[str, Array]
 
 
 def stream_sums(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:
-    """The sums of the holdings asked for: one read for bins and losses, one more for grids."""
+    """The sums that a stream keeps; `holds` has the names of the groups of arrays to sum. One read
+    gives bins and losses, one more the grids.
+    """
     passes = Passes(_scalar_sums, matrix_sums, loss_sums, top_class_sums)
     arrays, findings = binned_sums(passes, samples, cells, holds)
     if holds & {"logits", "residuals"}:
@@ -35,12 +37,16 @@ def stream_sums(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> 
 def _scalar_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """Sums with squares: streams of tensors keep them whether they are asked for or not."""
+    """The sums (bins, fields) of a scalar problem, and the findings. `squares` is ignored: streams
+    of tensors keep sums of squared predictions whether they are asked for or not.
+    """
     return scalar_sums(samples, notion, cuts)
 
 
 def _grids(samples: TensorSamples, holds: frozenset[str]) -> Arrays:
-    """The grids of the scalar problem, both from one read."""
+    """The arrays of the grids named in `holds` ("logits", "residuals"), from one read of the scalar
+    problem; with "logits" also `logits_clipped`, how many logits were clipped.
+    """
     notion: Notion = "confidence" if samples.multiclass else "binary"
     nodes = LogitGrid.n_nodes(STREAM_SPACING, logit_reach(EPS, True))
     masses: dict[str, LogitMasses | UnitMasses] = {}

@@ -15,7 +15,9 @@ _MOST_COPIES = 256
 
 
 class BinSums:
-    """Sums per bin of scalar problems whose bins are known. Bins are numbered from 0."""
+    """Sums per bin on the device, added up block by block. The caller says each row's bin,
+    from 0.
+    """
 
     def __init__(
         self, m: int, device: torch.device, *, weighted: bool, squares: bool = True
@@ -28,12 +30,16 @@ class BinSums:
         self._sums = torch.zeros(shape, dtype=torch.float64, device=device)
 
     def add(self, index: Tensor, block: Scalars) -> None:
-        """Add a block of a scalar problem."""
+        """Add the rows of a block of a scalar problem to their bins; `index` has the bin of each
+        row.
+        """
         self.add_predictions(index, block.u, block.w)
         self.add_targets(index, block.u, block.z, block.w)
 
     def add_predictions(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
-        """Add counts, weights and predictions: the fields that targets have no part in."""
+        """Add the fields in which targets have no part: counts, weights w (None: 1) and predictions
+        u.
+        """
         at = self._places(index)
         if w is None:
             self._add(N, at, torch.ones((), dtype=torch.float64, device=u.device).expand_as(u))
@@ -47,7 +53,9 @@ class BinSums:
             self._add(SUM_WU2, at, wu * u)
 
     def add_targets(self, index: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> None:
-        """Add targets. Rows with a target of 0 may be left out: they add nothing."""
+        """Add the fields with targets z, given predictions u and weights w (None: 1). Rows with a
+        target of 0 may be left out: they add nothing.
+        """
         at = self._places(index)
         wz = z if w is None else w * z
         for field, values in ((SUM_WZ, wz), (SUM_WUZ, wz * u), (SUM_WZ2, wz * z)):
@@ -56,16 +64,18 @@ class BinSums:
             self._add(SUM_W2Z, at, w * w * z)
 
     def _places(self, index: Tensor) -> Tensor:
+        """The place of each row's bin in the table, in one of the copies in turn."""
         if self.copies == 1:
             return index
         turn = torch.arange(index.numel(), device=index.device) % self.copies
         return index * self.copies + turn
 
     def _add(self, field: int, at: Tensor, values: Tensor) -> None:
+        """Add values at these places to one field."""
         self._sums[field].index_add_(0, at, values)
 
     def result(self) -> Tensor:
-        """The sums, (bins, fields)."""
+        """The sums over all copies, (bins, fields)."""
         sums = self._sums.reshape(len(FIELDS), self.m, self.copies).sum(dim=2).T.clone()
         if not self.weighted:
             sums[:, SUM_W] = sums[:, SUM_W2] = sums[:, N]
@@ -74,7 +84,11 @@ class BinSums:
 
 
 def fields_of_labels(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) -> Tensor:
-    """The fields of a BinTable: every weight is 1, every target 0 or 1."""
+    """The fields of BinTable on the last dimension, for weights of 1 and targets of 0 or 1.
+
+    `n` is the number of rows; the others are sums of predictions u, of u^2, of targets z, and of u
+    z.
+    """
     fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z}
     fields |= {"sum_wu2": u2, "sum_wuz": uz, "sum_wz2": z, "sum_w2z": z}
     return torch.stack([fields[name] for name in FIELDS], dim=-1)

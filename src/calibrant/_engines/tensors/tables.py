@@ -26,7 +26,9 @@ from calibrant._engines.tensors.tally import Tally, resolved
 def scalar_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """Bin sums (bins x fields) of the binary or the confidence problem in given cuts."""
+    """The sums (bins, fields) of the binary or the confidence problem between given cuts, and the
+    findings.
+    """
     if samples.multiclass:
         total = row_pass(samples, None, cuts, False)
         assert total.confidence is not None
@@ -52,7 +54,9 @@ def scalar_sums(
 def bin_table(
     samples: TensorSamples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
-    """The table of a scalar notion (binary, confidence), with the cuts that were used."""
+    """The table of the binary or the confidence problem, the cuts between the bins that were used,
+    and the findings.
+    """
     if isinstance(rule, FixedRule):
         cuts = fixed_cuts(rule, samples.precision)
         sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
@@ -78,7 +82,9 @@ def bin_table(
 def _key_table(
     samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets, squares: bool
 ) -> tuple[BinTable, Cuts, Findings] | None:
-    """The table from keys in order on the device; None where kernels cannot make them."""
+    """The table, its cuts and the findings, from sorted keys on the device; None where kernels
+    cannot make them.
+    """
     from calibrant._engines.tensors.column_quantiles import quantile_table
     from calibrant._engines.tensors.order import DeviceLevels, LevelCuts, order_of
     from calibrant._engines.tensors.scalars import column_of, shared_results
@@ -100,6 +106,9 @@ def _key_table(
 
 
 def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
+    """The table of m bins that share out the ranks equally, cuts for display (equal predictions may
+    be on both sides of one), and the findings.
+    """
     ordered, index = rank_order(whole, m)
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
     shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut
@@ -108,6 +117,9 @@ def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, F
 
 
 def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
+    """The table with a bin for each distinct prediction, the cuts between them, and the
+    findings.
+    """
     ordered, index, values = level_order(whole)
     sums_here = _sums_by_index(index, values.numel(), ordered)
     findings, (sums, levels) = resolved(tally, sums_here, values)
@@ -118,13 +130,16 @@ def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]
 
 
 def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
+    """The sums (m bins, fields) of a scalar problem, given the bin of each row."""
     sums = BinSums(m, index.device, weighted=whole.w is not None)
     sums.add(index, whole)
     return sums.result()
 
 
 def _check_weight(sums: Array) -> Array:
-    """The sums; an InputError if they have no weight: bins by rank then do not exist."""
+    """The sums. Raises InputError if their total weight is 0, because bins of equal mass then do
+    not exist.
+    """
     if not sums[..., 1].sum() > 0:
         raise InputError(NO_WEIGHT)
     return sums
@@ -133,7 +148,7 @@ def _check_weight(sums: Array) -> Array:
 def classwise_table(
     samples: TensorSamples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
-    """The table of every class against the rest, each with its own bins."""
+    """The table of every class against the rest, each with its own bins, and the findings."""
     if rule.is_fixed:
         read = plain_row_pass if squares else row_pass  # fused kernels leave squares out
         total = read(samples, fixed_cuts(rule, samples.precision), None, False)
@@ -153,7 +168,9 @@ def classwise_table(
 
 
 def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) -> BinTable | None:
-    """The table of the entries above a threshold, of each class that has any; None if none has."""
+    """The table of the predictions above a threshold in bins of equal mass, with the classes that
+    have any; None if none has.
+    """
     if rule.ties == "together" and has_kernels(samples.predictions):
         from calibrant._engines.tensors.fused import class_quantiles, fits_class_quantiles
 
@@ -169,7 +186,9 @@ def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) 
 
 
 def _class_quantiles(samples: TensorSamples, m: int) -> Array:
-    """Sums of every class in its own bins of equal mass; some classes are sorted at a time."""
+    """The sums of every class in its own m bins of equal mass, (classes, m, fields). As many
+    classes as fit are sorted at a time.
+    """
     w = samples.weight_block(0, samples.n)
     parts = []
     for first, predictions in class_groups(samples):

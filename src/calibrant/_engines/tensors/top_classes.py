@@ -20,7 +20,9 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findings]:
-    """The table of the rows of each predicted class, all in the bins of the confidence."""
+    """The table of the confidence problem, the rows of each predicted class apart, and the
+    findings. All classes share the bins of the confidence.
+    """
     if isinstance(rule, LevelSets | Quantile):
         if samples.n == 0:
             raise InputError(NO_WEIGHT)
@@ -35,11 +37,16 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
 
 
 def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[Array, Findings]:
-    """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
+    """The sums of the rows of each predicted class between given cuts of the confidence, (classes,
+    bins, fields), and the findings.
+    """
     return _sums(samples, edges_of(cuts, samples.place))
 
 
 def _sums(samples: TensorSamples, edges: Tensor) -> tuple[Array, Findings]:
+    """The sums of the rows of each predicted class between inner edges of the confidence, (classes,
+    bins, fields), and the findings.
+    """
     m, tally = edges.numel() + 1, Tally(samples.place)
     sums = BinSums(samples.n_classes * m, samples.place, weighted=samples.weighted)
     for rows in row_blocks(samples, tally):
@@ -50,11 +57,16 @@ def _sums(samples: TensorSamples, edges: Tensor) -> tuple[Array, Findings]:
 
 
 def _top_class(rows: Rows) -> tuple[Tensor, Scalars]:
+    """The predicted class of each row (the first of equals), and the scalar problem of its
+    probability.
+    """
     return rows.p.max(dim=1).indices, rows.top_label()  # the first of equals
 
 
 def _sorted_table(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
-    """By rank, or by distinct confidence: every row's top label at once, on the device."""
+    """The table of bins by rank, or of one bin for each pair of predicted class and distinct
+    confidence, and the findings. The top labels of all rows are on the device at once.
+    """
     tally = Tally(samples.place)
     tops, blocks = zip(*(_top_class(rows) for rows in row_blocks(samples, tally)), strict=True)
     top = torch.cat(tops)

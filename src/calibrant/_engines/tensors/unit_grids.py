@@ -20,14 +20,14 @@ from calibrant._engines.tensors import grid_kernels as kernels
 from calibrant._engines.tensors.scalars import Column, deposit, masses
 from calibrant._measures.smooth import TAIL, WIDE_SIGMA
 
-# Of many rows the first read is on a grid that calibrated ones of 10^8 need.
+# From MANY_ROWS rows on, the first read makes the fine grid that 10^8 calibrated rows need.
 MANY_ROWS, FINE_CELLS = 1 << 20, 1 << 16
-# Nodes of a program that smooths them.
+# Nodes that one program smooths.
 NODES = 1024
 
 
 class DeviceUnitGrid(UnitGrid):
-    """The residuals of one problem at the nodes of a unit grid, on a device."""
+    """Sums of target less prediction at the nodes of a unit grid, for one problem, on a device."""
 
     def __init__(self, residuals: Tensor) -> None:
         object.__setattr__(self, "_residuals", residuals)
@@ -35,34 +35,44 @@ class DeviceUnitGrid(UnitGrid):
 
     @cached_property
     def sums(self) -> Array:
+        """The sums at nodes brought to the host, (1, 1, nodes)."""
         return self._residuals.cpu().numpy()[None, None]
 
     @property
     def cells(self) -> int:
+        """The number of cells, one less than nodes."""
         return self._residuals.numel() - 1
 
     @property
     def n_classes(self) -> int:
+        """Always 1."""
         return 1
 
     def smoothed(self, r: int) -> Smoothed:
+        """The function that gives the integral of the smoothed residual's absolute value, by the
+        width of noise and a number of cells. `r` is ignored, since there is one class.
+        """
         return self._integral
 
     @cached_property
     def cosines(self) -> Tensor:
-        """Coefficients of cosines, as `smooth_ece._cosines` has them of arrays."""
+        """The coefficients of the cosine series of the residuals; `smooth_ece._cosines` has those
+        of arrays.
+        """
         ends_doubled = self._residuals.clone()
         ends_doubled[:: self.cells] *= 2.0
         mirrored = torch.cat([ends_doubled, ends_doubled[1:-1].flip(0)])
         return torch.fft.rfft(mirrored).real / 2.0
 
     def _integral(self, width: float, cells: int) -> float:
-        """As `smooth_ece._smoothed` has it of arrays."""
+        """The integral over [0, 1] of the absolute residual after noise of this width, by so many
+        cells; `smooth_ece._smoothed` has that of arrays.
+        """
         sigma = min(width, WIDE_SIGMA)
         left = min(cells, math.ceil(TAIL / (math.pi * sigma)))
         device = self._residuals.device
         damped = torch.empty((cells + 1, 2), dtype=torch.float64, device=device)
-        # A double as an argument would be single: its bits come as a whole number.
+        # A float argument would become float32, so the bits of the double are passed as an integer.
         (bits,) = struct.unpack("<q", struct.pack("<d", -0.5 * (math.pi * sigma) ** 2))
         programs = -(-(cells + 1) // NODES)
         kernels.damp[(programs,)](self.cosines, damped, bits, left, cells, BLOCK=NODES)
@@ -73,13 +83,17 @@ class DeviceUnitGrid(UnitGrid):
 
 
 def unit_grid(column: Column, cells: int) -> tuple[DeviceUnitGrid, Findings] | None:
-    """z - u at the predictions, folded at the ends; None if a target is no label."""
+    """The sums of target less prediction on a grid of so many cells of [0, 1], what lies beyond the
+    ends folded back, and the findings. None if some target is neither 0 nor 1.
+
+    The read of a column is kept, and serves coarser grids too.
+    """
     kept: _Grids | None = column.kept.get("unit grids")
     if kept is None or kept.fine % cells:
         fine = FINE_CELLS if column.n >= MANY_ROWS and FINE_CELLS % cells == 0 else cells
         status = column.new_status()
         moments = deposit(column, status, 1, fine + 4, float(fine), 1, 0.0, 1.0).sum(dim=0)[0]
-        # What may be asked for next is begun while the rows are read.
+        # The grids that may be asked for next are begun while the device still reads rows.
         grids = {size: _grid(moments, fine // size) for size in {cells, fine}}
         grids[fine].cosines  # noqa: B018
         found = column.resolved(status)
@@ -93,7 +107,9 @@ def unit_grid(column: Column, cells: int) -> tuple[DeviceUnitGrid, Findings] | N
 
 @dataclass(eq=False)
 class _Grids:
-    """A fine grid's moments, and the grids made of them so far."""
+    """The moments of a fine grid's cells, with its findings, and the grids made from them so far,
+    by number of cells.
+    """
 
     fine: int
     moments: Tensor
@@ -102,14 +118,16 @@ class _Grids:
 
 
 def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
-    """The grid of cells that join so many of the cells whose moments these are."""
+    """The grid whose cells each join `together` neighbouring cells of a finer grid, given the finer
+    cells' moments (cells and 4 spare, 4).
+    """
     if together > 1:
-        # Before the cells is one, and beyond them three, to the first of which 1 itself belongs.
+        # One spare cell is before the cells and three are after; the first of these holds u = 1.
         inside = moments[1:-3].reshape(-1, 4 * together) @ _coarsening(moments.device, together)
         moments = torch.cat([moments[:1], inside, moments[-3:]])
     at_nodes = masses(moments[None, None])[0]
     residuals = at_nodes[1:-2].clone()
-    # What lies beyond the ends is folded back.
+    # Masses beyond the ends are folded back.
     residuals[1] += at_nodes[0]
     residuals[-2] += at_nodes[-2]
     residuals[-3] += at_nodes[-1]
@@ -118,8 +136,8 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
 
 @lru_cache(maxsize=8)
 def _coarsening(device: torch.device, together: int) -> Tensor:
-    """The matrix from the moments of neighbouring cells to those of one cell that joins them: the
-    offset t in the cell r becomes (r + t) / together.
+    """The matrix (4 times together, 4) from the moments of neighbouring cells to those of one cell
+    that joins them: the offset t in the cell r becomes (r + t) / together.
     """
     out = np.zeros((together, 4, 4))
     for r in range(together):

@@ -24,9 +24,11 @@ from calibrant._engines.tensors.tally import Tally, resolved
 def vector_table(
     samples: TensorSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of the linear property with values phi (k, d); None is the label itself (e_y).
+    """The table of a linear property of the label, and the findings.
 
-    Level sets need every vector prediction at once, on the device.
+    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
+    vector with a 1 for its class. Level sets, and bins by rank, need every vector prediction at
+    once, on the device.
     """
     tally = Tally(samples.place)
     property_ = _Property(samples, phi)
@@ -47,7 +49,9 @@ def vector_table(
 
 
 class _Property:
-    """A linear property of the label, and where each of its coordinates lies."""
+    """A linear property of the label with d coordinates: each class's values `phi` (k, d) and the
+    range of each coordinate. Without `phi` it is the label itself.
+    """
 
     def __init__(self, samples: TensorSamples, phi: Array | None) -> None:
         self.phi, self.d = None, samples.n_classes
@@ -59,23 +63,25 @@ class _Property:
             self.span = torch.where(span > 0, span, 1.0)
 
     def vectors(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
-        """Vector predictions, vector targets and weights of a block."""
+        """Vector predictions, vector targets, both (rows, d), and weights of a block."""
         p, q = rows.p, rows.target_rows()
         w = torch.ones_like(p[:, 0]) if rows.w is None else rows.w
         return (p, q, w) if self.phi is None else (p @ self.phi, q @ self.phi, w)
 
     def all_vectors(self, samples: TensorSamples, tally: Tally) -> tuple[Tensor, ...]:
-        """Those of every row at once."""
+        """Vector predictions, vector targets, both (n, d), and weights of all rows."""
         parts = [self.vectors(rows) for rows in row_blocks(samples, tally)]
         return tuple(torch.cat(part) for part in zip(*parts, strict=True))
 
     def scaled(self, u: Tensor) -> Tensor:
-        """Coordinates of any scale brought to [0, 1], so that they can be compared and binned."""
+        """Vector predictions with each coordinate brought from its range to [0, 1], so that
+        coordinates can be compared and binned.
+        """
         return u if self.phi is None else (u - self.low) / self.span
 
 
 def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
-    """The inner edges of the largest coordinate."""
+    """The inner edges between the bins of the largest coordinate, scaled to [0, 1]."""
     if rule.is_fixed:
         own = samples.precision if property_.phi is None else np.dtype(np.float64)
         return edges_of(fixed_cuts(rule, own), samples.place)
@@ -92,6 +98,7 @@ def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
 
 
 def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iterator[Tensor]:
+    """Yield the largest coordinate, scaled to [0, 1], of the rows of each block."""
     for rows in row_blocks(samples, tally):
         yield property_.scaled(property_.vectors(rows)[0]).amax(dim=1).clamp(0.0, 1.0)
 
@@ -99,7 +106,9 @@ def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iter
 def _ranked(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
-    """Bins by rank of the largest coordinate: every vector prediction at once, on the device."""
+    """The table by cells of which coordinate is largest and its bin by rank, and the findings;
+    every vector prediction is on the device at once.
+    """
     u, z, w = property_.all_vectors(samples, tally)
     largest, top = property_.scaled(u).max(dim=1)
     order, bins = order_by_rank(largest, w if samples.weighted else None, m)
@@ -113,6 +122,7 @@ def _ranked(
 def _levels(
     samples: TensorSamples, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
+    """The table with a cell for each distinct vector prediction, and the findings."""
     u, z, w = property_.all_vectors(samples, tally)
     levels, level = torch.unique(u + 0.0, dim=0, return_inverse=True)  # -0.0 and 0.0 are one
     sums = _CellSums(len(levels), property_.d, u.device)
@@ -121,13 +131,16 @@ def _levels(
 
 
 class _CellSums:
-    """Sums of weights (cells,) and of weighted residuals (cells, d), on the device."""
+    """Sums of weights (cells,) and of weighted prediction less target (cells, d), on the device."""
 
     def __init__(self, cells: int, d: int, device: torch.device) -> None:
         self.weight = torch.zeros(cells, dtype=torch.float64, device=device)
         self.residual = torch.zeros((cells, d), dtype=torch.float64, device=device)
 
     def add(self, cell: Tensor, difference: Tensor, w: Tensor) -> None:
+        """Add rows to their cells: `difference` (rows, d) is prediction less target, w the
+        weights.
+        """
         d = self.residual.shape[1]
         self.weight.index_add_(0, cell, w)
         at = cell[:, None] * d + torch.arange(d, device=cell.device)
@@ -135,6 +148,6 @@ class _CellSums:
         self.residual.view(-1).index_add_(0, at.reshape(-1), masses)
 
     def table(self, tally: Tally) -> tuple[VectorTable, Findings]:
-        """The sums, brought to the host with the findings of the pass."""
+        """The sums as a table on the host, and the findings of the pass. Raises BadRow."""
         findings, (weight, residual) = resolved(tally, self.weight, self.residual)
         return VectorTable(weight, residual), findings

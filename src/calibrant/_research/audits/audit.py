@@ -108,12 +108,12 @@ def audit(
         as_rule(bins)
     subjects, notes = _subjects(measure, shape, bins, _claimed(claims, measure))
     rows: list[AuditVerdict] = []
-    with np.errstate(invalid="ignore"):  # a function of one's own may be infinite
+    with np.errstate(invalid="ignore"):  # a user's function may be infinite
         for each in _SHAPES:
             rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
     if measure is not None:
         notes += _notes_on_untested(subjects, rows)
-    # Measures in the order asked for, each with its properties in theirs.
+    # Rows are in the order of the measures asked for, and then of the properties.
     order = list(dict.fromkeys((s.name, str(s.shape)) for s in subjects))
     rows.sort(key=lambda row: (order.index((row.measure, row.shape)), wanted.index(row.property)))
     recipe = {
@@ -136,6 +136,7 @@ class _Replay:
     lost: bool = False
 
     def __call__(self, row: AuditVerdict) -> dict[str, float]:
+        """The numbers of a row's evidence, computed again from its witness."""
         assert row.witness is not None
         shape: Any = row.shape
         if self.lost:
@@ -149,6 +150,7 @@ class _Replay:
         return _REPLAYS[row.property](subject, row.witness)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """The parts to pickle: a function that cannot be pickled is left out and marked as lost."""
         import pickle
 
         try:
@@ -166,6 +168,7 @@ def _notes_on_untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tup
 
 
 def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
+    """The checked claims of a user's own function; None if there are none."""
     if claims is None:
         return None
     if not callable(measure):
@@ -180,7 +183,7 @@ def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
 def _verdicts(
     subjects: list[Subject], wanted: tuple[str, ...], n_draws: int, seed: int
 ) -> list[AuditVerdict]:
-    """All verdicts on the subjects of one shape, which share the work."""
+    """All verdicts on the wanted properties for subjects of one shape, which share the work."""
     rows: list[AuditVerdict] = []
     tests = (("truthful", truthfulness.truthfulness), ("continuous", continuity.continuity))
     for what, test in tests:
@@ -200,6 +203,7 @@ def _verdicts(
 
 
 def _wanted(properties: Iterable[str] | None) -> tuple[str, ...]:
+    """The checked properties in the order of `PROPERTIES`; all of them for None."""
     if properties is None:
         return PROPERTIES
     asked = [properties] if isinstance(properties, str) else list(properties)
@@ -213,6 +217,10 @@ def _wanted(properties: Iterable[str] | None) -> tuple[str, ...]:
 def _subjects(
     measure: Any, shape: str | None, bins: Bins | None, claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
+    """The measures under test, one for each name and shape, and notes on what is left out.
+
+    An InputError if a name is unknown or not defined for the shapes.
+    """
     shapes = tuple(s for s in _SHAPES if shape in (None, s))
     if callable(measure):
         return _subjects_of_function(measure, shapes, claims)
@@ -233,6 +241,7 @@ def _subjects(
 
 
 def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
+    """Raise an InputError that says why this is no measure of the shapes."""
     if not isinstance(name, str):
         raise InputError(
             "measure must be a name of the catalogue, a list of names, or a function "
@@ -247,7 +256,10 @@ def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
 def _subjects_of_function(
     function: Function, shapes: tuple[Shape, ...], claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
-    """A user's function, for the shapes of predictions that it takes."""
+    """A user's function for each shape that it takes, and a note for each that it refuses.
+
+    It takes a shape if a call with a small sample ends without an error.
+    """
     name = getattr(function, "__name__", type(function).__name__)
     name = "your function" if name == "<lambda>" else str(name)
     if inspect.isclass(function):

@@ -21,7 +21,11 @@ _N_ROWS = 1000
 
 
 def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
-    """Outcomes, and predictors of them that differ in knowledge and in confidence."""
+    """Labels of 1000 rows, and the predictions of eight predictors for them.
+
+    The predictors differ in how much they know and in how sure they are. `number` and `seed` decide
+    on the random numbers.
+    """
     rng = np.random.default_rng([seed, number])
     width = (_N_ROWS,) if shape == "binary" else (_N_ROWS, 4)
     logits = 1.5 * rng.normal(size=width)
@@ -36,11 +40,16 @@ def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
 
 
 def _probabilities(logits: Array) -> Array:
+    """Probabilities from logits, (n,) by the sigmoid or (n, k) by the softmax."""
     return sigmoid(logits) if logits.ndim == 1 else softmax(logits)
 
 
 def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject that has bins; nothing is claimed, so nothing holds or fails."""
+    """A verdict for each subject that has bins: how often pairs of predictors change order.
+
+    All subjects are of one shape. Nothing is claimed of bin sensitivity, so that nothing holds or
+    fails; `n_draws` is not used.
+    """
     binned = [s for s in subjects if s.binned]
     if not binned:
         return []
@@ -55,7 +64,10 @@ def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> 
 
 
 def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
-    """`values` is by pool, number of bins and predictor."""
+    """The verdict on one subject: the share of order changes, with the clearest as a witness.
+
+    `values` has the shape (pools, numbers of bins, predictors).
+    """
     flips, total, worst, largest = 0, 0, 0.0, None
     for number in range(N_POOLS):
         for i, j in combinations(range(_N_PREDICTORS), 2):
@@ -83,7 +95,7 @@ def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The values of two predictors at two numbers of bins, computed again."""
+    """The values of two predictors at two numbers of bins, computed again, as "first at 5"."""
     labels, predictors = pool(subject.shape, witness["pool"], witness["seed"])
     return {
         f"{which} at {m}": float(binned_values([subject], labels, predictors[witness[which]], m)[0])

@@ -1,9 +1,9 @@
 """Continuity: the largest step along a path of predictors, as the path is refined.
 
-A jump stays as large while the two predictions on either side of it come together; a continuous
-measure's step goes to 0 with their distance. The path is halved around its largest steps until the
-predictions differ in the tenth decimal. A path is a straight line of predictions whose outcomes
-stay the same.
+A step is the change of a measure's value between two neighbouring points of a path. A jump stays as
+large while the two predictions on either side of it come together; a continuous measure's step goes
+to 0 with their distance. The path is halved around its largest steps until the predictions differ
+in the tenth decimal. A path is a straight line of predictions whose outcomes stay the same.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Two neighbours on a path and the value at each."""
+    """Two neighbouring points of a path, `start` and `end`, and the value at each."""
 
     path: Path
     start: float
@@ -67,7 +67,7 @@ class Step:
 
 
 def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject, all of one shape."""
+    """A verdict for each subject, all of one shape, on whether it jumps; `n_draws` is not used."""
     jumps: dict[str, Step] = {}
     largest: dict[str, float] = {s.name: 0.0 for s in subjects}
     sizes: dict[str, float] = {s.name: 1.0 for s in subjects}
@@ -100,9 +100,14 @@ def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[
 def _largest(
     subject: Subject, shared: SharedValues, path: Path, times: Array, along: Array, small: float
 ) -> Step:
-    """The largest step that is left after zooming in on the largest ones of the coarse path."""
+    """The largest step that is left after refining some steps of the coarse path.
+
+    `times` are the points of the coarse path, `along` the values there. The search ends once a
+    refined step is larger than `small`, which makes it a jump.
+    """
 
     def value(t: float) -> float:
+        """The subject's value at the point t of the path."""
         return shared(subject, path.labels, path.predictions(t), path.weights)
 
     steps = [
@@ -122,7 +127,10 @@ def _largest(
 
 
 def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
-    """The half with the larger step, again and again, until nothing is left or halving is over."""
+    """A step halved again and again, keeping the half over which the value changes more.
+
+    It ends when the change is at most `small`, or after `_HALVINGS`.
+    """
     for _ in range(_HALVINGS):
         if step.size <= small:
             break
@@ -137,6 +145,10 @@ def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
 
 
 def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) -> AuditVerdict:
+    """The verdict on a subject with its jump, or None if no path has one.
+
+    `largest` is the largest step that was left, `n_paths` the number of paths with finite values.
+    """
     if jump is None and not n_paths:
         return subject.verdict("continuous", None, NO_VALUES)
     if jump is None:
@@ -160,7 +172,10 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The values on both sides of a jump, computed again."""
+    """The values before and after a jump, computed again from the predictions in the witness.
+
+    The keys are "before" and "after".
+    """
     labels = np.asarray(witness["labels"])
     ends = {name: np.asarray(witness[name], dtype=np.float64) for name in ("before", "after")}
     weights = None if witness["weights"] is None else np.asarray(witness["weights"])
@@ -173,17 +188,22 @@ _WEIGHTS = np.array([5.0, 1.0, 0.5, 2.0, 1.0, 3.0])
 
 
 def paths(shape: Shape, seed: int) -> tuple[Path, ...]:
-    """The paths of the test: through ties, over the edges of bins, past a change of top class."""
+    """The paths that measures of a shape are tested along.
+
+    They go through ties, over the edges of bins, and past a change of the top class.
+    """
     rng = np.random.default_rng(seed)
     return _binary(rng) if shape == "binary" else _multiclass(rng)
 
 
 def _path(name: str, labels: list[int], centre: object, direction: object) -> Path:
+    """A path from lists of numbers, without weights."""
     as_floats = (np.asarray(rows, dtype=np.float64) for rows in (centre, direction))
     return Path(name, np.array(labels), *as_floats)
 
 
 def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
+    """The paths of predictions P(y = 1), (n,)."""
     a, b = rng.uniform(0.02, 0.98, (2, 6))
     labels = rng.integers(0, 2, 6)
     return (
@@ -202,6 +222,7 @@ def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
 
 
 def _multiclass(rng: np.random.Generator) -> tuple[Path, ...]:
+    """The paths of rows of class probabilities, (n, k)."""
     a, b = rng.dirichlet(np.ones(3), (2, 4))
     labels = rng.integers(0, 3, 4)
     tied, parting = [[0.5, 0.3, 0.2]] * 2, [[-0.1, 0.05, 0.05], [0.1, -0.05, -0.05]]

@@ -4,6 +4,10 @@ Complete: it tends to 0 (a score: to its best) for calibrated predictors. Sound:
 stays above what calibrated ones tend to, which for a complete measure is 0 (Lu, Wu, Hartline and
 Hu, section 2). Limits are taken along a sequence of rules: n^(1/3) bins, so that bins grow in
 number while each still fills, and noise of n^(-1/3) for the logit-smoothed error.
+
+A subject is a measure under test (see `subjects`). A population is a predictor with known true
+probabilities (see `populations`); it is broken if it is not calibrated. The twin of a broken
+population has the same predictions, with labels drawn from them.
 """
 
 from __future__ import annotations
@@ -31,7 +35,8 @@ _MORE = 10
 # that falls more slowly than this between the last two sizes has a positive limit.
 _VANISHES = -0.2
 _STANDARD_ERRORS = 2.0
-# A miscalibrated population against its calibrated twin at the largest size.
+# At the largest size: a value up to the first multiple of the twin's vanishes as that does, and one
+# above the second has a positive limit.
 _LIKE_TWIN = 1.4
 _UNLIKE_TWIN = 2.0
 # Below this share of the measure's largest value, a value counts as 0: predictions of 0 and 1 are
@@ -40,7 +45,10 @@ _NOTHING = 1e-5
 
 
 def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> list[AuditVerdict]:
-    """Verdicts on completeness, soundness or both for subjects of one shape."""
+    """Verdicts on completeness, soundness or both for subjects of one shape.
+
+    `what` has "complete", "sound" or both; a subject gets a verdict on each that applies to it.
+    """
     by_name = _curves(subjects, seed)
     verdicts = []
     for subject in subjects:
@@ -54,6 +62,10 @@ def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> li
 
 
 def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> AuditVerdict:
+    """The verdict on whether a measure vanishes on every calibrated population.
+
+    It goes by the curve that speaks most against it, and is undecided (None) if that curve is.
+    """
     worst = max(calibrated, key=_evidence_against)
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
@@ -71,7 +83,11 @@ def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> Audit
 def _soundness(
     subject: Subject, calibrated: list[Curve], others: list[Curve], seed: int
 ) -> AuditVerdict:
-    """Against its twin where calibrated predictors tend to 0, against the worst of them if not."""
+    """The verdict on whether a measure stays above its limit on calibrated populations.
+
+    `others` are the curves of miscalibrated populations. If the measure tends to 0 on calibrated
+    ones, each is compared with its own twin, or else with the calibrated population that is worst.
+    """
     worst = max(calibrated, key=_evidence_against)
     complete = worst.limit == 0.0
     tends = [curve.limit_beside_twin if complete else curve.limit for curve in others]
@@ -93,14 +109,20 @@ def _soundness(
 
 
 def _order(limit: float, calibrated: float) -> tuple[int, float]:
+    """The evidence of a miscalibrated population against soundness, for sorting: strongest first.
+
+    Limits that are no higher than `calibrated` come first, undecided (NaN) ones next, then the
+    rest.
+    """
     if np.isnan(limit):
         return 1, 0.0
     return (0 if limit <= calibrated else 2), limit
 
 
 def _evidence_against(curve: Curve) -> tuple[int, float]:
-    """The evidence of a calibrated population against completeness, for sorting: a positive limit
-    refutes it, and an undecided one counts next.
+    """The evidence of a calibrated population against completeness, for sorting: strongest last.
+
+    A positive limit refutes completeness; an undecided one counts next.
     """
     if curve.limit == 0.0:
         return 0, curve.slope
@@ -110,6 +132,7 @@ def _evidence_against(curve: Curve) -> tuple[int, float]:
 def _verdict(
     subject: Subject, what: str, holds: bool | None, curve: Curve, words: str, seed: int
 ) -> AuditVerdict:
+    """The verdict in words, with a curve's values as evidence; its witness is for `replay`."""
     shown = [float(subject.error(value)) for value in curve.values]
     evidence = {f"at {n}": value for n, value in zip(curve.sizes, shown, strict=True)}
     witness = {"population": curve.population.name, "seed": seed, "more": curve.more}
@@ -117,7 +140,10 @@ def _verdict(
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The values at every size, computed again."""
+    """The mean errors of a witness, computed again, as "at n" for every number of rows n.
+
+    `witness` is that of a verdict on completeness or soundness.
+    """
     for number, population in enumerate(populations(subject.shape)):
         if population.name == witness["population"]:
             drawn = _Draws(population, number, witness["seed"])
@@ -133,10 +159,11 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Mean errors of one population at the first of `SIZES`, and at the last of them of its twin:
-    the same predictions with labels drawn from them, so that they are calibrated.
+    """Mean errors of one population at the first of `SIZES`, and of its twin at the last of these.
 
-    `errors` are the standard errors of the means, `scale` is the largest value of the measure.
+    `errors` are the standard errors of the means, `more` says how many times as many draws as usual
+    were taken, and `scale` is the largest value of the measure. `twin` is NaN for a calibrated
+    population.
     """
 
     population: Population
@@ -163,11 +190,14 @@ class Curve:
 
     @property
     def slope(self) -> float:
-        """The power of n that the values follow between the last two sizes."""
+        """The power of n that the values follow between the last two sizes; see `_slope`."""
         return self._slope(2)[0]
 
     def _slope(self, over: int) -> tuple[float, float]:
-        """The power over the last so many sizes, and its standard error."""
+        """The power of n that the values follow over the last `over` sizes, and its standard error.
+
+        The power is -inf if the last value is 0, and NaN if either end is not above 0.
+        """
         if self.vanished:
             return -np.inf, 0.0
         ends = [-over, -1]
@@ -180,11 +210,11 @@ class Curve:
 
     @property
     def limit(self) -> float:
-        """0 or the last value; nan where the sizes do not decide."""
+        """What the values tend to: 0, or the last value; NaN where the sizes do not decide."""
         if self.vanished:
             return 0.0
         last = float(self.values[-1])
-        if np.isnan(self.slope):  # it is at or below 0 on the way, or not a number
+        if np.isnan(self.slope):  # one of the last two values is not above 0, or not a number
             noise = _STANDARD_ERRORS * self.errors[-1]
             return 0.0 if abs(last) <= noise else last
         # Over two steps a slope is more certain than over one, but shows less of a positive limit.
@@ -198,8 +228,10 @@ class Curve:
 
     @property
     def limit_beside_twin(self) -> float:
-        """The same for a measure that vanishes on the twin: noise hides the limit for long, but
-        values that vanish too end where those of the twin do.
+        """What the values tend to, for a measure that vanishes on the twin: 0 or the last value.
+
+        Noise hides the limit for long, but values that vanish end where those of the twin do. NaN
+        says that the sizes do not decide.
         """
         last = float(self.values[-1])
         if last <= _LIKE_TWIN * max(self.twin, self.nothing):
@@ -208,7 +240,10 @@ class Curve:
 
 
 def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
-    """Each subject's curves over the populations of its shape that tell something of it."""
+    """Each subject's curves, by its name, over the populations that tell something of it.
+
+    If a limit is undecided on a calibrated population, more draws are taken.
+    """
     out: dict[str, list[Curve]] = {s.name: [] for s in subjects}
     for number, population in enumerate(populations(subjects[0].shape) if subjects else ()):
         fit = [s for s in subjects if _is_about(population, s)]
@@ -226,10 +261,10 @@ def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         found = [
             Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
         ]
-        # More draws do not decide on what is not a number.
+        # A value that is not a number stays one with more draws.
         unsure = [i for i, c in enumerate(found) if np.isnan(c.limit) and np.isfinite(c.values[-1])]
         if unsure and not population.broken:
-            left = [fit[i] for i in unsure]  # which share the draws
+            left = [fit[i] for i in unsure]  # they share the draws
             drawn.add(left, _MORE)
             means, errors = drawn.means(left)
             for column, i in enumerate(unsure):
@@ -242,7 +277,11 @@ def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
 
 
 def _is_about(population: Population, subject: Subject) -> bool:
-    """Whether the values on a population can tell anything of a subject."""
+    """Whether a subject's values on a population count.
+
+    Weighted populations need a subject that takes weights. A broken one needs a subject to which
+    soundness applies, and whose notion of calibration (such as "classwise") is one that it fails.
+    """
     if population.weighted and not subject.takes_weights:
         return False
     if not population.broken:
@@ -251,24 +290,32 @@ def _is_about(population: Population, subject: Subject) -> bool:
 
 
 def _scaled(unscaled: list[Curve]) -> list[Curve]:
+    """The curves of one subject, with the largest absolute value of all of them as their scale."""
     sizes = [np.nanmax(np.abs(c.values), initial=0.0) for c in unscaled]
     scale = float(max(sizes, default=1.0))
     return [replace(curve, scale=scale) for curve in unscaled]
 
 
 class _Draws:
-    """The draws of one population: adding to them goes on where the last one ended."""
+    """Samples of one population and the errors of subjects in them.
+
+    `number` is that of the population; it and the seed decide on the samples. Adding goes on where
+    the last sample ended.
+    """
 
     def __init__(self, population: Population, number: int, seed: int) -> None:
         # A miscalibrated population differs from its twin long before the largest size.
         self._repeats = _REPEATS[:-1] if population.broken else _REPEATS
         self._population, self._times = population, 0
         self._rngs = [np.random.default_rng([seed, number, i]) for i in range(len(self._repeats))]
-        # By subject: for each size, the errors in its draws.
+        # For each subject by name: an array of the errors in its samples, for each size.
         self._errors: dict[str, list[Array]] = {}
 
     def add(self, subjects: Sequence[Subject], times: int = 1) -> None:
-        """Draw until there are so many times `_REPEATS`; subjects that are left out end here."""
+        """Draw until there are `times` as many samples of each size as `_REPEATS` says.
+
+        Errors of the new samples are computed for these subjects alone.
+        """
         for size, repeats in enumerate(self._repeats):
             more = repeats * (times - self._times)
             rows = _errors_of_draws(subjects, self._population, size, self._rngs[size], more)
@@ -296,8 +343,10 @@ def _errors_of_draws(
     *,
     twin: bool = False,
 ) -> Array:
-    """The error of each subject (columns) in each draw (rows) of `SIZES[size]` rows. Labels are
-    drawn from the truth, or for a `twin` from the predictions, which are then calibrated.
+    """The error of each subject (columns) in each of `repeats` samples (rows).
+
+    A sample has ``SIZES[size]`` rows. Labels are drawn from the truth, or for a `twin` from the
+    predictions, which are then calibrated.
     """
     drawn = np.empty((repeats, len(subjects)))
     for row in range(repeats):

@@ -12,7 +12,8 @@ from calibrant._research.audits.subjects import Array
 
 Misreport = tuple[str, Array]
 _FEW_ROWS = 4
-# Omitted where a world is expensive: variants of the same idea, larger or smaller.
+# Beginnings of names of misreports that are left out where a world is expensive: they are larger or
+# smaller variants of another.
 _MORE_OF_A_KIND = (
     "0.1",
     "0.9",
@@ -28,7 +29,10 @@ _MORE_OF_A_KIND = (
 
 
 def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
-    """The standard misreports of these true probabilities; with `few`, fewer of each kind."""
+    """The standard misreports of these true probabilities, as (name, predictions).
+
+    With `few`, some that are larger or smaller variants of another are left out.
+    """
     every = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
     return [
         (name, predictions)
@@ -38,7 +42,7 @@ def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
 
 
 def tempered(truth: Array, temperature: float) -> Array:
-    """Probabilities with their logits divided by a temperature: below 1 sharpens."""
+    """Probabilities with their logits divided by a temperature: one below 1 sharpens them."""
     powered = both_classes(truth) ** (1 / temperature)
     out: Array = powered / powered.sum(axis=1, keepdims=True)
     return out[:, 1] if truth.ndim == 1 else out
@@ -65,6 +69,7 @@ def _shared(truth: Array) -> Iterator[Misreport]:
 
 
 def _pooled(truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size: int) -> Array:
+    """The true probabilities with every block of `size` rows, in this order, given its mean."""
     out = truth.copy()
     for start in range(0, len(truth), size):
         block = order[start : start + size]
@@ -73,6 +78,7 @@ def _pooled(truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size
 
 
 def _binary(truth: Array) -> Iterator[Misreport]:
+    """Misreports of probabilities P(y = 1), (n,), as (name, predictions)."""
     n = len(truth)
     for constant in (0.5, 0.1, 0.25, 0.75, 0.9):
         yield f"{constant:g} for all", np.full(n, constant)
@@ -85,6 +91,7 @@ def _binary(truth: Array) -> Iterator[Misreport]:
 
 
 def _multiclass(truth: Array) -> Iterator[Misreport]:
+    """Misreports of rows of class probabilities, (n, k), as (name, predictions)."""
     n, k = truth.shape
     rows, top = np.arange(n), truth.argmax(axis=1)
     yield "uniform", np.full((n, k), 1 / k)

@@ -24,10 +24,10 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Weights = Array | None
 
-# Of a measure that is not a finite number wherever a property is tested.
+# The sentence of a verdict on a measure that has no finite value wherever a property is tested.
 NO_VALUES = "it has no finite value on what is tried, so that nothing can be decided"
 _DEFAULT_BINS = 15
-# So many measures of one sample share a read of it and its order.
+# More measures than this of one sample share one read of it and one ordering of its rows.
 _MANY = 8
 
 
@@ -47,7 +47,10 @@ class Subject:
     claims: Mapping[str, bool] | None = None
 
     def claim(self, what: str) -> Claim:
-        """What the catalogue claims; it claims nothing of other binning rules than its own."""
+        """What is claimed of a property: True, False, or None for nothing.
+
+        The catalogue claims nothing of other binning rules than a measure's own.
+        """
         if self.measure is None:
             return (self.claims or {}).get(what)
         if self.bins is not None:
@@ -63,7 +66,11 @@ class Subject:
         evidence: dict[str, float] | None = None,
         witness: dict[str, Any] | None = None,
     ) -> AuditVerdict:
-        """The verdict on one property, beside what is claimed of it."""
+        """The verdict on one property, beside what is claimed of it.
+
+        `holds` is None if it is undecided. `evidence` has numbers by name, and `witness` what a
+        replay needs to compute them again.
+        """
         claim, found = self.claim(what), evidence or {}
         return AuditVerdict(self.name, self.shape, what, holds, claim, found, witness, sentence)
 
@@ -84,7 +91,7 @@ class Subject:
             return False
 
     def error(self, value: Any) -> Any:
-        """The value as something to keep low: scores are taken from their best."""
+        """The value as something to keep low: a score becomes its distance from the best value."""
         if self.measure is not None and self.measure.higher_is_better:
             return self.measure.high - value
         return value
@@ -96,7 +103,10 @@ class Subject:
 
     @property
     def notion(self) -> str:
-        """The kind of calibration that is measured; a user's own must see all of it."""
+        """The kind of calibration that is measured, such as "confidence", "classwise" or "full".
+
+        A user's own function counts as "full": it must see every fault.
+        """
         if self.measure is None or self.measure.notion in ("loss", "distribution"):
             return "full"
         if self.measure.notion == "scalar":
@@ -106,7 +116,7 @@ class Subject:
 
 
 def values(subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None) -> Array:
-    """The value of each subject; what a measure refuses is not a number."""
+    """The value of each subject, (subjects,); NaN where a measure refuses the sample."""
     bins = subjects[0].bins if subjects else None
     return _values(subjects, y, predictions, _DEFAULT_BINS if bins is None else bins, weights)
 
@@ -114,8 +124,8 @@ def values(subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weigh
 class SharedValues:
     """Values of subjects that are looked at one after the other, on many of the same samples.
 
-    Whoever asks for a measure of a sample gets all measures of the same statistic computed, which
-    costs little more: the others come by that sample too. A user's function is called each time.
+    When a measure of a sample is asked for, all measures that read the same statistic are computed
+    and kept, which costs little more. A user's function is called each time.
     """
 
     def __init__(self, subjects: Sequence[Subject]) -> None:
@@ -128,7 +138,7 @@ class SharedValues:
     def __call__(
         self, subject: Subject, y: Any, predictions: Array, weights: Weights = None
     ) -> float:
-        """The value of one of the subjects; `weights` are the same in all samples."""
+        """The value of one subject for labels y; `weights` must be the same in all calls."""
         if subject.measure is None:
             return float(values([subject], y, predictions, weights)[0])
         statistic = subject.measure.statistic
@@ -143,13 +153,17 @@ class SharedValues:
 def limit_values(
     subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None
 ) -> Array:
-    """The values along the sequence of rules whose limit is taken: bins grow, noise shrinks."""
+    """The value of each subject under rules that depend on the number of rows n, (subjects,).
+
+    There are n^(1/3) bins, and the logit-smoothed error has noise of n^(-1/3), unless the subjects
+    have a rule of their own; sums of squares over bins are multiplied by the number of bins.
+    """
     if not subjects:
         return np.empty(0)
     if subjects[0].bins is not None:
         return values(subjects, y, predictions, weights)
     m = max(2, round(len(y) ** (1 / 3)))
-    # Their noise shrinks: what they are at the noise of the catalogue is not asked.
+    # Logit-smoothed errors, which are computed below with noise that shrinks as rows are added.
     shrinking = [s.measure is not None and s.measure.statistic == "logit_grid" for s in subjects]
     out = np.empty(len(subjects))
     rest = [s for s, alone in zip(subjects, shrinking, strict=True) if not alone]
@@ -166,13 +180,14 @@ def limit_values(
 
 
 def binned_values(subjects: Sequence[Subject], y: Any, predictions: Any, m: int) -> Array:
-    """The values at a given number of bins."""
+    """The value of each subject in m bins, (subjects,)."""
     return _values(subjects, y, predictions, m)
 
 
 def _values(
     subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights = None
 ) -> Array:
+    """The value of each subject under a rule of binning, (subjects,); NaN where it is refused."""
     out = np.full(len(subjects), np.nan)
     by_name = _evaluated(subjects, y, predictions, bins, weights)
     for i, subject in enumerate(subjects):
@@ -186,10 +201,10 @@ def _values(
 def _evaluated(
     subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights
 ) -> dict[str, float]:
-    """The values by name, from one summary, because measures of one sample share their statistics.
+    """The values of the catalogue's measures by name, all from one summary of the sample.
 
-    An audit asks this of tens of thousands of small samples, and needs nothing else of an
-    evaluation.
+    NaN stands for what is refused. An audit asks this of tens of thousands of small samples, and
+    needs nothing else of an evaluation.
     """
     known = [s.measure for s in subjects if s.measure is not None]
     if not known:
@@ -203,6 +218,7 @@ def _evaluated(
 
 
 def _value(measure: Measure, summary: Summary) -> float:
+    """A measure's value, or NaN if it is not defined for the sample."""
     try:
         return measure.compute(summary)
     except CalibrantError:

@@ -26,7 +26,7 @@ _STANDARD_ERRORS = 4.0
 _SEARCH_STEPS = 60
 # The search keeps probabilities away from 0.
 _LOWEST = 1e-3
-_FRESH = 1_000_003  # added to the seed for draws that a misreport was not chosen on
+_FRESH = 1_000_003  # added to the seed for draws that no misreport was chosen on
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,7 @@ class Duel:
 
     @property
     def gain(self) -> float:
+        """How much lower the misreport's expected error is than that of the truth."""
         return self.truth_value - self.misreport_value
 
     @property
@@ -57,7 +58,10 @@ class Duel:
 
 
 def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject, all of one shape."""
+    """A verdict for each subject, all of one shape, on whether some misreport beats the truth.
+
+    Worlds that are too large to sum over every outcome are drawn `n_draws` times.
+    """
     winners: dict[str, Duel] = {}
     tried, seen = {s.name: 0 for s in subjects}, {s.name: 0 for s in subjects}
     for world in worlds(subjects[0].shape) if subjects else ():
@@ -88,7 +92,7 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
 def duel(
     subject: Subject, world: World, misreport: str, predictions: Array, *, n_draws: int, seed: int
 ) -> Duel:
-    """One misreport against the truth in one world."""
+    """One misreport against the truth in one world; `misreport` is its name."""
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
     strategic = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
@@ -103,6 +107,10 @@ def _duel(
     strategic: Array,
     chances: Array,
 ) -> Duel:
+    """The duel of errors under each outcome: of the truth and of the misreport, (outcomes,) each.
+
+    `chances` are those of the outcomes. In an exact world the standard error is 0.
+    """
     error = 0.0
     if not world.exact:
         error = float(np.std(truth - strategic, ddof=1) / np.sqrt(len(chances)))
@@ -113,6 +121,7 @@ def _duel(
 def _canned(
     subjects: Sequence[Subject], world: World, n_draws: int, seed: int
 ) -> dict[str, list[Duel]]:
+    """The duels of every standard misreport with the truth in one world, by name of the subject."""
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of(subjects, world.truth, outcomes, world.weights)
     out: dict[str, list[Duel]] = {s.name: [] for s in subjects}
@@ -126,14 +135,17 @@ def _canned(
 
 
 def _searched(subject: Subject, shared: SharedValues, world: World, seed: int) -> Duel:
+    """The duel of the truth with the best misreport that a search finds in an exact world."""
     outcomes, chances = world.outcomes(0, seed)
 
     def errors(predictions: Array) -> Array:
+        """The subject's error of the predictions under each outcome, (outcomes,)."""
         found = [shared(subject, y, predictions, world.weights) for y in outcomes]
         out: Array = subject.error(np.array(found))
         return out
 
     def expected(predictions: Array) -> float:
+        """The expected error of the predictions; infinite if it is not a finite number."""
         value = float(chances @ errors(predictions))
         return value if np.isfinite(value) else np.inf
 
@@ -143,7 +155,10 @@ def _searched(subject: Subject, shared: SharedValues, world: World, seed: int) -
 
 
 def _stands(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
-    """Whether a misreport that won by its choice among many wins on fresh draws too."""
+    """Whether a misreport that was chosen because it won also wins on fresh draws.
+
+    In an exact world nothing is drawn, and it does.
+    """
     if best.world.exact:
         return True
     again = duel(
@@ -155,6 +170,11 @@ def _stands(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
 def _verdict(
     subject: Subject, won: Duel | None, tried: int, n_worlds: int, n_draws: int, seed: int
 ) -> AuditVerdict:
+    """The verdict on a subject, with the duel that a misreport won, or None if none did.
+
+    `tried` counts the misreports with values, over `n_worlds` worlds; without any the verdict is
+    undecided.
+    """
     if won is None and not tried:
         return subject.verdict("truthful", None, NO_VALUES)
     if won is None:
@@ -188,7 +208,10 @@ def _verdict(
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The two expectations of a witness, computed again."""
+    """The expected values of a witness, computed again: of the truth and of the misreport.
+
+    The keys are "truth", "misreport" and "standard_error", that of their difference.
+    """
     weights = None if witness["weights"] is None else _array(witness["weights"])
     world = World(witness["world"], _array(witness["truth"]), witness["exact"], weights=weights)
     again = duel(
@@ -214,7 +237,7 @@ def _array(numbers: Any) -> Array:
 
 
 def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed: int) -> Array:
-    """The best misreport that random steps find, without a gradient.
+    """The predictions with the lowest expectation that random steps find, without a gradient.
 
     Steps are in logits, of a size that grows after a success and shrinks after failures; one in
     four makes two rows equal instead, which no step of a random size would ever do. Half of the
@@ -242,8 +265,9 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
 
 
 def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> Array:
-    """Add normal noise of scale `size` to the log-probabilities of one random row or, half of the
-    time, of all rows.
+    """Predictions with normal noise of scale `size` added to their log-probabilities.
+
+    It is added to one random row or, half of the time, to all rows.
     """
     rows = both_classes(predictions)
     # One row or all of them.
@@ -256,6 +280,7 @@ def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> A
 
 
 def _with_two_rows_pooled(predictions: Array, rng: np.random.Generator) -> Array:
+    """The predictions with two random rows replaced by their mean."""
     i, j = rng.choice(len(predictions), 2, replace=False)
     out = predictions.copy()
     out[[i, j]] = (predictions[i] + predictions[j]) / 2

@@ -28,7 +28,10 @@ Sample = tuple[Labels, Array, Array | None]
 
 
 def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject, all of one shape."""
+    """A verdict for each subject on whether it treats weights as shares of the total.
+
+    All subjects are of one shape; `n_draws` is not used.
+    """
     refuted: dict[str, AuditVerdict] = {}
     tried = {s.name: 0 for s in subjects}
     for number in range(_N_SAMPLES if subjects else 0):
@@ -48,12 +51,16 @@ def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[A
 
 
 def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
+    """The verdict on a subject that no sample refutes; undecided if it had no finite value.
+
+    `tried` is the number of pairs of samples on which it had one.
+    """
     words = f"the same in {tried} samples with the same shares of weight" if tried else NO_VALUES
     return subject.verdict("weighted", True if tried else None, words, {"tried": tried})
 
 
 def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
-    """Two samples that ought to have the same value, and in words what is different."""
+    """What differs between two samples in words, and the samples, which should have one value."""
     rng = np.random.default_rng([seed, number])
     truth = rng.random(_N_ROWS) if shape == "binary" else rng.dirichlet(np.ones(3), _N_ROWS)
     labels, weights = draw_labels(truth, rng), rng.gamma(1.0, size=_N_ROWS)
@@ -73,13 +80,14 @@ def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, 
 
 
 def _same(first: float, second: float) -> bool:
+    """Whether two values are equal up to rounding; two NaN are, and so are equal infinities."""
     if not (np.isfinite(first) and np.isfinite(second)):
         return bool(first == second or (np.isnan(first) and np.isnan(second)))
     return bool(abs(first - second) <= _ROUNDING * max(abs(first), abs(second)))
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The two values, computed again."""
+    """The values of the two samples of a witness, "before" and "after", computed again."""
     for words, *samples in _pairs(subject.shape, witness["number"], witness["seed"]):
         if words == witness["change"]:
             before, after = (float(values([subject], *sample)[0]) for sample in samples)

@@ -37,7 +37,10 @@ class World:
         return "binary" if self.truth.ndim == 1 else "multiclass"
 
     def outcomes(self, n_draws: int, seed: int) -> tuple[list[Labels], Array]:
-        """Labels and their chances: every outcome, or draws of equal weight."""
+        """Possible labels of all rows, (n,) each, and the chances of these outcomes.
+
+        An exact world gives every outcome; of others `n_draws` are drawn, with equal chances.
+        """
         if self.exact:
             return _every_outcome(self.truth)
         rng = np.random.default_rng(seed)
@@ -46,12 +49,12 @@ class World:
 
 
 def draw_labels(truth: Array, rng: np.random.Generator) -> Labels:
-    """One outcome of every row."""
+    """One random label for each row, (n,), from true probabilities (n,) or (n, k)."""
     if truth.ndim == 1:
         return (rng.random(len(truth)) < truth).astype(np.int64)
     at, total = rng.random(len(truth)), truth.sum(axis=1)
     drawn, below = np.zeros(len(truth), dtype=np.int64), np.zeros(len(truth))
-    # Class by class: rows of three numbers are slow to add up one by one.
+    # It goes class by class, because cumulative sums along short rows are slow.
     for column in truth.T[:-1]:
         below += column
         drawn += at >= below / total
@@ -59,6 +62,10 @@ def draw_labels(truth: Array, rng: np.random.Generator) -> Labels:
 
 
 def _every_outcome(truth: Array) -> tuple[list[Labels], Array]:
+    """All labels that the rows can have, (n,) each, and the chance of each outcome.
+
+    Classes of probability 0 are left out.
+    """
     rows = both_classes(truth)
     labels, chances = [], []
     for outcome in product(*(np.flatnonzero(row) for row in rows)):
@@ -99,7 +106,10 @@ _FIVE_TO_ONE = np.array([5.0, 1.0])
 
 
 def worlds(shape: Shape) -> tuple[World, ...]:
-    """The worlds of the test: the smallest first, so that witnesses can be checked by hand."""
+    """The worlds that measures of a shape are tested in.
+
+    The smallest come first, so that a witness can be checked by hand.
+    """
     if shape == "binary":
         return (
             World("two rows", np.array([0.25, 0.75])),

@@ -56,7 +56,11 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     progress: TaskProgress | None = None,
 ) -> Reproduction:
-    """The made-up example of section 4; with `data`, its comparison on real votes."""
+    """The made-up example of the paper's section 4; with `data`, also its comparison on real votes.
+
+    `data` is a folder of predictors and votes (`read_votes`). `quick` takes fewer splits of the
+    rows, drawn votes and bootstrap resamples.
+    """
     seed = SEED if seed is None else seed
     predictors, unreadable = (None, ()) if data is None else read_votes(data)
     counts = {"n_splits": 5, "n_draws": 20, "n_resamples": 1000}
@@ -82,6 +86,7 @@ def reproduce(
 
 
 def _toy(seed: int) -> Section:
+    """The section on the made-up example: what was done, and a table of errors map by map."""
     found = toy(seed)
     return Section(
         "Section 4: a majority hides the votes",
@@ -110,6 +115,11 @@ def _votes(
     counts: dict[str, int],
     unreadable: tuple[str, ...],
 ) -> list[Section]:
+    """The four sections on real votes: claims, maps compared, targets compared, single predictors.
+
+    `found` has one outcome for each of `predictors`; `counts` says how many splits, drawn votes and
+    resamples were taken; `unreadable` names the files that could not be read.
+    """
     sets: dict[str, list[Outcome]] = {}
     for each in found:
         sets.setdefault(each.rows, []).append(each)
@@ -207,6 +217,11 @@ def _votes(
 
 
 def _sentence_about(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
+    """One sentence on a set of rows: how many predictors, rows, classes and votes it has.
+
+    `rows` is the name of the set, `group` has the outcomes of its predictors, and `predictor` is
+    one of them, whose votes are counted.
+    """
     m = predictor.votes.sum(axis=1)
     votes = f"{m.min()}" if m.min() == m.max() else f"{m.min()} to {m.max()}"
     named = BENCHMARKS.get(group[0].n_classes)
@@ -219,6 +234,7 @@ def _sentence_about(rows: str, group: list[Outcome], predictor: VotedPredictor) 
 
 
 def _about_smoothing(found: list[Outcome]) -> str:
+    """A paragraph that says for how many predictors label smoothing makes the ECE larger."""
     worse = sum(each.reduction(SMOOTHED) < 0 for each in found)
     better = sum(each.judged[RATE_KNOWN].ece < each.judged[SMOOTHED].ece for each in found)
     return (
@@ -231,6 +247,10 @@ def _about_smoothing(found: list[Outcome]) -> str:
 
 
 def _range(values: Sequence[float], as_text: str) -> str:
+    """The median of values as text, followed by "(smallest to largest)" if there are several.
+
+    `as_text` is a format of one number, such as "{:.2f}".
+    """
     middle = as_text.format(float(np.median(values)))
     if len(values) == 1:
         return middle
@@ -238,6 +258,11 @@ def _range(values: Sequence[float], as_text: str) -> str:
 
 
 def _claims(sets: dict[str, list[Outcome]]) -> Columns:
+    """The table of the paper's claims: what the paper prints, and what comes out for each set.
+
+    `sets` maps the name of a set of rows to the outcomes of its predictors. The columns are
+    "claim", "the paper", and one for each set, with the median over its predictors and the range.
+    """
     columns: dict[str, list[Any]] = {
         "claim": [
             "a temperature fitted to the majority is too low: T / T fitted to shares",
@@ -275,6 +300,7 @@ def _claims(sets: dict[str, list[Outcome]]) -> Columns:
 
 
 def _methods_table(rows: str, group: list[Outcome]) -> Table:
+    """The table of one set of rows: a line for each map, beside what the paper prints for it."""
     k = group[0].n_classes
     shown = [m for m in METHODS if m in PAPER_NAMES or m in (DIRICHLET, RATE_KNOWN)]
     judged = {m: [each.judged[m] for each in group] for m in shown}
@@ -299,11 +325,13 @@ def _methods_table(rows: str, group: list[Outcome]) -> Table:
 
 
 def _temperatures(judged: list[Any]) -> str:
+    """Median and range of the temperatures of judged maps as text; "" if no map has one."""
     values = [j.temperature for j in judged if j.temperature is not None]
     return _range(values, "{:.2f}") if values else ""
 
 
 def _targets_table(rows: str, group: list[Outcome]) -> Table:
+    """The table of one set of rows: ECE and log loss of each map, by what the map was fitted to."""
     columns: dict[str, list[Any]] = {"map": [*MAPS, SMOOTHED.map]}
     for measure, text, scale in (("ece", "ECE, %", 100.0), ("log_loss", "log loss", 1.0)):
         for target in TARGETS:
@@ -324,6 +352,12 @@ def _targets_table(rows: str, group: list[Outcome]) -> Table:
 
 
 def _temperatures_of(found: list[Outcome]) -> Columns:
+    """Columns with a row for each predictor: errors, departing votes, and temperatures.
+
+    "errors" is how often its top label is not the majority's, "departing" how often a single vote
+    is not, and "epsilon" the smoothing of the labels. A temperature "T: ..." is given for three
+    methods.
+    """
     return {
         "predictor": [each.name for each in found],
         "errors": [f"{each.errors:.3f}" for each in found],
@@ -337,6 +371,7 @@ def _temperatures_of(found: list[Outcome]) -> Columns:
 
 
 def _errors_of(found: list[Outcome]) -> Columns:
+    """Columns with a row for each predictor: its ECE against votes in percent, by method."""
     shown = (RAW, TS, ONE, SOFT_TS, DIRICHLET, SMOOTHED, RATE_KNOWN)
     return {
         "predictor": [each.name for each in found],
@@ -345,6 +380,10 @@ def _errors_of(found: list[Outcome]) -> Columns:
 
 
 def _differences(found: list[Outcome]) -> Columns:
+    """Columns with a row for each predictor and method: differences to TS, with 95 % intervals.
+
+    TS is the temperature that is fitted to the majority of the votes.
+    """
     return columns_of(
         {
             "predictor": each.name,
@@ -361,6 +400,7 @@ def _differences(found: list[Outcome]) -> Columns:
 
 
 def _everything(found: list[Outcome]) -> Columns:
+    """Columns with a row for each predictor and method: every number that was measured."""
     return columns_of(
         {
             "set": each.rows,
@@ -382,4 +422,8 @@ def _everything(found: list[Outcome]) -> Columns:
 
 
 def _file_name(rows: str) -> str:
+    """The name of a set of rows as part of a file name: other characters become "_".
+
+    Letters, digits, "_" and "-" are kept.
+    """
     return re.sub(r"[^A-Za-z0-9_-]+", "_", rows)

@@ -29,7 +29,7 @@ MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
 TARGETS = (MAJORITY, ONE_VOTE, SHARES)
 MAPS = ("temperature", "vector", "matrix", "Dirichlet", "isotonic")
 LABEL_SMOOTHING = "label smoothing"
-# What the penalty of the paper's code is in the terms of the library: a mean, there a sum.
+# The penalty of the paper's code is on a sum of squares, the library's on a mean: `_map` converts.
 PENALTY = 1e-3
 # The clusters of section 4, and the distribution of votes in each.
 MEANS = np.array([[-3.2, 1.1], [0.0, 0.0], [3.2, -1.1]])
@@ -39,7 +39,7 @@ N_VOTES = 10
 
 
 class Method(NamedTuple):
-    """A map and what it is fitted to."""
+    """A recalibration map and the targets that it is fitted to; both as they are printed."""
 
     map: str
     targets: str
@@ -54,7 +54,7 @@ RATE_KNOWN = Method(LABEL_SMOOTHING, "majority, rate known")
 METHODS = (RAW, *(Method(m, t) for m in MAPS for t in TARGETS), SMOOTHED, RATE_KNOWN)
 TS, SOFT_TS = Method("temperature", MAJORITY), Method("temperature", SHARES)
 DIRICHLET = Method("Dirichlet", SHARES)
-# The paper's name of those that it prints.
+# What the paper calls the methods that it prints.
 PAPER_NAMES: Mapping[Method, str] = {
     RAW: "Uncalibrated",
     TS: "TS",
@@ -70,7 +70,11 @@ COMPARED = (TS, SMOOTHED, Method("temperature", ONE_VOTE), SOFT_TS, DIRICHLET)
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One map on the rows that it was not fitted to; errors against shares, and by drawn votes."""
+    """How one map does on the rows that it was not fitted to.
+
+    `ece` and `log_loss` are against the shares of the votes, `drawn_ece` and `brier` are means
+    against single votes drawn from them. `temperature` is None if the map has none.
+    """
 
     ece: float
     drawn_ece: float
@@ -81,7 +85,10 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """All maps of one predictor, averaged over splits, and what sets them apart on the first."""
+    """What all maps make of one predictor: means over splits, and differences to TS on the first.
+
+    TS is the temperature that is fitted to the majority of the votes.
+    """
 
     name: str
     rows: str
@@ -91,11 +98,11 @@ class Outcome:
     departing: float  # how often single votes are not the majority's
     smoothing: float
     judged: Mapping[Method, Judged]
-    spread: Mapping[Method, float]  # of the ECE over splits
+    spread: Mapping[Method, float]  # the standard deviation of the ECE over splits
     comparison: Mapping[Method, tuple[Any, Any]]  # differences to TS: ECE, log loss
 
     def reduction(self, method: Method) -> float:
-        """By how much of it the method cuts the ECE of a temperature fitted to the majority."""
+        """The share of the ECE of TS that the method removes; below 0 if its ECE is larger."""
         return 1.0 - self.judged[method].ece / self.judged[TS].ece
 
 
@@ -108,7 +115,11 @@ def outcomes(
     n_draws: int,
     n_resamples: int,
 ) -> list[Outcome]:
-    """Every predictor through every map."""
+    """The outcome of every predictor: maps are fitted to half of its rows, judged on the rest.
+
+    There are `n_splits` such splits; `n_draws` times a vote is drawn for each row for the ECE
+    against single votes, and `n_resamples` resamples give the intervals of differences.
+    """
     found = []
     with progress.task("Predictors with votes", len(predictors)) as step:
         for predictor in predictors:
@@ -120,6 +131,7 @@ def outcomes(
 def _outcome(
     predictor: VotedPredictor, seed: int, n_splits: int, n_draws: int, n_resamples: int
 ) -> Outcome:
+    """The outcome of one predictor: all maps on every split, and their means; see `outcomes`."""
     shares, majority = predictor.shares, predictor.votes.argmax(axis=1)
     runs: list[dict[Method, Judged]] = []
     comparison: dict[Method, tuple[Any, Any]] = {}
@@ -152,7 +164,7 @@ def _outcome(
 
 
 def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which rows are fitted to: half of those of each class, as the paper draws them."""
+    """A mask of the rows to fit to: a random half of those of each majority class."""
     chosen = np.zeros(len(majority), dtype=np.bool_)
     for label in range(int(majority.max()) + 1):
         rows = np.flatnonzero(majority == label)
@@ -161,7 +173,7 @@ def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> 
 
 
 def drawn_votes(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
-    """One vote a row, drawn from all of the row's."""
+    """The class of one vote for each row, drawn with the row's shares as probabilities, (n,)."""
     levels = np.cumsum(shares, axis=1)
     levels[:, -1] = 1.0
     out: NDArray[np.intp] = (rng.random((len(shares), 1)) >= levels).sum(axis=1)
@@ -171,7 +183,11 @@ def drawn_votes(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
 def mapped(
     predictor: VotedPredictor, fitted: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[dict[Method, Array], dict[Any, float]]:
-    """Probabilities of the rows that are not fitted to, by method; temperatures and smoothings."""
+    """What each method makes of the rows that it is not fitted to, and the fitted numbers.
+
+    The first dict has probabilities by method. The second has temperatures by method, and under
+    ``(method, "smoothing")`` the smoothing of labels.
+    """
     logits, shares = predictor.logits, predictor.shares[fitted]
     majority = predictor.votes[fitted].argmax(axis=1)
     targets: dict[str, Any] = {
@@ -185,7 +201,7 @@ def mapped(
     for method in METHODS[1:]:
         map_ = _map(method, logits.shape[1], departing)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as a class that nobody voted for in one half
+            warnings.simplefilter("ignore")  # such as that nobody voted for a class in one half
             map_.fit(targets.get(method.targets, majority), logits[fitted])
             out[method] = map_.transform(logits[~fitted])
         if isinstance(map_, scaling.TemperatureScaling):
@@ -196,6 +212,11 @@ def mapped(
 
 
 def _map(method: Method, k: int, departing: float) -> scaling.Scaler:
+    """The unfitted map of a method for k classes.
+
+    `departing`, the rate at which votes depart from the majority, is the smoothing of the labels if
+    the method is said to know it.
+    """
     if method.map == LABEL_SMOOTHING:
         return scaling.LabelSmoothingTemperature(
             smoothing=departing if method == RATE_KNOWN else None
@@ -214,6 +235,7 @@ def _map(method: Method, k: int, departing: float) -> scaling.Scaler:
 def _judged(
     shares: Array, proba: Array, temperature: float | None, n_draws: int, seed: int
 ) -> Judged:
+    """One map's errors on held-out rows: against shares, and against `n_draws` draws of a vote."""
     rng = np.random.default_rng([seed, 1])
     drawn = [ece(drawn_votes(shares, rng), proba) for _ in range(n_draws)]
     return Judged(
@@ -226,14 +248,17 @@ def _judged(
 
 
 def drawn_brier(shares: Array, proba: Array) -> float:
-    """The mean Brier score against single votes: that of the shares, and their own spread."""
+    """The mean Brier score against single votes: that against the shares plus their variance."""
     return brier_score(shares, proba) + float((1.0 - (shares**2).sum(axis=1)).mean())
 
 
 def _differences(
     shares: Array, maps: Mapping[Method, Array], n_resamples: int, seed: int
 ) -> dict[Method, tuple[Any, Any]]:
-    """ECE and log loss of some methods less those of TS, with intervals, on one split."""
+    """By method other than TS: its ECE and its log loss less those of TS, with intervals.
+
+    `maps` has the probabilities by method of the held-out rows of one split.
+    """
     found = compare(
         shares,
         {str(m): maps[m] for m in COMPARED},
@@ -251,6 +276,7 @@ def _differences(
 
 
 def _mean(runs: list[Judged]) -> Judged:
+    """The mean over splits of each number; the temperature is None if no split has one."""
     temperatures = [run.temperature for run in runs if run.temperature is not None]
     return Judged(
         float(np.mean([run.ece for run in runs])),
@@ -265,8 +291,10 @@ def _mean(runs: list[Judged]) -> Judged:
 
 
 def toy(seed: int, n: int = 3000) -> Columns:
-    """Errors against the voted label and against the distribution that votes are drawn from, on
-    points of three clusters, on one of which people are divided.
+    """Columns of errors on made-up points of three clusters, on one of which people are divided.
+
+    A row is a map and what it is fitted to. Its ECE is against the voted label, and against the
+    distribution that votes are drawn from.
 
     The paper trains a network on the voted labels. Here the predictor is what such a network tends
     to, the exact probability of the voted label given the point, so that nothing but the target of
@@ -278,7 +306,7 @@ def toy(seed: int, n: int = 3000) -> Columns:
     new_clusters, new_points = _points(rng, n)
     logits, new_logits = _logits(points), _logits(new_points)
     shares = counts / N_VOTES
-    # Given the point, a vote is that of each cluster with the cluster's probability.
+    # The distribution of votes at a point: that of each cluster, times its probability there.
     truth = _softmax(new_logits) @ CLUSTER_VOTES
     rows: list[tuple[str, Any, Any, Array]] = [("as they are", "", None, _softmax(new_logits))]
     for map_, name, targets, kind in (
@@ -305,12 +333,16 @@ def toy(seed: int, n: int = 3000) -> Columns:
 
 
 def _points(rng: np.random.Generator, n: int) -> tuple[NDArray[np.int64], Array]:
+    """The cluster of each of n random points, (n,), and the points in the plane, (n, 2)."""
     clusters = rng.integers(0, 3, n)
     return clusters, MEANS[clusters] + SPREADS[clusters] * rng.normal(size=(n, 2))
 
 
 def _logits(points: Array) -> Array:
-    """Log densities of the clusters: their softmax is the probability of each voted label."""
+    """Log densities of the clusters at points, (n, 3): softmax makes them probabilities.
+
+    The voted label of a point is its cluster.
+    """
     gaps = (points[:, None, :] - MEANS) / SPREADS
     out: Array = -0.5 * (gaps**2).sum(axis=2) - np.log(SPREADS).sum(axis=1)
     return out

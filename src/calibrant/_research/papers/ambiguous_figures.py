@@ -36,7 +36,10 @@ SHOWN = (
 
 
 def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
-    """A panel a set: the ECE against the shares of the votes, a point a predictor."""
+    """Draw the ECE against the shares of the votes: a panel a set, a point a predictor.
+
+    `sets` maps the name of a set of rows to the outcomes of its predictors.
+    """
     figure, axes = new_figure(1, len(sets), size=(4.2 + 2.6 * len(sets), 3.9), sharey=True)
     with style():
         for axis, (rows, found) in zip(axes[0], sets.items(), strict=True):
@@ -65,8 +68,10 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
 
 
 def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
-    """How far the smoothed temperature is above that of the votes, by how often a predictor errs
-    for each time that a vote departs from the majority.
+    """Draw, for three ways to fit a temperature, how it compares with that of the votes.
+
+    The horizontal axis has the predictor's rate of errors over the rate at which votes depart from
+    the majority. There is a point for each predictor and way.
     """
     figure, axes = new_figure(size=(5.6, 3.6))
     axis = axes[0, 0]
@@ -92,7 +97,11 @@ def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
 
 
 def ratios(found: Sequence[Outcome]) -> dict[str, list[Any]]:
-    """What the second figure shows."""
+    """The columns that `draw_label_smoothing` shows, with a row for each predictor.
+
+    They are its name, its errors over departing votes, and for three methods the temperature over
+    that fitted to the shares of the votes.
+    """
     columns: dict[str, list[Any]] = {
         "predictor": [each.name for each in found],
         "errors / departing votes": [each.errors / each.departing for each in found],
@@ -106,6 +115,7 @@ def ratios(found: Sequence[Outcome]) -> dict[str, list[Any]]:
 
 
 def _printed(n_classes: int, method: Method) -> list[float]:
+    """The ECEs that the paper prints for a method on the benchmark with `n_classes`; [] if none."""
     name = PAPER_NAMES.get(method)
     if n_classes not in BENCHMARKS or name is None:
         return []

@@ -25,6 +25,10 @@ BENCHMARKS: Mapping[int, tuple[str, tuple[str, str]]] = {
 
 
 def _table(text: str) -> dict[str, tuple[Printed, Printed]]:
+    """What the paper prints for each method on both networks, from lines "name | eight numbers".
+
+    Four numbers belong to each network, in the order of `Printed`; "-" stands for None.
+    """
     table = {}
     for line in text.strip().splitlines():
         name, cells = line.split("|")

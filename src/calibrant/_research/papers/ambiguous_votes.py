@@ -25,7 +25,7 @@ Array: TypeAlias = NDArray[Any]
 _PARTS = ("", "dev_", "val_", "test_")
 _PREDICTIONS = (("logits", True), ("probs", False), ("proba", False))
 _VOTES = ("counts", "votes")
-# A probability of 0 has no logarithm; the library's maps lift it to this too.
+# Smaller probabilities are raised to this before their logarithm, as in the library's maps.
 _FLOOR = 1e-12
 ACCEPTED = (
     "predictions ('logits' or 'probs', (n, k)) with votes on the same rows (an array (n, k) whose "
@@ -45,13 +45,14 @@ class VotedPredictor:
 
     @property
     def shares(self) -> NDArray[np.float64]:
+        """The share of the votes that each class has in each row, (n, k)."""
         out: NDArray[np.float64] = self.votes / self.votes.sum(axis=1, keepdims=True)
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One run of rows of a file: what there is of logits, labels and votes."""
+    """The logits, labels and votes of one run of rows of a file; None for what is not there."""
 
     logits: Array | None
     labels: Array | None
@@ -61,8 +62,9 @@ class _Part:
 def read_votes(
     data: str | os.PathLike[str],
 ) -> tuple[tuple[VotedPredictor, ...], tuple[str, ...]]:
-    """Every predictor of a folder that people voted on, checked before anything is measured; and
-    the files that cannot be read.
+    """Every predictor of a folder that has votes, and the names of the files that cannot be read.
+
+    Shapes and values are checked here. It is an error if no predictor has votes.
     """
     read = {path.stem: _parts(path) for path in npz_files(data)}
     files = {name: parts for name, parts in read.items() if parts is not None}
@@ -87,7 +89,11 @@ def read_votes(
 
 
 def _in_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
-    """Predictors with the same votes in their own files are a set, named as their names begin."""
+    """The predictors, each with the name of its set of rows (`rows`) filled in where it is "".
+
+    Predictors whose own files have the same votes are a set; its name is the common beginning of
+    their names.
+    """
     names: dict[bytes, list[str]] = {}
     for each in found:
         names.setdefault(each.votes.tobytes(), []).append(each.name)
@@ -98,7 +104,7 @@ def _in_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
 
 
 def _parts(path: Path) -> list[_Part] | None:
-    """What a file holds, nothing if that is something else; None if it cannot be read."""
+    """The runs of rows that a file holds: [] if it holds none, None if it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return [part for prefix in _PARTS if (part := _part(path, file, prefix)) is not None]
@@ -109,6 +115,11 @@ def _parts(path: Path) -> list[_Part] | None:
 
 
 def _part(path: Path, file: Mapping[str, Array], prefix: str) -> _Part | None:
+    """The logits, labels and votes of a file under one prefix of array names ("dev_", ...).
+
+    None if there are neither votes nor predictions with labels, or if the predictions are no matrix
+    of numbers.
+    """
     names = [name[len(prefix) :] for name in file if name.startswith(prefix)]
     if prefix == "":
         names = [name for name in names if not name.startswith(_PARTS[1:])]
@@ -137,7 +148,10 @@ def _part(path: Path, file: Mapping[str, Array], prefix: str) -> _Part | None:
 def _shared_votes(
     parts: list[_Part], files: Mapping[str, list[_Part]]
 ) -> tuple[Array, Array, str] | None:
-    """A predictor's logits with the votes of another file that has the same labels."""
+    """A predictor's logits, votes from another file with the same labels, and that file's name.
+
+    None if no other file has votes on the same labels, in the shape of the logits.
+    """
     for part in parts:
         if part.logits is None or part.labels is None:
             continue
@@ -151,6 +165,11 @@ def _shared_votes(
 
 
 def _predictor(name: str, rows: str, pairs: list[tuple[Array, Array]]) -> VotedPredictor:
+    """The checked predictor made of (logits, votes) pairs, one for each run of rows, put together.
+
+    Rows without a vote are left out. It is an error if shapes differ, if values are not valid, or
+    if too few rows are left.
+    """
     for logits, votes in pairs:
         if votes.shape != logits.shape:
             raise InputError(

@@ -41,18 +41,21 @@ def style() -> Any:
 def plot_with_band(
     axis: Axes, x: Any, low: Any, middle: Any, high: Any, colour: int, **look: Any
 ) -> None:
-    """A line with its markers, and the band between two others, in one colour of the style."""
+    """Draw `middle` over x as a line with markers, and the band between `low` and `high`.
+
+    `colour` is the place of both the colour and the marker in the style; `look` goes to the line.
+    """
     axis.fill_between(x, low, high, color=COLOURS[colour], alpha=0.2, linewidth=0)
     axis.plot(x, middle, color=COLOURS[colour], marker=MARKERS[colour], **look)
 
 
 def rendered(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[str, bytes]:
-    """The figure as "svg" and as "png", the same bytes every time."""
+    """The figure as files, by kind: "svg" and "png". The same figure gives the same bytes."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     with style():
-        # Everything gets its place once, as letters and points are in the drawing; a figure with a
-        # layout would be drawn once more, unseen, for each of the files.
+        # The layout is computed once, at the resolution of the SVG file, and then removed: with it
+        # the figure would be drawn once more, unseen, for each of the files.
         canvas = FigureCanvasSVG(figure)
         figure.dpi = canvas.fixed_dpi
         layout = figure.get_layout_engine()
@@ -63,6 +66,7 @@ def rendered(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[st
 
 
 def _saved(figure: Figure, kind: str) -> bytes:
+    """The figure as a file of one kind, without a date or a program's name in it."""
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     figure.savefig(out, format=kind, metadata=metadata)

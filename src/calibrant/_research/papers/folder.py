@@ -85,8 +85,9 @@ class Table:
         ]
 
     def page_rows(self) -> list[PageRow]:
-        """The rows as the page shows them: a first cell that repeats is written once, so that
-        paper, measured and corrected values of one thing form a group.
+        """The rows as the page shows them: a first cell that repeats the one above is left empty.
+
+        So the printed, measured and corrected values of one thing form a group.
         """
         rows: list[PageRow] = []
         previous = None
@@ -128,11 +129,12 @@ class Figure:
 
     @cached_property
     def _pictures(self) -> dict[str, bytes]:
+        """The figure as files, by "svg" and "png", drawn once for both."""
         return rendered(self.draw())
 
     @cached_property
     def svg(self) -> bytes:
-        """The figure as an SVG file, which is all that a page takes."""
+        """The figure as an SVG file. It is drawn alone unless the PNG was asked for before."""
         drawn = "_pictures" in vars(self)
         return (self._pictures if drawn else rendered(self.draw(), ("svg",)))["svg"]
 
@@ -225,7 +227,7 @@ class Reproduction:
             files[f"tables/{table.name}.csv"] = table.to_csv().encode()
             files[f"tables/{table.name}.json"] = _json(table.to_dict())
         for figure in self.figures.values():
-            files[f"figures/{figure.name}.png"] = figure.png  # first: drawn once for both
+            files[f"figures/{figure.name}.png"] = figure.png  # before SVG: drawn once for both
             files[f"figures/{figure.name}.svg"] = figure.svg
             if figure.data:
                 files[f"figures/{figure.name}.csv"] = as_csv(figure.data).encode()
@@ -238,7 +240,7 @@ class Reproduction:
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The columns of rows that all have the same names."""
+    """A list of values for each name, from rows that all have the same names."""
     listed = list(rows)
     return {name: [row[name] for row in listed] for name in listed[0]}
 
@@ -253,11 +255,12 @@ def as_csv(columns: Columns) -> str:
 
 
 def _json(value: Any) -> bytes:
+    """A value as an indented JSON file in UTF-8."""
     return (json.dumps(json_value(value), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def versions() -> dict[str, str]:
-    """The versions that a recipe must name for the same numbers to come out again."""
+    """The versions of Python and of the packages that the numbers depend on, by name."""
     packages = {name: metadata.version(name) for name in ("calibrant", "numpy")}
     with suppress(metadata.PackageNotFoundError):
         packages["matplotlib"] = metadata.version("matplotlib")

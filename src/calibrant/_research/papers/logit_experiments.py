@@ -29,7 +29,10 @@ SPREAD = 2.0  # standard deviation of the logits in the worlds of theorem 5.4
 
 
 def two_point(epsilons: tuple[float, ...] = (0.0, 1e-12, 1e-6, 1e-3, 1e-2, 1e-1)) -> Columns:
-    """Definition 3.1: x = y - 1/2, prediction 1/2 + epsilon on the right side. Exact, no sample."""
+    """Definition 3.1: errors of predictions that lie epsilon on the right side of 1/2.
+
+    x is y - 1/2, and both labels are equally likely: errors are exact and need no sample.
+    """
     y = [0, 1]
     predictions = [[0.5 - epsilon, 0.5 + epsilon] for epsilon in epsilons]
     return {
@@ -42,12 +45,16 @@ def two_point(epsilons: tuple[float, ...] = (0.0, 1e-12, 1e-6, 1e-3, 1e-2, 1e-1)
 
 
 def no_level_sets(seed: int, n: int = 200_000) -> Columns:
-    """Proposition 3.5: g(x) = x1 is calibrated, its perturbation of size delta is far from it."""
+    """Proposition 3.5: the prediction g(x) = x1 is calibrated, but small perturbations are not.
+
+    There is a row for g and for each size delta of a perturbation, measured on n draws.
+    """
     rng = np.random.default_rng(seed)
     x1 = rng.random(n)
-    upper = rng.random(n) < x1  # x2 >= 1/2, which is what the label is
+    upper = rng.random(n) < x1  # whether x2 >= 1/2, which is the label
 
     def row(predictor: str, g: Array, error: float, expected: float, bound: float | None) -> Row:
+        """One row of the table: errors of the predictions g beside what is expected of the ECE."""
         return {
             "predictor": predictor,
             "ECE": error,
@@ -69,7 +76,10 @@ def no_level_sets(seed: int, n: int = 200_000) -> Columns:
 
 
 def two_point_sample(seed: int, n: int = 1000) -> tuple[Array, Array]:
-    """Figure 2: labels of the two-point distribution, and the predictions sigmoid(x / 1000)."""
+    """Figure 2: n labels y of the two-point distribution, and the predictions sigmoid(x / 1000).
+
+    x is y - 1/2.
+    """
     from scipy.special import expit
 
     y = np.random.default_rng(seed).integers(0, 2, n).astype(np.float64)
@@ -77,7 +87,7 @@ def two_point_sample(seed: int, n: int = 1000) -> tuple[Array, Array]:
 
 
 def figure_2(y: Array, p: Array) -> Columns:
-    """Binned ECE over bins 1 to 100, and LS-ECE with sigma = 1 / bins."""
+    """Binned ECE of y and p in 1 to 100 bins, and LS-ECE with sigma = 1 / bins."""
     bins = list(range(1, 101))
     return {
         "bins": bins,
@@ -88,7 +98,10 @@ def figure_2(y: Array, p: Array) -> Columns:
 
 
 def some_of_figure_2(curves: Columns, y: Array, p: Array, seed: int, n_draws: int) -> Columns:
-    """A few rows of figure 2, with LS-ECE by draws as the paper estimates it."""
+    """A few rows of `curves`, the columns of figure 2, with LS-ECE by draws as the paper has it.
+
+    `y` and `p` are the labels and predictions that they were computed from.
+    """
     rng = np.random.default_rng([seed, 2])
     chosen = [m for m in (1, 2, 3, 10, 11, 99, 100) if m in curves["bins"]]
     columns = {name: [values[m - 1] for m in chosen] for name, values in curves.items()}
@@ -99,7 +112,10 @@ def some_of_figure_2(curves: Columns, y: Array, p: Array, seed: int, n_draws: in
 
 
 def true_error(temperature: float) -> float:
-    """E|sigmoid(h / T) - sigmoid(h)| for normal logits: the ECE of predictions sigmoid(h)."""
+    """The true ECE of predictions sigmoid(h), if the label is 1 with probability sigmoid(h / T).
+
+    Logits h are normal with the standard deviation `SPREAD`; T is the temperature.
+    """
     from scipy.special import expit
 
     h = np.linspace(-8 * SPREAD, 8 * SPREAD, 200_001)
@@ -112,7 +128,11 @@ def true_error(temperature: float) -> float:
 def convergence(
     seed: int, progress: TaskProgress, *, largest: int = 10**6, n_replications: int = 10
 ) -> Columns:
-    """Theorem 5.4: LS-ECE with sigma = n^(-1/3) tends to the ECE; with sigma = 1/n it does not."""
+    """Theorem 5.4: LS-ECE with sigma = n^(-1/3) tends to the ECE; with sigma = 1/n it does not.
+
+    There is a row for each of two worlds (overconfident and calibrated) and each sample size up to
+    `largest`: means and standard deviations over replications, beside the true ECE.
+    """
     from scipy.special import expit
 
     rng = np.random.default_rng(seed)
@@ -130,7 +150,7 @@ def convergence(
                         (
                             ls_ece(y, h, sigma="schedule", from_logits=True),
                             ece(y, h, bins=15, from_logits=True),
-                            # Too narrow: n sigma must grow. Sorting makes the largest slow.
+                            # Too narrow: n sigma must grow. The largest n is slow to sort.
                             ls_ece(y, h, sigma=1 / n, noise="uniform", from_logits=True)
                             if n <= 10**5
                             else math.nan,
@@ -153,7 +173,7 @@ def convergence(
 def curves(
     predictions: Predictions, progress: TaskProgress, bins: tuple[int, ...] = BINS
 ) -> Columns:
-    """Every error of every predictor at every number of bins: one row each."""
+    """Every error of every predictor, with a row for each predictor and number of bins."""
     rows: list[Row] = []
     with progress.task("Saved predictions", len(predictions.predictors)) as step:
         for predictor in predictions.predictors:
@@ -163,6 +183,7 @@ def curves(
 
 
 def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[Row]:
+    """A row for each number of bins m: the predictor's errors, smoothed with sigma = 1 / m."""
     y, p = predictor.labels, predictor.predictions
     given: dict[str, Any] = {"from_logits": predictor.from_logits}
     smooth = smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
@@ -182,12 +203,15 @@ def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[Row]:
 
 
 def _gaps(errors: Columns, other: str) -> Array:
-    """|ECE - other| in each row of the curves."""
+    """|binned ECE - other error| in each row of the columns of `curves`."""
     return np.abs(np.array(errors["binned ECE"]) - np.array(errors[other]))
 
 
 def differences(errors: Columns) -> Columns:
-    """Mean and standard deviation over predictors of |ECE - other|, by set and bins."""
+    """Mean and standard deviation over predictors of |binned ECE - other error|, by set and bins.
+
+    `errors` are the columns of `curves`; the other errors are those of `OTHERS`.
+    """
     sets, bins = np.array(errors["set"]), np.array(errors["bins"])
     rows: list[Row] = []
     for name in dict.fromkeys(errors["set"]):
@@ -202,9 +226,10 @@ def differences(errors: Columns) -> Columns:
 
 
 def by_predictor(errors: Columns, at: int = 10) -> Columns:
-    """One row a predictor: its errors at ten bins, and the mean differences over the others.
+    """One row a predictor: its errors in `at` bins, and its mean differences over numbers of bins.
 
-    One bin stands apart, as in the paper's figures: it measures the mean prediction alone.
+    `errors` are the columns of `curves`. The means leave out one bin, which stands apart as in the
+    paper's figures: it measures the mean prediction alone.
     """
     names, sets, bins = (np.array(errors[each]) for each in ("predictor", "set", "bins"))
     rows: list[Row] = []

@@ -12,12 +12,13 @@ from calibrant._research.papers.folder import Columns
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-# The paper's networks are shown where a set has them.
+# Networks of the paper, which are shown where a set has enough of them.
 _PREFERRED = ("resnet32", "vgg16", "mobilenetv2_x1_0", "resnet18", "resnet50")
 _PANELS = 4
 
 
 def draw_figure_2(data: Columns) -> Drawing:
+    """Draw binned ECE and LS-ECE against the number of bins, from the columns of `figure_2`."""
     with style():
         figure, axes = new_figure(size=(6.4, 3.3))
         ax = axes[0, 0]
@@ -34,6 +35,10 @@ def draw_figure_2(data: Columns) -> Drawing:
 
 
 def draw_convergence(data: Columns) -> Drawing:
+    """Draw errors against the sample size, a panel for each world.
+
+    `data` has the columns of `convergence`.
+    """
     world = np.array(data["world"])
     lines = (
         ("LS-ECE", "LS-ECE, sigma = $n^{-1/3}$", 1, "-"),
@@ -63,7 +68,11 @@ def draw_convergence(data: Columns) -> Drawing:
 
 
 def largest_sets(names: Columns) -> list[str]:
-    """The sets with the most predictors: those with three or more, where there are any."""
+    """The names of the sets with the most predictors, at most four, the largest first.
+
+    Sets of fewer than three predictors are left out if another has three. `names` has the columns
+    "set" and "predictor".
+    """
     pairs = dict.fromkeys(zip(names["set"], names["predictor"], strict=True))
     counts: dict[str, int] = {}
     for rows, _ in pairs:
@@ -73,11 +82,15 @@ def largest_sets(names: Columns) -> list[str]:
 
 
 def shown_predictors(data: Columns, rows: str, most: int = 3) -> list[str]:
-    """The paper's networks where they are there, or some from the best to the worst."""
+    """The names of at most `most` predictors of a set to draw.
+
+    They are networks that the paper has, if there are enough of them, or else predictors spread
+    evenly from the smallest binned ECE to the largest.
+    """
     there: dict[str, float] = {}
     for name, own, error in zip(data["predictor"], data["set"], data["binned ECE"], strict=True):
         if own == rows:
-            there[name] = error  # the last number of bins
+            there[name] = error  # that of the last number of bins stays
     ordered = sorted(there, key=lambda name: there[name])
     known = [name for part in _PREFERRED for name in ordered if f"_{part}" in f"_{name}"]
     if len(known) >= most:
@@ -86,11 +99,16 @@ def shown_predictors(data: Columns, rows: str, most: int = 3) -> list[str]:
 
 
 def _panels(n: int, height: float) -> tuple[Drawing, list[Any]]:
+    """A figure of this height with n axes side by side, and a list of the axes."""
     figure, axes = new_figure(1, n, size=(max(4.6, 2.75 * n), height))
     return figure, list(axes[0])
 
 
 def draw_figure_3(data: Columns) -> Drawing:
+    """Draw binned ECE and LS-ECE of some predictors of the largest sets, a panel for each set.
+
+    `data` has the columns of `curves`.
+    """
     sets, names = np.array(data["set"]), np.array(data["predictor"])
     chosen = largest_sets(data)
     with style():
@@ -112,7 +130,10 @@ def draw_figure_3(data: Columns) -> Drawing:
 
 
 def draw_differences(data: Columns, smoothed: str) -> Drawing:
-    """Figures 4 and 5: mean absolute difference to ECE, with one standard deviation."""
+    """Figures 4 and 5: draw the mean absolute difference to binned ECE, with one deviation.
+
+    `data` has the columns of `differences`; `smoothed` is the error that is drawn beside smECE.
+    """
     sets = np.array(data["set"])
     chosen = largest_sets(
         {

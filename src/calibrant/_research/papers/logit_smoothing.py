@@ -64,7 +64,11 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     progress: TaskProgress | None = None,
 ) -> Reproduction:
-    """The counterexamples, figure 2 and theorem 5.4; figures 3 to 5 where `data` is given."""
+    """The counterexamples, figure 2 and theorem 5.4; figures 3 to 5 if `data` is given.
+
+    `data` is a folder of saved predictions (see `predictions`). `quick` takes fewer draws, smaller
+    samples and fewer numbers of bins.
+    """
     seed = SEED if seed is None else seed
     progress = progress or TaskProgress(False)
     predictions = None if data is None else read_predictions(data)
@@ -83,6 +87,7 @@ def reproduce(
 
 
 def _two_point() -> Section:
+    """The section on definition 3.1: ECE jumps when a constant prediction is moved a little."""
     return Section(
         "Definition 3.1: a nudge breaks ECE",
         (
@@ -104,6 +109,7 @@ def _two_point() -> Section:
 
 
 def _no_level_sets(seed: int) -> Section:
+    """The section on proposition 3.5: ECE jumps although no two rows share a prediction."""
     return Section(
         "Proposition 3.5: no level sets are needed",
         (
@@ -125,6 +131,7 @@ def _no_level_sets(seed: int) -> Section:
 
 
 def _figure_2(seed: int, n_draws: int) -> Section:
+    """The section on figure 2: errors of a two-point sample against the number of bins."""
     y, p = two_point_sample(seed)
     found = figure_2(y, p)
     some = some_of_figure_2(found, y, p, seed, n_draws)
@@ -162,6 +169,7 @@ def _figure_2(seed: int, n_draws: int) -> Section:
 
 
 def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
+    """The section on theorem 5.4: LS-ECE against the true ECE as the sample grows."""
     counts = {"largest": 10**4, "n_replications": 5} if quick else {}
     found = convergence(seed, progress, **counts)
     shown = {name: values for name, values in found.items() if not name.endswith("sd")}
@@ -193,6 +201,7 @@ def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
 
 
 def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgress) -> Section:
+    """The section on figures 3 to 5: errors of saved predictions; a note if there are none."""
     heading = "Figures 3 to 5: real classifiers"
     if predictions is None:
         return Section(
@@ -253,7 +262,10 @@ def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgre
 
 
 def _verdict(found: Columns) -> str:
-    """What the numbers say, whatever the predictors are."""
+    """A sentence on how far binned ECE is from the smooth errors, over all predictors.
+
+    `found` are the columns of `curves`.
+    """
     many = np.array(found["bins"]) > 1
     binned = np.array(found["binned ECE"])[many]
     gap = {other: np.abs(binned - np.array(found[other])[many]).mean() for other in OTHERS}

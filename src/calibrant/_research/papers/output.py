@@ -43,6 +43,7 @@ def check_folder(out: str | os.PathLike[str]) -> Path:
 
 
 def _check_ours(folder: Path, out: str) -> None:
+    """Raise an InputError if the folder is a file, or holds files that no earlier run wrote."""
     if not folder.is_dir():
         raise InputError(f"out={out!r} is a file: name a folder")
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
@@ -68,9 +69,10 @@ def _written_before(folder: Path) -> set[str]:
 def replace_folder(
     out: str | os.PathLike[str], files: Mapping[str, bytes], about: Mapping[str, Any]
 ) -> Path:
-    """Write the files and a manifest to a new folder, which then replaces `out`.
+    """Write the files, and a manifest with `about` in it, to a new folder that then replaces `out`.
 
-    An interruption leaves the folder as it was before.
+    `files` has contents by path within the folder. An interruption leaves the folder as it was
+    before.
     """
     folder = check_folder(out)
     manifest = {"made_by": _MADE_BY, **json_value(about), "files": sorted(files)}

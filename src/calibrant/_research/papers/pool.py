@@ -52,7 +52,10 @@ class Trace:
 
 
 def _arrays(path: Path, *, names_alone: bool = False) -> dict[str, NDArray[Any]]:
-    """The arrays of a file; an InputError if it cannot be read."""
+    """The arrays of a file by name; an InputError if it cannot be read.
+
+    With `names_alone` only the names are read, and each has an empty array.
+    """
     try:
         with np.load(path, allow_pickle=False) as arrays:
             if names_alone:
@@ -66,12 +69,12 @@ def _arrays(path: Path, *, names_alone: bool = False) -> dict[str, NDArray[Any]]
 
 
 def is_halved(path: Path) -> bool:
-    """Whether a file has no validation rows of its own."""
+    """Whether a file has no validation rows, so that half of its rows are taken for them."""
     return "val_logits" not in _arrays(path, names_alone=True)
 
 
 def pool_files(folder: Path) -> list[Path]:
-    """The files of a pool, every one of them known to hold logits."""
+    """The .npz files of a folder that hold logits and labels; an InputError if there are none."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder: a pool is a folder of .npz files")
     files_with_logits = []
@@ -88,7 +91,10 @@ def pool_files(folder: Path) -> list[Path]:
 
 
 def read_trace(path: Path) -> Trace:
-    """One file's logits, split where it has no validation rows of its own."""
+    """One file's logits and labels, checked.
+
+    Where it has no validation rows, a fixed permutation splits its rows into halves.
+    """
     arrays = _arrays(path)
     if "val_logits" in arrays:
         parts = [arrays[n] for n in ("val_logits", "val_labels", "test_logits", "test_labels")]
@@ -117,7 +123,7 @@ def read_trace(path: Path) -> Trace:
 
 
 def check_pool(files: Sequence[Path]) -> None:
-    """Refuse a pool whose files are not of the same test rows, before any work."""
+    """Raise an InputError if files have different test labels, or if there is but one predictor."""
     first: NDArray[Any] | None = None
     for path in files:
         trace = read_trace(path)
@@ -137,7 +143,11 @@ def check_pool(files: Sequence[Path]) -> None:
 def measured(
     val_logits: Any, val_labels: Any, test_logits: Any, test_labels: Any
 ) -> dict[str, float]:
-    """A predictor's temperature, then its losses and errors on the test rows after scaling."""
+    """A predictor's temperature, and its losses and errors on the test rows after scaling, by name.
+
+    The temperature is fitted on the validation rows. Errors are named with their number of bins, as
+    in "conf_ece_20".
+    """
     scaler = TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
     p = scaler.transform(np.asarray(test_logits, np.float64))
     row: dict[str, float] = {
@@ -162,6 +172,7 @@ def measured(
 
 
 def _measured_file(path: Path) -> list[dict[str, Any]]:
+    """A row of numbers (see `measured`) for each checkpoint of a file, with its name and number."""
     trace = read_trace(path)
     return [
         {
@@ -178,7 +189,11 @@ def _measured_file(path: Path) -> list[dict[str, Any]]:
 def measure_pool(
     folder: Path, *, workers: int = 1, done: Callable[[int, int], None] | None = None
 ) -> list[dict[str, Any]]:
-    """A row per predictor of a pool; `done` gets the number of finished files and of all."""
+    """A row of numbers (see `measured`) for each predictor of a pool.
+
+    `workers` processes share the files; `done` is called after each file with the number of those
+    that are finished and of all.
+    """
     files = pool_files(folder)
     check_pool(files)
     rows: list[dict[str, Any]] = []
@@ -190,6 +205,7 @@ def measure_pool(
 
 
 def _measured_files(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each file in the order of the files, by one process or several."""
     if workers == 1:
         yield from map(_measured_file, files)
         return
@@ -198,7 +214,7 @@ def _measured_files(files: Sequence[Path], workers: int) -> Iterator[list[dict[s
 
 
 def write_table(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """A pool's table as CSV, six digits: what is kept of a pool that is too large to keep."""
+    """Write the rows of a pool as CSV with six digits, to be kept in place of its large files."""
     with (
         atomic_write(path) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as stream,
@@ -210,7 +226,7 @@ def write_table(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def read_table(path: Path) -> dict[str, list[Any]]:
-    """The columns of a pool's table."""
+    """The columns of a pool's table, by name; an InputError if one is missing."""
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", newline="", encoding="utf-8") as stream:
         names, *rows = list(csv.reader(stream)) or [[]]

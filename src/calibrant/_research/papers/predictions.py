@@ -54,6 +54,7 @@ class Predictions:
 
     @property
     def sets(self) -> dict[str, list[Predictor]]:
+        """The predictors by the name of the set of rows that they belong to."""
         sets: dict[str, list[Predictor]] = {}
         for predictor in self.predictors:
             sets.setdefault(predictor.rows, []).append(predictor)
@@ -70,7 +71,10 @@ def npz_files(data: str | os.PathLike[str]) -> list[Path]:
 
 
 def read_predictions(data: str | os.PathLike[str]) -> Predictions:
-    """Read and check a whole folder, before anything is measured."""
+    """Read and check every .npz file of a folder, before anything is measured.
+
+    It is an error if a value is not valid, or if no file has predictions.
+    """
     keyed: list[tuple[bytes, Predictor]] = []
     left_out: dict[str, str] = {}
     for path in npz_files(data):
@@ -96,6 +100,10 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
 
 
 def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predictor]]:
+    """The predictors of a file, each with a key that predictors of the same rows share.
+
+    The list is empty if the file has no known pair of predictions and labels.
+    """
     models = [
         name[:-5] for name in arrays if name.endswith("_conf") and f"{name[:-5]}_pred" in arrays
     ]
@@ -121,6 +129,7 @@ def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predi
 
 
 def _check(path: Path, name: str, predictions: Array, labels: Array, label_name: str) -> None:
+    """Raise an InputError unless predictions and labels have fitting shapes and some rows."""
     if predictions.ndim not in (1, 2) or (labels.ndim != 1 and labels.shape != predictions.shape):
         raise InputError(
             f"data: {path.name}: {name!r} must be (n,) or (n, k), and {label_name!r} (n,) or of "
@@ -134,7 +143,7 @@ def _check(path: Path, name: str, predictions: Array, labels: Array, label_name:
 
 
 def _check_values(predictor: Predictor) -> None:
-    """One cheap pass over every value: an error names the file and the row."""
+    """Raise an InputError that names the predictor if one of its values is not valid."""
     try:
         ece(predictor.labels, predictor.predictions, bins=1, from_logits=predictor.from_logits)
     except InputError as error:
@@ -142,7 +151,10 @@ def _check_values(predictor: Predictor) -> None:
 
 
 def _same_rows(labels: Array, classes: int) -> bytes:
-    """Equal for predictors of one test set: labels in the same order, as many classes."""
+    """A key that is equal for predictors of one test set: same labels in order, as many classes.
+
+    `classes` is the number of classes, or 0 for predictions (n,).
+    """
     numeric = labels.dtype.kind in "biuf"
     return (labels.astype(np.float64) if numeric else labels).tobytes() + classes.to_bytes(
         8, "little"
@@ -150,7 +162,10 @@ def _same_rows(labels: Array, classes: int) -> bytes:
 
 
 def _in_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
-    """Name each set after its file, or after how the names of its predictors begin."""
+    """The predictors, each with the name of its set: the common beginning of names in the set.
+
+    The names are those of files that hold several predictors, and else those of the predictors.
+    """
     names: dict[bytes, list[str]] = {}
     for key, predictor in keyed:
         names.setdefault(key, []).append(predictor.rows or predictor.name)

@@ -95,4 +95,5 @@ def reproduce(
 
 
 def _seed(seed: Any) -> int | None:
+    """The checked seed, or None for the paper's own."""
     return None if seed is None else check_seed(seed)

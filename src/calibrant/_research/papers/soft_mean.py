@@ -74,7 +74,7 @@ def reproduce(
 
 
 def _same_order(results: Results) -> int:
-    """At how many k the models stand in one order under SMECE and under ECE on outcomes."""
+    """At how many values of k SMECE and ECE on outcomes put the models in the same order."""
     soft, drawn = results.corrected["table_3"], results.outcomes["by_k"]
     return sum(
         sorted(MODELS, key=lambda m: soft[m, column])
@@ -90,6 +90,12 @@ def _sections(
     counts: Mapping[str, int],
     caution: str,
 ) -> tuple[Section, ...]:
+    """The sections of the page, in the order of the paper's experiments.
+
+    `tables` has the paper's tables by name, `cells` every printed cell, and `counts` the
+    replications. `caution` says why numbers are only near the printed ones; "" if they should be
+    equal.
+    """
     drawn = figures(results)
     n, agree = len(cells.columns["agrees"]), sum(cells.columns["agrees"])
     pairs = ("all ten pairs", *(pair_row(i, j) for i, j in PAIRS))
@@ -189,13 +195,16 @@ def _sections(
 
 
 def _text_of(table: str, column: str, numbers: Numbers) -> str:
-    """Numbers with as many digits as the paper prints."""
+    """A value, or a mean ± its standard deviation, with as many digits as the paper prints."""
     digits = 0 if column.endswith("rank") else 3 if table in _SHARES else 4
     return " ± ".join(f"{number:.{digits}f}" for number in numbers)
 
 
 def _side_by_side(printed: PrintedTable, results: Results) -> Table:
-    """Three rows for each of the paper's: what it prints, what comes out, what is right."""
+    """A printed table with three rows for each of its own: as printed, as measured, and corrected.
+
+    A cell that belongs to an erratum is marked with its number.
+    """
     columns: dict[str, list[Any]] = {printed.row_name: [], "value": []}
     columns |= {column: [] for column in printed.columns}
     marks: dict[tuple[int, str], str] = {}
@@ -217,7 +226,7 @@ def _side_by_side(printed: PrintedTable, results: Results) -> Table:
 
 
 def _all_cells(results: Results) -> Table:
-    """Every printed cell on a row of its own, with all digits."""
+    """A table with a row for each printed cell: as printed, as it comes out, and if both agree."""
     rows = []
     for printed in TABLES:
         for (row, column), text in printed.cells.items():
@@ -253,6 +262,10 @@ def _outcome_table(
     rows: tuple[str, ...],
     label: str,
 ) -> Table:
+    """A table of errors on drawn outcomes, from numbers by (row, column).
+
+    `rows` are the rows to show, in order, and `label` is the heading of their names.
+    """
     names = list(dict.fromkeys(column for _, column in cells))
     columns: dict[str, list[Any]] = {label: [NAMES.get(row, row) for row in rows]}
     for column in names:

@@ -38,7 +38,7 @@ RULES = ("measured", "corrected")
 
 @dataclass(frozen=True)
 class Draw:
-    """One sample: the posterior, the thresholded label, and what the five models report."""
+    """One sample: the posterior P(y = 1 | x), the label 1[x >= 0], and five models' predictions."""
 
     posterior: Array
     thresholded: Array
@@ -47,7 +47,12 @@ class Draw:
 
 @dataclass
 class Results:
-    """Every number, by table and cell; `diagrams` is experiment 1 with an outcome a row."""
+    """Every number, by table and then by cell (row, column).
+
+    `measured` has the paper's bins, `corrected` has the last bin closed, and `outcomes` has labels
+    that are drawn. `n_dropped` counts the predictions of model D that the paper's bins drop in
+    experiment 1; `diagrams` has the sample of experiment 1 and an outcome for each of its rows.
+    """
 
     measured: dict[str, dict[Cell, Numbers]] = field(default_factory=dict)
     corrected: dict[str, dict[Cell, Numbers]] = field(default_factory=dict)
@@ -56,12 +61,16 @@ class Results:
     diagrams: tuple[Draw, Array] | None = None
 
     def put(self, rule: str, table: str, row: str, column: str, *numbers: float) -> None:
+        """Store the numbers of one cell; `rule` is "measured", "corrected" or "outcomes"."""
         cells = getattr(self, rule).setdefault(table, {})
         cells[row, column] = tuple(float(number) for number in numbers)
 
 
 def draw(rng: np.random.Generator, k: float, n: int) -> Draw:
-    """x, then the random model: the order of the paper's generator."""
+    """A sample of n rows with the posterior sigmoid(k x).
+
+    x is drawn first and then the random model E, as in the paper, so that the numbers are the same.
+    """
     from scipy.special import expit
 
     x = rng.uniform(-3, 3, n)
@@ -84,7 +93,7 @@ def outcomes(rng: np.random.Generator, sample: Draw) -> Array:
 def both_rules(
     measure: Callable[..., float], target: Array, predictions: Array
 ) -> tuple[float, float]:
-    """The error with predictions of 1 dropped, as printed, and with the last bin closed."""
+    """The error with predictions of exactly 1 dropped, as printed, and with the last bin closed."""
     dropped = measure(target, predictions, bins=AS_PRINTED)
     # The rules differ in predictions of exactly 1 alone, and then only by how far targets are from
     # 1.
@@ -93,19 +102,31 @@ def both_rules(
 
 
 def errors(sample: Draw) -> dict[str, Array]:
-    """By measure: an array of two rules and five models."""
+    """By measure, "SMECE" and "ECE": the errors of a sample, (2 rules, 5 models).
+
+    The rules are those of `RULES`. SMECE is against the posterior, ECE against the thresholded
+    label.
+    """
     soft = [both_rules(soft_ece, sample.posterior, u) for u in sample.predictions.values()]
     hard = [both_rules(ece, sample.thresholded, u) for u in sample.predictions.values()]
     return {"SMECE": np.array(soft).T, "ECE": np.array(hard).T}
 
 
 def outcome_errors(rng: np.random.Generator, sample: Draw) -> Array:
+    """The ECE of each model against outcomes drawn from the posterior, (5,).
+
+    The last bin is closed.
+    """
     labels = outcomes(rng, sample)
     return np.array([ece(labels, u, bins=CORRECTED) for u in sample.predictions.values()])
 
 
 def ranked_right(found: Array) -> Array:
-    """For each pair in the order A to E, whether the first has the smaller error."""
+    """For each of the ten pairs, 1 if the model that comes first in A to E has the smaller error.
+
+    `found` has errors (..., 5 models); the result is (..., 10 pairs), 0 for the other pairs. B and
+    C always count as right.
+    """
     first = [MODELS.index(i) for i, _ in PAIRS]
     second = [MODELS.index(j) for _, j in PAIRS]
     right = found[..., first] < found[..., second]
@@ -116,7 +137,11 @@ def ranked_right(found: Array) -> Array:
 def run(
     *, seed: int, n_ranking: int, n_sizes: int, n_outcomes: int, progress: TaskProgress
 ) -> Results:
-    """All four experiments; the counts are replications."""
+    """All four experiments.
+
+    `n_ranking` and `n_sizes` are the replications of experiments 3 and 4; in the first `n_outcomes`
+    of them outcomes are drawn too.
+    """
     rng, chance = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     results = Results()
     _core(results, rng, chance)
@@ -131,6 +156,10 @@ def run(
 
 
 def _core(results: Results, rng: np.random.Generator, chance: np.random.Generator) -> None:
+    """Experiment 1: errors and ranks of the five models on one sample, for table 2.
+
+    `rng` is the paper's generator, `chance` the one that outcomes are drawn with.
+    """
     sample = draw(rng, 2.0, 5000)
     results.n_dropped = int((sample.predictions["D"] == 1.0).sum())
     for measure, found in errors(sample).items():
@@ -143,6 +172,11 @@ def _core(results: Results, rng: np.random.Generator, chance: np.random.Generato
 
 
 def _steepness(results: Results, rng: np.random.Generator, chance: np.random.Generator) -> None:
+    """Experiment 2: errors of the five models at each k of the posterior sigmoid(k x).
+
+    They go to tables 3 and 4. `rng` is the paper's generator, `chance` the one that outcomes are
+    drawn with.
+    """
     for k in STEEPNESSES:
         sample = draw(rng, k, 5000)
         for table, found in zip(("table_3", "table_4"), errors(sample).values(), strict=True):
@@ -163,6 +197,11 @@ def _ranking(
     n_outcomes: int,
     step: Callable[[], Any],
 ) -> None:
+    """Experiment 3: the share of n samples in which each pair is ranked right, tables 5 and 6.
+
+    `k` is that of the posterior sigmoid(k x). `rng` is the paper's generator, `chance` the one that
+    outcomes are drawn with, in the first `n_outcomes` samples. `step` is called after each sample.
+    """
     right: dict[str, list[Array]] = {"SMECE": [], "ECE": []}
     drawn = []
     for i in range(n):
@@ -194,6 +233,11 @@ def _size(
     n_outcomes: int,
     step: Callable[[], Any],
 ) -> None:
+    """Experiment 4: mean and standard deviation of errors over samples of n rows, tables 7 and 8.
+
+    `rng` is the paper's generator, `chance` the one that outcomes are drawn with, in the first
+    `n_outcomes` samples. `step` is called after each sample.
+    """
     found: dict[str, list[Array]] = {"table_7": [], "table_8": []}
     drawn = []
     for i in range(n_replications):

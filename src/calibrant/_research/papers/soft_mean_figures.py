@@ -32,7 +32,10 @@ _AXIS = {
 
 
 def figures(results: Results) -> dict[str, Figure]:
-    """The reliability diagrams, the errors across k, and the errors across n."""
+    """The three figures by name: reliability diagrams, errors across k, and errors across n.
+
+    k is that of the posterior sigmoid(k x), n the number of rows of a sample.
+    """
     bins = _bins(results)
     by_k, by_n = _by_k(results), _by_n(results)
     return {
@@ -66,6 +69,7 @@ def figures(results: Results) -> dict[str, Figure]:
 
 
 def _bins(results: Results) -> Columns:
+    """Columns of the reliability diagrams: a row for each model, target and bin."""
     if results.diagrams is None:
         raise AssertionError("experiment 1 has not run")
     sample, outcome = results.diagrams
@@ -82,6 +86,7 @@ def _bins(results: Results) -> Columns:
 
 
 def _by_k(results: Results) -> Columns:
+    """Columns with a row for each model and k: SMECE, ECE, and ECE on drawn outcomes."""
     return columns_of(
         {
             "model": model,
@@ -96,6 +101,11 @@ def _by_k(results: Results) -> Columns:
 
 
 def _by_n(results: Results) -> Columns:
+    """Columns with a row for each sample size: mean errors of model A, and their deviations.
+
+    An error is measured against thresholded labels, drawn outcomes and the posterior ("SMECE");
+    "_sd" marks its standard deviation over replications.
+    """
     columns: dict[str, list[Any]] = {"n": list(SIZES)}
     found = {
         "thresholded": results.corrected["table_8"],
@@ -109,6 +119,7 @@ def _by_n(results: Results) -> Columns:
 
 
 def _draw_reliability(bins: Columns) -> Drawing:
+    """Draw a diagram for each target (rows) and model (columns) from the columns of `_bins`."""
     model, target = np.array(bins["model"]), np.array(bins["target"])
     with style():
         figure, axes = new_figure(3, 5, size=(8.4, 5.4), sharex=True, sharey=True)
@@ -145,6 +156,7 @@ def _draw_reliability(bins: Columns) -> Drawing:
 
 
 def _draw_by_k(data: Columns) -> Drawing:
+    """Draw the errors of the five models across k, a panel for each kind of error."""
     model = np.array(data["model"])
     titles = {
         "SMECE": "SMECE: posterior",
@@ -174,6 +186,7 @@ def _draw_by_k(data: Columns) -> Drawing:
 
 
 def _draw_by_n(data: Columns) -> Drawing:
+    """Draw the errors of model A across sample sizes, with a band of one standard deviation."""
     labels = {
         "thresholded": "ECE, thresholded labels",
         "outcomes": "ECE, drawn outcomes",

@@ -23,20 +23,26 @@ PAIRS = tuple((i, j) for n, i in enumerate(MODELS) for j in MODELS[n + 1 :])
 
 
 def k_column(k: float) -> str:
+    """The name of the column for the posterior sigmoid(k x), such as "k = 2"."""
     return f"k = {k:g}"
 
 
 def n_column(n: int) -> str:
+    """The name of the column for samples of n rows, such as "n = 500"."""
     return f"n = {n}"
 
 
 def pair_row(i: str, j: str) -> str:
+    """The name of the row for two models, such as "A vs B"."""
     return f"{i} vs {j}"
 
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """One table of the paper: its number, what it shows, and every cell by row and column."""
+    """One table of the paper: its number, what it shows, and every cell by (row, column).
+
+    `row_name` says what its rows are. Cells are texts as the paper prints them.
+    """
 
     number: int
     caption: str
@@ -47,6 +53,7 @@ class PrintedTable:
 
     @property
     def name(self) -> str:
+        """The name by which its results are stored, such as "table_2"."""
         return f"table_{self.number}"
 
 
@@ -54,6 +61,7 @@ def _table(
     number: int, caption: str, row_name: str, rows: tuple[str, ...], columns: tuple[str, ...],
     text: str,
 ) -> PrintedTable:  # fmt: skip
+    """A printed table from its text: a line for each row, with cells set off by spaces."""
     lines = [line.split() for line in text.strip().splitlines()]
     if [len(line) for line in lines] != [len(columns)] * len(rows):
         raise AssertionError(f"table {number} has cells missing")

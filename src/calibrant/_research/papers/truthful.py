@@ -75,10 +75,10 @@ def reproduce(
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
 ) -> Reproduction:
-    """The theory's examples, and the ranking of a pool of predictors beside the paper's table 1.
+    """The theory's examples, and the ranking of pools of predictors beside the paper's table 1.
 
     `data` is a folder of saved logits (see `pool`) or a pool's table; without it the two pools that
-    come with the library are ranked.
+    come with the library are ranked. `quick` draws fewer samples for example 1.1.
     """
     seed = SEED if seed is None else seed
     pools = _pools(data, progress)
@@ -102,6 +102,11 @@ def reproduce(
 
 
 def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
+    """The columns of each pool by its name; see `pool.measured` for what they hold.
+
+    `data` is a pool's table or a folder of logits, which is measured; if it is None, the tables
+    that come with the library are read.
+    """
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
         return {name: read_table(Path(str(folder / file))) for name, file in KEPT.items()}
@@ -118,7 +123,10 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
 
 
 def _fitted_on(data: str | os.PathLike[str] | None) -> str:
-    """The rows that temperatures were fitted on; those of a table had validation rows."""
+    """Which rows the temperatures were fitted on, in words.
+
+    A pool's table is taken to come from validation rows.
+    """
     if data is None or not Path(data).is_dir():
         return "its validation rows"
     halved = [is_halved(path) for path in pool_files(Path(data))]
@@ -129,6 +137,7 @@ def _fitted_on(data: str | os.PathLike[str] | None) -> str:
 
 
 def _theory(seed: int, quick: bool) -> Section:
+    """The section on the theory's examples and identities, with a table for each."""
     return Section(
         "What the theory says, computed",
         (
@@ -168,13 +177,16 @@ def _theory(seed: int, quick: bool) -> Section:
 
 
 def ranked(columns: Columns) -> RankRobustness:
-    """The rank correlations of a pool."""
+    """The rank correlations of a pool's errors with each other and with its losses."""
     errors = {(e, m): np.asarray(columns[f"{e}_{m}"]) for e in ERRORS for m in BIN_COUNTS}
     return rank_robustness(errors, {name: np.asarray(columns[name]) for name in LOSSES})
 
 
 def table_1(ranks: RankRobustness, setting: int) -> Columns:
-    """Table 1 as measured, beside the paper's; `setting` 0 is within-model, 1 cross-model."""
+    """Table 1 as measured, beside the paper's, with a row for each pair that is correlated.
+
+    `setting` is 0 for the paper's within-model numbers, and 1 for its cross-model ones.
+    """
     rows = []
     for (error, first, second), printed in TABLE_1.items():
         label = "classification_error" if first == "loss" else f"{error}({first})"
@@ -193,7 +205,11 @@ def table_1(ranks: RankRobustness, setting: int) -> Columns:
 
 
 def dominance(ranks: RankRobustness) -> Columns:
-    """The rank correlation of each error with the order of the maximum dominance set."""
+    """Each error's rank correlation with the dominance order, a column for each number of bins.
+
+    The order is that of the maximum dominance set: the longest line of predictors of which each is
+    better than the next on all losses.
+    """
     columns: Columns = {"error": list(ERRORS)}
     for m in BIN_COUNTS:
         values = {r.second: r.value for r in ranks.rows if r.relation == "dominance"}
@@ -202,11 +218,15 @@ def dominance(ranks: RankRobustness) -> Columns:
 
 
 def least_of(ranks: RankRobustness, error: str) -> float:
-    """The smallest rank correlation of an error with itself at another number of bins."""
+    """The smallest rank correlation between an error at two numbers of bins."""
     return min(r.value for r in ranks.select(measure=error, relation="bins") if r.value is not None)
 
 
 def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
+    """The section on one pool: what its rank correlations show, tables and figures.
+
+    `fitted_on` says in words which rows temperatures were fitted on.
+    """
     ranks = ranked(columns)
     setting = 1 if name == "cross" else 0
     least = {error: least_of(ranks, error) for error in ERRORS}

@@ -25,7 +25,10 @@ TITLES = {
 
 
 def trend(x: Array, y: Array, places: Array) -> Array:
-    """Kernel regression: the local mean of y, with a bandwidth of a tenth of the range of x."""
+    """Kernel regression: the local mean of y at `places`, with a Gaussian kernel over x.
+
+    Its standard deviation is 0.06 of the range of `places`.
+    """
     width = 0.06 * float(places[-1] - places[0])
     kernel = np.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
     out: Array = kernel @ y / kernel.sum(axis=1)
@@ -33,12 +36,16 @@ def trend(x: Array, y: Array, places: Array) -> Array:
 
 
 def _plot_points(axis: Axes, x: Array, y: Array, **look: Any) -> None:
-    """A dot a predictor, as pixels: thousands of shapes would make a file of megabytes."""
+    """Draw a dot for each predictor, as pixels: thousands of shapes would make a large file."""
     axis.plot(x, y, ".", markeredgewidth=0, rasterized=True, **look)
 
 
 def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
-    """Each checkpoint's error over its classification error, in many bins and in few."""
+    """Draw each checkpoint's error over its classification error, in 2000 bins and in 5.
+
+    `columns` are those of a pool (see `pool.measured`); checkpoints with the highest 5% of
+    classification errors are left out.
+    """
     x = np.asarray(columns["classification_error"])
     kept = x <= np.quantile(x, 0.95)
     errors, counts = ("conf_ece", "conf_ce_corrected", "classwise_ce"), (2000, 5)
@@ -59,7 +66,10 @@ def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
 
 
 def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
-    """Each error over the classification error: points, and the trend at each number of bins."""
+    """Draw each error over the classification error: points, and the trend at each number of bins.
+
+    `columns` are those of a pool (see `pool.measured`). Each error is divided by its mean.
+    """
     x = np.asarray(columns["classification_error"])
     low, high = np.quantile(x, [0.0, 0.95])
     kept = x <= high
@@ -84,7 +94,12 @@ def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
 
 
 def draw_dominance(columns: dict[str, list[Any]], chain: Sequence[int]) -> Drawing:
-    """The truthful errors along the maximum dominance set, from the best predictor to the worst."""
+    """Draw the truthful errors along the maximum dominance set, from its best predictor down.
+
+    The set is the longest line of predictors of which each is better than the next on all losses.
+    `columns` are those of a pool (see `pool.measured`), and `chain` has the rows of the set in
+    them.
+    """
     figure, axes = new_figure(1, 2, size=(7.2, 2.9))
     place = np.arange(1, len(chain) + 1)
     with style():
@@ -101,7 +116,10 @@ def draw_dominance(columns: dict[str, list[Any]], chain: Sequence[int]) -> Drawi
 
 
 def draw_assumption(columns: dict[str, list[Any]]) -> Drawing:
-    """Errors over the loss that they equal, over n, for calibrated predictors: the dotted line."""
+    """Draw two errors over the losses that they equal, divided by n, for calibrated predictors.
+
+    A dotted line shows that equality. `columns` are those of a pool (see `pool.measured`).
+    """
     figure, axes = new_figure(1, 2, size=(7.2, 2.9))
     n_test, n_classes = columns["n_test"][0], columns["n_classes"][0]
     pairs = (

@@ -21,7 +21,11 @@ Measure = Callable[[Any, Any], float]
 
 
 def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10_000)) -> Columns:
-    """Chances i / n, each predicted as it is, or 1/2 for all; ECE over exact level sets."""
+    """Example 1.1: the mean ECE of predicting the truth, and of predicting 1/2 for all rows.
+
+    Row i of n has the chance i / n. Every distinct prediction is a bin; labels are drawn `n_draws`
+    times at each n of `sizes`.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for n in sizes:
@@ -44,14 +48,16 @@ def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10
 
 
 def example_c_1(n: int = 50, k: int = 10) -> Columns:
-    """Class 1 has the chance 1/2, class 0 only 1/k: the truth against a uniform prediction.
+    """Example C.1: expected confidence errors of predicting the truth, and of a uniform prediction.
 
-    All rows are alike, so that an error depends on the number of hits alone, which is binomial.
+    Class 1 has the chance 1/2, class 0 only 1/k. All n rows are alike, so that an error depends on
+    the number of hits alone, which is binomial.
     """
     truth = np.zeros(k)
     truth[1], truth[0], truth[2] = 0.5, 1.0 / k, 0.5 - 1.0 / k
 
     def expected(prediction: Array, top: int, corrected: bool) -> float:
+        """The expected error of a prediction whose top class is `top`, over numbers of hits."""
         rows, chance = np.tile(prediction, (n, 1)), float(truth[top])
         terms = []
         for hits in range(n + 1):
@@ -70,7 +76,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
 
 
 def _outcomes(chances: Array) -> list[tuple[float, Array]]:
-    """Every row of 0/1 labels with its chance."""
+    """Every row of 0/1 labels that can happen, as (chance, labels); `chances` are P(y = 1)."""
     return [
         (
             math.prod(p if y else 1.0 - p for y, p in zip(labels, chances, strict=True)),
@@ -81,14 +87,18 @@ def _outcomes(chances: Array) -> list[tuple[float, Array]]:
 
 
 def theorem_3_1(seed: int, n: int = 8) -> Columns:
-    """E[LinCE] over all outcomes, against bias plus variance, for several predictions and bins."""
+    """Theorem 3.1: E[LinCE] over all outcomes of n rows, beside bias plus variance.
+
+    There is a row for each number of bins, with random chances and predictions of its own; the
+    difference should be 0.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for m in (1, 2, 4):
         chances, predictions = rng.random(n), rng.random(n)
         rule = EqualWidth(m)
         expected = math.fsum(q * lin_ce(y, predictions, bins=rule) for q, y in _outcomes(chances))
-        # Soft labels in place of outcomes leave the bias alone.
+        # With the chances themselves as soft labels, only the bias is left.
         bias = lin_ce(chances, predictions, bins=rule)
         variance = float((chances * (1.0 - chances)).sum()) / n**2
         difference = expected - bias - variance
@@ -98,7 +108,11 @@ def theorem_3_1(seed: int, n: int = 8) -> Columns:
 
 
 def lemma_d_1(n: int = 3) -> Columns:
-    """A calibrated predictor's expected error is 1/n of its expected loss, for three notions."""
+    """Lemma D.1: n times a calibrated predictor's expected error is its expected loss.
+
+    There is a row for each of three pairs of error and loss. All outcomes of n rows are summed
+    over; the difference should be 0.
+    """
     chances = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
     k = chances.shape[1]
     pairs: dict[str, tuple[Measure, Measure]] = {

@@ -1,8 +1,10 @@
-"""The charts as Vega-Lite. Data come later, under the names used here.
+"""The charts of pages, as specifications of Vega-Lite.
 
-Colours are the page's CSS variables: charts follow it into the dark and onto paper. They are
-written out, not built with Altair, whose import takes longer than all the rest of a page; a test
-holds them against its schema.
+A specification has no data: the page's script supplies them under the names that are used here.
+
+Colours are the page's CSS variables, so that charts follow its dark mode and its print style. The
+specifications are written out, not built with Altair, whose import takes longer than all the rest
+of a page; a test checks them against its schema.
 """
 
 from __future__ import annotations
@@ -39,12 +41,12 @@ _BIG_DOT: Spec = {"color": ONE, "size": 60, "opacity": 1}
 
 
 def series_looks(names: Iterable[str]) -> dict[str, Spec]:
-    """A colour, a line and a shape for each name: no two are alike, whatever their number."""
+    """The look of each name's series, as `series_look` gives it: no two are alike."""
     return {name: series_look(index) for name, index in colour_indexes(names).items()}
 
 
 def series_look(index: int) -> Spec:
-    """The look of the series with this number."""
+    """The look of the series with this index: `colour`, `dash` and the `shape` of its points."""
     lap, place = divmod(index, N_SERIES)
     shapes = tuple(SHAPES.values())
     return {
@@ -55,7 +57,10 @@ def series_look(index: int) -> Spec:
 
 
 def styled_chart(chart: Spec, *, height: int | str = "container") -> Spec:
-    """A chart that fills its box on the page, in the page's own type and colours."""
+    """The chart in the page's font and colours, as wide as its box on the page.
+
+    `height` is in pixels; "container" makes it as high as its box.
+    """
     axis = {
         "labelColor": MUTED,
         "titleColor": INK,
@@ -89,72 +94,89 @@ def styled_chart(chart: Spec, *, height: int | str = "container") -> Spec:
 
 
 def _layered(*layers: Spec, height: int | str = "container") -> Spec:
-    """A chart of marks over one another, the first at the bottom."""
+    """A chart of several layers, the first at the bottom, in the style of `styled_chart`."""
     return styled_chart({"layer": list(layers)}, height=height)
 
 
 def _marks(data: str | list[Spec], mark: str, looks: Spec, **encoding: Any) -> Spec:
-    """Marks of one kind: of named data, or of values that are always the same."""
+    """A layer of marks of one kind, such as "line".
+
+    `data` is the name of data that the page's script supplies, or a list of fixed values. `looks`
+    are options of the mark.
+    """
     source = {"name": data} if isinstance(data, str) else {"values": data}
     return {"data": source, "mark": {"type": mark, **looks}, "encoding": encoding}
 
 
 def _nonempty(data: str, mark: str, looks: Spec, **encoding: Any) -> Spec:
-    """Marks of the bins that hold rows."""
+    """A layer of marks, as `_marks` makes it, for the bins that hold rows."""
     valid = [{"filter": "isValid(datum.u)"}]
     return {**_marks(data, mark, looks, **encoding), "transform": valid}
 
 
 def _number(field: str, **options: Any) -> Spec:
+    """The Vega-Lite encoding of a field of numbers, with these options."""
     return {"field": field, "type": "quantitative", **options}
 
 
 def _name(field: str, **options: Any) -> Spec:
+    """The Vega-Lite encoding of a field of names or texts, with these options."""
     return {"field": field, "type": "nominal", **options}
 
 
 def _limits() -> Spec:
-    """The encoding of an upright bar or band, from `lo` to `hi`."""
+    """The Vega-Lite encoding of an upright bar or band, from field `lo` to field `hi`."""
     return {"y": _number("lo"), "y2": {"field": "hi"}}
 
 
 def _diagonal(x: Spec, y: Spec, top: float = 1) -> Spec:
-    """The dashed line on which predictions are right."""
+    """The layer of the dashed diagonal, from 0 to `top`, on which predictions are right.
+
+    `x` and `y` are the encodings of the fields `u` and `z`.
+    """
     ends: list[Spec] = [{"u": 0, "z": 0}, {"u": top, "z": top}]
     dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
     return _marks(ends, "line", dashed, x=x, y=y)
 
 
 def _time() -> Spec:
-    """The start of a window as a position."""
+    """The Vega-Lite encoding of a window's start as a position on the time axis."""
     axis = {"title": None, "grid": False}
     return {"field": "start", "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
 def _time_detail() -> Spec:
-    """The start of a window in a tooltip."""
+    """The Vega-Lite encoding of a window's start as a line of a tooltip."""
     form = "%Y-%m-%d %H:%M"
     return {"field": "start", "type": "temporal", "format": form, "title": "start"}
 
 
 def _opacity_by_rows() -> Spec:
-    """The opacity of a bin: paler below FULL_ROWS rows."""
+    """The Vega-Lite encoding of a bin's opacity: paler with fewer than `FULL_ROWS` rows."""
     scale = {"domain": [0, FULL_ROWS], "range": [float(opacity_of(0)), 1.0], "clamp": True}
     return _number("n", legend=None, scale=scale)
 
 
 def _names(*fields: str) -> list[Spec]:
+    """Vega-Lite encodings of several fields of texts: the lines of a tooltip."""
     return [_name(field) for field in fields]
 
 
 def _unit(field: str, title: str, *, labels: bool = True) -> Spec:
-    """A position between 0 and 1, with room for a point on the edge."""
+    """The Vega-Lite encoding of a position between 0 and 1, with room for a point on the edge.
+
+    `title` is that of the axis; `labels` says whether its ticks have labels.
+    """
     axis = {"title": title, "values": _TICKS, "format": ".1f", "labels": labels}
     return _number(field, axis=axis, scale={"domain": [-0.03, 1.03], "nice": False})
 
 
 def diagram(x_title: str, y_title: str) -> Spec:
-    """The reliability diagram: `bins` with their limits, the `curve`, and the shaded `cutoffs`."""
+    """The Vega-Lite specification of the reliability diagram.
+
+    Its data are `bins` with the fields of `page.table_columns`; `curve`, with predictions `u`, mean
+    targets `z` and limits `lo` and `hi`; and `cutoffs`, the shaded interval from `a` to `b`.
+    """
     x, y = _unit("u", x_title), _unit("z", y_title)
     start, end = _unit("a", x_title), _unit("b", x_title)
     words = [
@@ -187,7 +209,10 @@ def diagram(x_title: str, y_title: str) -> Spec:
 
 
 def counts() -> Spec:
-    """The share of rows in each bin, under the diagram and on its axis."""
+    """The Vega-Lite specification of the bars of rows under the diagram, on its horizontal axis.
+
+    Its data are `bins`: the shares `s` of rows in bins from `a` to `b`.
+    """
     axis = {"title": "share of rows", "format": ".0%", "tickCount": 2}
     looks = {"color": ONE, "opacity": 0.35, "stroke": ONE, "strokeWidth": 0.8}
     bars = _marks(
@@ -204,7 +229,11 @@ def counts() -> Spec:
 
 
 def strip(most: int) -> Spec:
-    """One measure over 1 to `most` bins, the `values` by both rules; `here` is the chosen one."""
+    """The Vega-Lite specification of one measure over 1 to `most` bins.
+
+    Its data are `values`, one for each number of bins and each of the two rules (equal width, equal
+    mass), and `here`, the number of bins that the reader has chosen.
+    """
     axis = {"title": None, "values": [1, 5, 15, 50, 100], "grid": False}
     x = _number("m", axis=axis, scale={"type": "sqrt", "domain": [1, most], "nice": False})
     y = _number("value", axis={"title": None, "tickCount": 3, "format": "~g"})
@@ -220,8 +249,10 @@ def strip(most: int) -> Spec:
 
 
 def overlay(x_title: str, y_title: str) -> Spec:
-    """Several reliability curves together: `lines` and `bins` of every series in `name`, in its
-    colour.
+    """The Vega-Lite specification of several reliability curves in one diagram.
+
+    Its data are `lines` and `bins`: the field `name` says to which series a row belongs, and
+    `colour`, `dash` and `shape` are the look of that series.
     """
     x, y, colour = _unit("u", x_title), _unit("z", y_title), _name("colour", scale=None)
     dash, shape = _name("dash", scale=None), _name("shape", scale=None)
@@ -238,7 +269,10 @@ def overlay(x_title: str, y_title: str) -> Spec:
 
 
 def risk_curve(x_title: str, y_title: str) -> Spec:
-    """Named `points`: a line r over shares c, with limits lo and hi."""
+    """The Vega-Lite specification of the risk-coverage curve.
+
+    Its data are `points`: risks `r` by coverage `c`, with limits `lo` and `hi`.
+    """
     axis = {"title": x_title, "format": ".0%", "tickCount": 6}
     x = _number("c", axis=axis, scale={"domain": [0, 1], "nice": False})
     y = _number("r", axis={"title": y_title, "tickCount": 5})
@@ -253,7 +287,11 @@ def risk_curve(x_title: str, y_title: str) -> Spec:
 
 
 def net_benefits(low: float, high: float) -> Spec:
-    """Named `points`: values v over thresholds t, a line for each name; limits in `band`."""
+    """The Vega-Lite specification of the decision curve, on an axis from `low` to `high`.
+
+    Its data are `points`, net benefits `v` by threshold `t` with a line for each `name`, and
+    `band`, the limits `lo` and `hi` by `t`.
+    """
     axis = {"title": "threshold probability", "format": "~%", "tickCount": 6}
     x = _number("t", axis=axis, scale={"nice": False})
     scale = {"domain": [low, high], "nice": False}
@@ -270,8 +308,10 @@ def net_benefits(low: float, high: float) -> Spec:
 
 
 def vote_shares() -> Spec:
-    """Named `points`: shares of votes z over predictions u, with the votes' own spread about the
-    diagonal.
+    """The Vega-Lite specification of mean shares of votes by bin of the predictions.
+
+    Its data are `points`: shares of votes `z`, mean predictions `u`, and limits `lo` and `hi`
+    within which the votes of right predictions scatter about the diagonal.
     """
     x, y = _unit("u", "mean prediction"), _unit("z", "mean share of votes")
     details = _names("mean prediction", "share of votes", "spread of the votes", "rows")
@@ -285,7 +325,11 @@ def vote_shares() -> Spec:
 
 
 def vote_distances() -> Spec:
-    """Named `bars` from a to b: shares v of rows, and a tick at the share e that is expected."""
+    """The Vega-Lite specification of a histogram of distances between predictions and votes.
+
+    Its data are `bars` from `a` to `b`: shares of rows `v`, and the shares `e` that are expected of
+    right predictions, drawn as a line across each bar.
+    """
     axis = {"title": "share of rows", "format": ".0%", "tickCount": 4}
     across = {"x": _unit("a", "distance of a row from its votes"), "x2": {"field": "b"}}
     details = _names("distance", "seen", "vote noise alone")
@@ -299,8 +343,10 @@ def vote_distances() -> Spec:
 
 
 def vote_entropies(top: float) -> Spec:
-    """Named `points`: entropies z of votes over entropies u of predictions, up to `top`, with the
-    line e and the band that right predictions give.
+    """The Vega-Lite specification of the votes' mean entropy by bin of the predictions' entropy.
+
+    Its data are `points`: entropies of votes `z`, of predictions `u`, and what right predictions
+    would give: `e`, with limits `lo` and `hi`. Both axes end at `top`.
     """
     scale = {"domain": [0, top], "nice": False}
     x = _number("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
@@ -319,7 +365,11 @@ def vote_entropies(top: float) -> Spec:
 
 
 def outcome_bars() -> Spec:
-    """Named `bars` from a to b: shares v of rows, up for one outcome and down for the other."""
+    """The Vega-Lite specification of a histogram of predictions by outcome.
+
+    Its data are `bars` from `a` to `b`: shares of rows `v`, above 0 for one outcome and below 0 for
+    the other.
+    """
     expression = "format(abs(datum.value), '.0%')"
     axis = {"title": "share of rows", "tickCount": 4, "labelExpr": expression}
     bars = _marks(
@@ -337,8 +387,10 @@ def outcome_bars() -> Spec:
 
 
 def spans(x_title: str, *, ranks: int = 0) -> Spec:
-    """A row per name: a `value` with limits `lo` and `hi`, in the order in which they come; with
-    `ranks`, values are whole numbers from 1 to that.
+    """The Vega-Lite specification of a row for each name: a point, and a bar between its limits.
+
+    Its data are `rows`: `value`, limits `lo` and `hi`, and the `place` of the row from the top.
+    With `ranks`, values are whole numbers from 1 to that; otherwise a line is at 0.
     """
     options: Spec = {"format": "~g", "tickCount": 5}
     if ranks:  # name every tick: one between two ranks would be rounded
@@ -362,7 +414,10 @@ def spans(x_title: str, *, ranks: int = 0) -> Spec:
 
 
 def over_time(measure: str) -> Spec:
-    """A measure of windows in the order of time, with its noise floor."""
+    """The Vega-Lite specification of a measure of windows over time, with its noise floor.
+
+    Its data are `rows`, as `windows_page` makes them.
+    """
     x, noise = _time(), _number("noise")
     y = _number("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
     details = [
@@ -385,7 +440,11 @@ def over_time(measure: str) -> Spec:
 
 
 def evidence(alarm_at: float) -> Spec:
-    """The e-value up to each window on a logarithmic axis, with the line of the alarm."""
+    """The Vega-Lite specification of the e-value up to each window, on a logarithmic axis.
+
+    A line is at `alarm_at`, where the e-value (the evidence against calibration) gives an alarm.
+    Its data are `rows`, as `windows_page` makes them.
+    """
     x, scale = _time(), {"type": "log", "nice": False}
     y = _number("e", axis={"title": "e-value", "format": "~g", "tickCount": 5}, scale=scale)
     details = [_time_detail(), _number("e", title="e-value", format=".3g")]

@@ -16,7 +16,7 @@ from calibrant.results._rendering import marked_numbers, range_text, shortened, 
 # The page starts with this many curves; more overlap.
 _CURVES = 5
 _TIED = "tied for the best"
-# Whether the best one is better than another.
+# How a predictor compares with the best one, by whether the best is significantly better than it.
 _DECIDED = {
     None: "not significantly different",
     True: "significantly worse",
@@ -27,7 +27,11 @@ _DECIDED = {
 def comparison_page(
     comparison: ComparisonData, called: Mapping[str, str], name: str | None, source: Any
 ) -> str:
-    """The page of a comparison, as one text; `called` has each measure's name in sentences."""
+    """The page of a comparison, as one HTML text.
+
+    `called` has each measure's name as sentences use it. `name` is the title, and `source` says
+    where the rows come from.
+    """
     names, main = comparison.names, comparison.measures[0]
     looks = charts.series_looks(names)
     measures = [_measure(comparison, each, called[each]) for each in comparison.measures]
@@ -59,6 +63,10 @@ def comparison_page(
 
 
 def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
+    """The specifications of the page's charts, by name.
+
+    That of the reliability curves, `overlay`, is there only if the comparison has tables.
+    """
     specs = {
         "ranks": charts.spans("rank, 1 is best", ranks=len(comparison.names)),
         "differences": charts.spans("difference from the best"),
@@ -72,7 +80,7 @@ def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
 
 
 def _answer(comparison: ComparisonData, measure: str) -> str:
-    """Which comes first, and whether the others differ from it significantly."""
+    """The page's first sentence: which predictor is best by this measure, and how clearly."""
     best, tied = shortened(comparison.order(measure)[0]), comparison.tied(measure)
     if not tied:
         return f"{best} is the best."
@@ -82,7 +90,7 @@ def _answer(comparison: ComparisonData, measure: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A confidence in whole percent: a dash if unknown, and never 0 % or 100 %."""
+    """A confidence in whole percent, but never 0 % or 100 %; a dash if it is NaN."""
     if share != share:
         return "–"
     if share > 0.99:
@@ -91,7 +99,11 @@ def _percent(share: float) -> str:
 
 
 def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
-    """One measure's ranks and differences, as charts and as tables."""
+    """What the page shows of one measure: its sentence, its ranks and its differences.
+
+    Ranks and differences are rows for the charts (`ranks`, `differences`) and texts for the tables
+    (`rank_table`, `difference_table`).
+    """
     ranking = comparison.ranking(measure)
     differences = comparison.differences(measure)
     best, tied = ranking["predictor"][0], set(comparison.tied(measure))
@@ -155,7 +167,10 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
 
 
 def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
-    """Estimate, interval and sample value of each predictor as texts, the best first."""
+    """Estimate, interval and value of the sample of each predictor as texts, the best first.
+
+    The interval is a dash where there is none.
+    """
     columns = comparison.intervals(measure)
     best = set(comparison.leaders(measure))
     estimates = marked_numbers(columns["estimate"], [name in best for name in columns["predictor"]])
@@ -169,6 +184,10 @@ def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str,
 def _curve_data(
     comparison: ComparisonData, looks: dict[str, Any], first: set[str]
 ) -> list[dict[str, Any]]:
+    """The bins and the line of each predictor, with its name and its look.
+
+    `first` has the names of those that are shown at first.
+    """
     return [
         {
             "name": name,
@@ -181,8 +200,10 @@ def _curve_data(
 
 
 def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
-    """Every predictor's estimates, with a mark on the best of each measure and on its ties, and the
-    values of the sample where these are other numbers.
+    """A row for each predictor: its name, and a cell for each measure.
+
+    A cell has the estimate (`value`), whether it is the best (`best`) or not significantly
+    different from it (`tied`), and the value of the `sample` if that reads differently.
     """
     columns = []
     for measure in comparison.measures:
@@ -200,7 +221,11 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
 
 
 def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
-    """The rank correlations: a row for each pair of orders, a column for each measure."""
+    """The table of rank correlations; None if they were not computed.
+
+    Its `rows` are pairs of a name (the two orders that are correlated) and a value for each of the
+    `measures`. `chain` has the names of the predictors in the maximum dominance set.
+    """
     robustness = comparison.robustness
     if robustness is None:
         return None

@@ -27,9 +27,9 @@ from calibrant.results._rendering import shown
 
 _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
-# Digits of numbers in charts: more than a screen can show.
+# The format of numbers in charts: more digits than a screen can show.
 DIGITS = "%.8g"
-# Columns of a table under the names that the page's script has for them.
+# The columns of a reliability table, by the names that the page's script has for them.
 _BIN_KEYS = {
     "a": "lower",
     "b": "upper",
@@ -44,7 +44,11 @@ _BIN_KEYS = {
 
 
 def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
-    """Render the page of a template. All text in it is escaped."""
+    """Render the page of a template as one HTML text, with its scripts, style and data inside.
+
+    `data` is what the page's script draws, as JSON. `facts` are the variables of the template;
+    every text among them is escaped.
+    """
     # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
     code = "\n".join(map(_read, ("downloads.js", "page.js")))
@@ -60,8 +64,10 @@ def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
 
 @cache
 def environment(package: str = _HERE) -> Any:
-    """The templates in a package's folder `templates`; every text in them is escaped. Kept, so that
-    each is compiled once.
+    """The Jinja environment of the templates in a package's folder `templates`.
+
+    Every text that a template writes is escaped. The environment is kept, so that each template is
+    compiled once.
     """
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
@@ -76,11 +82,12 @@ def environment(package: str = _HERE) -> Any:
 
 
 def _read(name: str, package: str = _HERE) -> str:
+    """The text of a file in the package's folder."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(*scripts: str) -> str:
-    """The content security policy: run these scripts only, and load nothing."""
+    """The page's content security policy: these scripts alone run, and nothing is loaded."""
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
@@ -89,11 +96,16 @@ def _policy(*scripts: str) -> str:
 
 
 def _digest(script: str) -> str:
+    """The SHA-256 digest of a script in base64, as a content security policy names scripts."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
-    """Make a page and write it in place of what was there; an error if it cannot be written."""
+    """Write the page that `make` returns to a file, in place of what was there; give its path.
+
+    A path that names no HTML file is an error before the page is made; a file that cannot be
+    written is one afterwards.
+    """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InputError(f"path must name a file, such as 'page.html'; got {path!r}")
     file = Path(path)
@@ -115,7 +127,7 @@ def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
 
 
 def script_json(content: Any) -> str:
-    """Write JSON for a script element: no name in it can end the element."""
+    """JSON for a script element, in which signs that could end the element are escaped."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -123,11 +135,12 @@ def script_json(content: Any) -> str:
 
 
 def chart_numbers(values: Any) -> list[Any]:
-    """Numbers with as many digits as a chart can show; None for what is no finite number."""
+    """The numbers, rounded to eight digits, as many as a chart can show; None if not finite."""
     return [_chart_number(value) for value in values]
 
 
 def _chart_number(value: float) -> float | int | None:
+    """A number rounded to eight digits: an int if it is whole, None if it is not finite."""
     if not math.isfinite(value):
         return None
     if isinstance(value, int) or value == int(value):
@@ -136,7 +149,10 @@ def _chart_number(value: float) -> float | int | None:
 
 
 def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
-    """The bins of a reliability table, under the short names that the diagram reads."""
+    """The bins of a reliability table by column, under the short names that the diagram reads.
+
+    `_BIN_KEYS` lists the names. `level` is that of the limits `lo` and `hi`.
+    """
     columns = table.intervals(level)
     weight = sum(columns["weight"]) or 1.0
     columns["share"] = [w / weight for w in columns["weight"]]
@@ -144,7 +160,9 @@ def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
 
 
 def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
-    """The bins of one of several tables, and their line: the isotonic curve of the rows, or a line
+    """The bins of one of several tables, as `table_columns` gives them, and its line under `line`.
+
+    The line has predictions `u` and mean targets `z`: the isotonic curve of the rows, or a line
     through the bins where no rows are in memory.
     """
     columns = table_columns(table, level)
@@ -159,7 +177,10 @@ def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
 
 
 def lines_caption(tables: Sequence[ReliabilityData]) -> str:
-    """What the lines in a diagram of several tables are, in words."""
+    """What the lines in a diagram of several tables are, in words.
+
+    They are isotonic curves, or join the bins of tables whose rows are not in memory.
+    """
     curves = [table.curve(band=False) for table in tables]
     if all(curve is None for curve in curves):
         return "lines join the bins"
@@ -168,7 +189,11 @@ def lines_caption(tables: Sequence[ReliabilityData]) -> str:
 
 
 def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
-    """The points of a smoothed curve that have a row or more within a bandwidth."""
+    """The points of a smoothed curve that have a row or more within about a bandwidth, by column.
+
+    `u` are predictions and `z` smoothed mean targets. `lo` and `hi`, the limits at this level, are
+    there for hard labels only.
+    """
     has_limits = curve.n_effective is not None
     columns = curve.intervals(level) if has_limits else curve.columns()
     near = curve.n_near
@@ -191,17 +216,17 @@ def percent_text(share: float) -> str:
 
 
 def limits_text(low: float, high: float) -> str:
-    """An interval in a table; a dash where there is none."""
+    """An interval for a table, ``low – high``; a dash if `low` is NaN: there is no interval."""
     return "–" if low != low else f"{shown(low)} – {shown(high)}"
 
 
 def number_texts(values: Any) -> list[str]:
-    """Numbers as texts: the page's script formats none."""
+    """Numbers as texts for people: the page's script formats no numbers itself."""
     return [shown(float(value)) for value in values]
 
 
 def vega_script() -> str:
-    """Give Vega, Vega-Lite and Vega-Embed as one script, so that a page draws without a network.
+    """Vega, Vega-Lite and Vega-Embed as one script, so that a page draws without a network.
 
     Bundling takes seconds, so the script is kept in the user's cache.
     """
@@ -220,7 +245,7 @@ def vega_script() -> str:
 
 
 def _vega_version() -> str:
-    """The version of vl-convert, without importing it."""
+    """The version of vl-convert, which bundles Vega; read without importing it where possible."""
     if find_spec("vl_convert") is not None:
         with suppress(PackageNotFoundError):
             return version("vl-convert-python")
@@ -228,6 +253,7 @@ def _vega_version() -> str:
 
 
 def _cache_folder() -> Path:
+    """The folder `calibrant` among the user's caches, as each operating system has them."""
     if os.name == "nt":
         folder = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

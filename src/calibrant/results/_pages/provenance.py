@@ -14,7 +14,7 @@ from calibrant._engines.arrays.selection import kernels
 
 
 def checked_name(name: Any, otherwise: str) -> str:
-    """The title of a page."""
+    """The title of a page: `name`, or `otherwise` if it is None; an error unless it is a text."""
     if name is None:
         return otherwise
     if not isinstance(name, str):
@@ -23,7 +23,11 @@ def checked_name(name: Any, otherwise: str) -> str:
 
 
 def checked_source(source: Any) -> dict[str, str]:
-    """Names with values that tell where rows come from, each a text."""
+    """Where the rows come from, as texts by name, such as ``{"file": "a.csv"}``; empty for None.
+
+    A single text gets the name "source", and values that are None are left out. Anything but a text
+    or a mapping is an error.
+    """
     if source is None:
         return {}
     if isinstance(source, str):
@@ -41,7 +45,7 @@ def checked_source(source: Any) -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
+    """The versions of all that the numbers were computed with, and the name of the engine."""
     return {
         "calibrant": __version__,
         "engine": kernels().name,

@@ -31,7 +31,7 @@ _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 
 
 def report_page(report: ReportData) -> str:
-    """The page of a report, as one text."""
+    """The page of a report, as one HTML text."""
     evaluation = report.evaluation
     sections = report_sections(report)
     more = [chart for section in sections.values() for chart in section.charts]
@@ -65,8 +65,10 @@ def report_page(report: ReportData) -> str:
 
 
 def _shows_cutoffs(report: ReportData) -> bool:
-    """Whether the diagram first shows the interval of the largest accumulated gap: not where the
-    predictions are calibrated, or within the tolerance.
+    """Whether the diagram shades the interval of the largest accumulated gap from the start.
+
+    It does if the predictions are miscalibrated, and not within the tolerance; else the reader can
+    ask for it.
     """
     verdict = report.evaluation.verdict
     return (
@@ -77,7 +79,7 @@ def _shows_cutoffs(report: ReportData) -> bool:
 
 
 def _facts(report: ReportData) -> list[tuple[str, str]]:
-    """The facts under the title: rows, classes, labels."""
+    """The facts under the title, as pairs of name and text: rows, classes, labels, weights."""
     recipe = report.evaluation.recipe
     facts = [("rows", f"{recipe['n']:,}")]
     if report.evaluation.reliability.notion == "confidence":
@@ -89,7 +91,7 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
 
 
 def _mean_names(report: ReportData) -> tuple[str, str]:
-    """What the mean prediction and the mean target of a slice are called."""
+    """What the mean prediction and the mean target of a slice are called, in this order."""
     table = report.evaluation.reliability
     top, hard = table.notion == "confidence", len(report.views) == 1
     target = ("accuracy" if top else "frequency") if hard else "mean label"
@@ -97,6 +99,7 @@ def _mean_names(report: ReportData) -> tuple[str, str]:
 
 
 def _page_data(report: ReportData) -> dict[str, Any]:
+    """What the page's script draws: bins, curves, sensitivity, and specifications of charts."""
     table = report.evaluation.reliability
     x, y = x_label_of(table.notion), y_label_of(table.notion, len(report.views) == 1)
     rule, m, given = _first_bins(report)
@@ -120,8 +123,11 @@ def _page_data(report: ReportData) -> dict[str, Any]:
 
 
 def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
-    """The rule and number of bins that the diagram starts with, and the evaluation's own bins where
-    they are neither of equal width nor of equal mass.
+    """What the diagram starts with: rule, number of bins, and the evaluation's own bins or None.
+
+    It starts with the bins of the evaluation. If these are neither of equal width nor of equal
+    mass, the rule is "given", and the third element has them (`table`) and their ECE (`shown`);
+    otherwise it is None, since they are among the report's views.
     """
     own = report.evaluation.reliability
     view = report.views[0]
@@ -137,6 +143,7 @@ def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
 
 
 def _view_data(view: Any, level: float) -> dict[str, Any]:
+    """What the script draws of a `BinView`: tables and measures by rule, curves and cutoffs."""
     return {
         "labels": view.labels,
         "tables": {
@@ -160,7 +167,11 @@ def _view_data(view: Any, level: float) -> dict[str, Any]:
 
 
 def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
-    """The interval of predictions whose gaps add up to most, and what it means."""
+    """The shaded interval of predictions, from `a` to `b`, and what it means in words.
+
+    It is the interval over which the rows' gaps (prediction less target) add up to most. The result
+    is None if there is no such interval, or its gaps add up to 0.
+    """
     if cutoffs is None or cutoffs.gap == 0.0:
         return None
     lower, upper = cutoffs.lower, cutoffs.upper
@@ -173,7 +184,10 @@ def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
 
 
 def _curve_data(curve: Any) -> dict[str, Any]:
-    """A curve that follows the rows, with its band."""
+    """The points of a curve that follows the rows, with its band, by short names, and its `words`.
+
+    `u` are predictions, `z` mean targets, `lo` and `hi` the limits.
+    """
     columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
     out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}
@@ -181,7 +195,10 @@ def _curve_data(curve: Any) -> dict[str, Any]:
 
 
 def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
-    """A chart for each measure, with a line for each rule."""
+    """The data of a chart for each measure: a value for each number of bins and each rule.
+
+    `titles` has the measures' titles by name.
+    """
     by_measure: dict[str, list[dict[str, Any]]] = {}
     for line in report.sensitivity:
         rows = by_measure.setdefault(line.measure, [])
@@ -194,7 +211,11 @@ def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict
 
 
 def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
-    """The curves before and after each map: name, look, and whether it is shown at first."""
+    """The curves before and after each map, as (name, look, whether it is shown at first).
+
+    Shown at first are the predictions as they are and the chosen map, or all maps if none is
+    chosen. Without maps the list is empty.
+    """
     maps = report.recalibrations
     if not maps:
         return []
@@ -204,6 +225,10 @@ def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
 
 
 def _recalibrated_bins(report: ReportData) -> list[dict[str, Any]] | None:
+    """The bins of the predictions as they are, and after each map; None without maps.
+
+    Each has the name, the look and the `first` of `_series`: whether it is shown at first.
+    """
     maps = report.recalibrations
     if not maps:
         return None
@@ -215,7 +240,10 @@ def _recalibrated_bins(report: ReportData) -> list[dict[str, Any]] | None:
 
 
 def _call(report: ReportData) -> str:
-    """The call that gives the same numbers again."""
+    """The call in Python that gives the same numbers again, as text.
+
+    Options that have their defaults are left out, and ``...`` stands for arrays that were given.
+    """
     options = report.recipe["options"]
     defaults = {"bins": 15, "depth": 2, "tolerance": 0.05, "level": 0.95, "seed": 0}
     arguments = [

@@ -17,7 +17,11 @@ _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
 def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
-    """Give everything that the page shows of one measure."""
+    """The row of one measure in the page's table, as texts by name, with its `bar` as numbers.
+
+    The `tolerance` is shown on the bar of the headline measure only. What was not computed is an
+    empty text.
+    """
     interval, floor = estimate.interval, estimate.noise_floor
     return {
         "name": estimate.name,
@@ -40,6 +44,7 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
 
 
 def _p_value(floor: NoiseFloor) -> str:
+    """The p-value of a noise floor as text; a small one in scientific notation."""
     return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
 
 
@@ -49,8 +54,12 @@ def _bar(
     floor: NoiseFloor | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:
-    """Positions of estimate (dot), interval (span), sample value, noise floor and tolerance on a
-    bar, in percent of a little more than the largest; None without interval and noise floor.
+    """What is drawn on the bar of a measure, as positions in percent of the bar's width.
+
+    `noise` and `span` (the interval) are (start, width); `dot` is the estimate, `sample` the value
+    of the sample and `tolerance` the tolerance. Each is None if it is not drawn. The bar ends a
+    little above the largest of them. The result is None without interval and noise floor, or if
+    nothing is above 0.
     """
     if interval is None and floor is None:
         return None
@@ -63,6 +72,7 @@ def _bar(
         return None
 
     def in_percent(value: float) -> float:
+        """A value's position on the bar, cut to 0 to 100."""
         return round(100.0 * min(max(value / top, 0.0), 1.0), 2)
 
     noise = None
@@ -87,7 +97,11 @@ def _bar(
 
 
 def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows of the table of recalibration: predictions as they are first, then each map."""
+    """Rows of the table of recalibration: the predictions as they are, then each map.
+
+    `maps` are the report's `recalibrations`. A row has the `name` of the map, what it `learned`,
+    whether it is `chosen`, its `flag`, and a cell for each measure.
+    """
     if not maps:
         return []
     before = [
@@ -102,7 +116,7 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _flag(each: Any) -> str:
-    """The flag beside the recommended map; empty for the others."""
+    """What is written beside the map in the table: empty unless it is the chosen one."""
     if not each.chosen:
         return ""
     if each.reverses:
@@ -111,8 +125,10 @@ def _flag(each: Any) -> str:
 
 
 def _recalibrated_cell(row: Any) -> dict[str, str]:
-    """A measure after recalibration: an error with its limits, a loss with its change and those of
-    the change.
+    """The cell of a measure after recalibration; `row` is a `Change`.
+
+    An error is shown with its limits and its noise floor; a loss with its change from before and
+    the limits of that change.
     """
     if row.low is None or row.high is None or row.estimate is None:
         noise = "" if row.after_noise_95 is None else shown(row.after_noise_95)
@@ -125,7 +141,11 @@ def _recalibrated_cell(row: Any) -> dict[str, str]:
 def _error_cell(
     value: float, estimate: float | None, limits: tuple[float, float] | None
 ) -> dict[str, str]:
-    """An error with its limits: the bias-corrected estimate, and the value of the sample."""
+    """The cell of an error: its bias-corrected estimate, its limits, and the value of the sample.
+
+    The value of the sample is left out if it reads like the estimate. Without estimate or limits,
+    the cell has the value of the sample alone.
+    """
     if limits is None or estimate is None:
         return _cell(shown(value))
     sample = shown(value) if shown(value) != shown(estimate) else ""
@@ -133,11 +153,20 @@ def _error_cell(
 
 
 def _cell(value: str, small: str = "", *, sample: str = "", change: str = "") -> dict[str, str]:
+    """The texts of a cell of the table of recalibration, by name; empty ones are not shown.
+
+    `small` is an interval under the `value`, `sample` the value of the sample, and `change` the
+    change of a loss. The noise floor, `noise`, is empty here.
+    """
     return {"value": value, "small": small, "sample": sample, "change": change, "noise": ""}
 
 
 def class_rows(report: ReportData) -> list[dict[str, Any]]:
-    """Each class with its gap, and how wide its error is drawn."""
+    """A row for each class: its means, its `ece`, its `gap`, and the `width` of its bar.
+
+    The gap is the mean prediction less the mean target. Widths are in percent of that of the
+    largest error. If the evaluation has no classes, there are no rows.
+    """
     columns = report.evaluation.classes
     if not columns:
         return []
@@ -150,7 +179,10 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
 
 
 def largest_slice(report: ReportData) -> float:
-    """The largest error or noise floor of a slice, by which the bars of slices are scaled."""
+    """The largest error or noise floor of a slice, to which the bars of slices are scaled.
+
+    It is 1 if there are no slices, or none has either.
+    """
     slices = report.evaluation.slices
     if slices is None:
         return 1.0

@@ -1,7 +1,8 @@
 """Sections of the report page beside calibration errors: what each shows, and its charts.
 
-A chart is a specification with its data under an id; the page's script draws all of them alike, and
-writes files of `what` it is, with these `columns` of the data under their names.
+A chart has an id, a specification and its data. The page's script draws all charts alike; a reader
+can save the data of one as a file, for which `what` describes the chart and `columns` names the
+fields that are saved.
 """
 
 from __future__ import annotations
@@ -20,14 +21,20 @@ _OUTCOMES = {"binary": ("y = 0", "y = 1"), "confidence": ("wrong", "right")}
 
 
 class Section(NamedTuple):
-    """A section: what its template shows, None if the report lacks it, and its charts."""
+    """A section of the page: the variables of its template, and its charts.
+
+    `facts` is None if the report has no such section.
+    """
 
     facts: dict[str, Any] | None
     charts: list[Chart]
 
 
 def report_sections(report: ReportData) -> dict[str, Section]:
-    """Every section by the name that the template has for it."""
+    """Every section of a report, by the name that the page's template has for it.
+
+    A section whose data the report lacks has no facts and no charts.
+    """
     return {
         name: Section(None, []) if getattr(report, attribute) is None else make(report)
         for name, (attribute, make) in _SECTIONS.items()
@@ -37,11 +44,16 @@ def report_sections(report: ReportData) -> dict[str, Section]:
 def _chart(
     name: str, spec: charts.Spec, what: str, columns: dict[str, str], **data: list[Any]
 ) -> Chart:
+    """A chart for the page's script: its id, its specification, and its data by name.
+
+    `what` describes it in words for files that the reader saves; `columns` maps the fields of the
+    data that go into them to names.
+    """
     return {"id": name, "spec": spec, "data": data, "what": what, "columns": columns}
 
 
 def _ranking(report: ReportData) -> Section:
-    """The risk-coverage curve in a few rows."""
+    """The section of the risk-coverage curve: a chart of all points, and a table of a few."""
     risk = report.risk
     names = ("coverage", "threshold", "risk", "low", "high")
     columns = risk.columns()
@@ -78,7 +90,11 @@ def _ranking(report: ReportData) -> Section:
 
 
 def _decisions(report: ReportData) -> Section:
-    """Net benefits by threshold."""
+    """The section of the decision curve: a chart and a table of net benefits by threshold.
+
+    The chart has a line for each strategy: the predictions as they are and recalibrated, acting on
+    all and on none. Its axis ends a little below 0.
+    """
     curve = report.decisions
     model = curve.models[0]
     own = curve.benefits[model]
@@ -127,7 +143,7 @@ def _decisions(report: ReportData) -> Section:
 
 
 def _outcomes(report: ReportData) -> Section:
-    """Rows by prediction and outcome: those with the event above the line, the others below."""
+    """The section of the histogram: rows with the event above a line, the others below it."""
     edges, events, rest = report.histogram
     down, up = _OUTCOMES[report.evaluation.reliability.notion]
     ends, total = chart_numbers(edges), sum(events) + sum(rest)
@@ -156,7 +172,7 @@ def _outcomes(report: ReportData) -> Section:
 
 
 def _votes(report: ReportData) -> Section:
-    """Bands of disagreement as rows of words."""
+    """The section of the votes: three charts, and a table by bands of the votes' entropy."""
     profile = report.votes
     bands = profile.bands
     rows = [
@@ -174,7 +190,11 @@ def _votes(report: ReportData) -> Section:
 
 
 def _band_cell(bands: dict[str, list[Any]], name: str, j: int) -> dict[str, Any]:
-    """A number of one band: as seen, as expected, and whether it lies outside of that."""
+    """The cell of one number, `name`, of the band with index `j`.
+
+    It holds the number as seen, the interval expected of right predictions, and whether the number
+    is out of it.
+    """
     value, low, high = (bands[f"{name}{end}"][j] for end in ("", "_low", "_high"))
     expected = limits_text(low, high)
     return {"value": shown(value), "expected": expected, "out": not low <= value <= high}
@@ -183,13 +203,17 @@ def _band_cell(bands: dict[str, list[Any]], name: str, j: int) -> dict[str, Any]
 def _nonempty_bins(
     columns: dict[str, list[Any]], names: dict[str, str], key: str
 ) -> list[dict[str, Any]]:
-    """The bins that hold rows, under short names."""
+    """A dict for each bin that holds rows: one whose column `key` is not NaN.
+
+    `names` maps the fields of the dicts to the columns that they come from.
+    """
     values = {name: chart_numbers(columns[column]) for name, column in names.items()}
     kept = [j for j, value in enumerate(columns[key]) if value == value]
     return [{name: column[j] for name, column in values.items()} for j in kept]
 
 
 def _vote_shares(profile: Any) -> Chart:
+    """The chart of mean shares of votes by bin of the predictions."""
     names = {"u": "mean_predicted", "z": "mean_target", "lo": "low", "hi": "high", "n": "n"}
     bins = _nonempty_bins(profile.bins, names, "mean_predicted")
     for row in bins:
@@ -203,6 +227,7 @@ def _vote_shares(profile: Any) -> Chart:
 
 
 def _distances(profile: Any) -> Chart:
+    """The chart of distances between predictions and votes, beside those that vote noise gives."""
     names = {"a": "lower", "b": "upper", "v": "share", "e": "expected"}
     bins = _nonempty_bins(profile.distances, names, "lower")
     for row in bins:
@@ -215,6 +240,7 @@ def _distances(profile: Any) -> Chart:
 
 
 def _entropies(profile: Any) -> Chart:
+    """The chart of the votes' mean entropy by bin of the predictions' entropy."""
     names = {"u": "predicted", "z": "label", "e": "expected", "lo": "low", "hi": "high", "n": "n"}
     bins = _nonempty_bins(profile.entropies, names, "predicted")
     for row in bins:
@@ -229,7 +255,8 @@ def _entropies(profile: Any) -> Chart:
     return _chart("votes-entropies", spec, what, files, points=bins)
 
 
-# By the template's name of the section: the report's attribute that holds its data.
+# By the template's name of a section: the attribute of the report that holds its data, and the
+# function that makes the section.
 _SECTIONS: dict[str, tuple[str, Callable[[ReportData], Section]]] = {
     "ranking": ("risk", _ranking),
     "decisions": ("decisions", _decisions),

@@ -17,7 +17,11 @@ _MOST_EVIDENCE = 1e12
 def windows_page(
     windows: WindowsData, alarm_at: float, name: str | None = None, source: Any = None
 ) -> str:
-    """The page of a table of windows, as one text."""
+    """The page of a table of windows, as one HTML text.
+
+    `alarm_at` is the e-value (the evidence against calibration) that gives an alarm. `name` is the
+    title, and `source` says where the rows come from.
+    """
     columns = windows.columns()
     measure = windows.measure or next(iter(windows.shown), None)
     has_evidence = any(not math.isnan(value) for value in columns["e_value"])
@@ -50,7 +54,10 @@ def windows_page(
 
 
 def _answer(windows: WindowsData, has_evidence: bool) -> tuple[str, str]:
-    """Whether there is an alarm, and the colour of that: an alarm must not look like none."""
+    """The page's first sentence, whether there is an alarm, and its tone: bad, good or unsure.
+
+    The tone decides the colour. "unsure" is for windows that cannot give an alarm at all.
+    """
     if windows.alarm is not None:
         when = f"{windows.alarm.start:%Y-%m-%d %H:%M} UTC".replace(" 00:00 UTC", "")
         return f"Alarm: miscalibrated by {when}.", "bad"
@@ -60,7 +67,14 @@ def _answer(windows: WindowsData, has_evidence: bool) -> tuple[str, str]:
 
 
 def _row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:
+    """What the charts read of the window with index `i`, by name.
+
+    `value` is that of `measure`, and `e` the e-value, cut to what the chart can show. A number that
+    the window lacks is None.
+    """
+
     def number(name: str | None) -> float | None:
+        """This window's number in a column; None if it is not finite or the column is not there."""
         value = math.nan if name is None or name not in columns else float(columns[name][i])
         return value if math.isfinite(value) else None
 

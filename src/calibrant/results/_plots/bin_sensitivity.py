@@ -97,6 +97,11 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         indexes: dict[str, int],
         mark: int | None,
     ) -> None:
+        """Draw the measures of one scale into a panel.
+
+        `values` has a value for each number of bins, by measure, and `indexes` each measure's place
+        in the cycle of colours. An upright line is at `mark` bins; None draws none.
+        """
         bins = self.sensitivity.bins
         for name, line in values.items():
             looks = {**series_style(indexes[name]), "linewidth": 1.2, "zorder": 3, "label": name}
@@ -113,7 +118,7 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=False)
 
     def _label_bins(self, ax: Axes) -> None:
-        """Ticks at round numbers of bins."""
+        """Put the ticks of the horizontal axis at round numbers of bins: 1, 2, 5, 10 and so on."""
         from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
         low, high = self.sensitivity.bins[0], self.sensitivity.bins[-1]
@@ -125,7 +130,10 @@ class BinSensitivityDisplay(DrawnFromPredictions):
 
 
 def _markers(bins: tuple[int, ...], index: int) -> list[int]:
-    """Indexes of the points with markers: few, and others than those of the next lines."""
+    """The indexes of the points of a line that get a marker.
+
+    Of more than 12 points only about six do, and those of neighbouring lines lie at other places.
+    """
     if len(bins) <= 12:
         return list(range(len(bins)))
     ends = np.log([bins[0], bins[-1]])

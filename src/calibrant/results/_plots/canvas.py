@@ -29,7 +29,7 @@ _MORE_FONTS = (
     "Noto Sans Devanagari",
     "Noto Sans Thai",
 )
-# Marks axes that were made here, so that later curves on them get the same style.
+# The mark (gid) of axes that were made here: later curves on them get the same style.
 _OURS = "calibrant axes"
 
 
@@ -49,6 +49,7 @@ class Drawn:
     if not TYPE_CHECKING:  # else a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with a hint for names that Matplotlib users look for."""
             hint = f": {_HINTS[name]}" if name in _HINTS else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
@@ -84,7 +85,10 @@ class Drawn:
 
     @contextmanager
     def _canvas(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-        """The axes of a Display that has one diagram, kept as `ax_` and `figure_`."""
+        """Yield the axes of a Display that has one diagram, and keep them as `ax_` and `figure_`.
+
+        They are the caller's `ax`; if that is None, new ones of `size`, (width, height) in inches.
+        """
         with canvas(ax, size) as axes:
             self.ax_, self.figure_ = axes, axes.figure
             yield axes
@@ -93,8 +97,11 @@ class Drawn:
     def _panels(
         self, ax: Axes | None, shape: tuple[int, int], size: tuple[float, float], **shared: bool
     ) -> Iterator[list[Axes]]:
-        """The axes of a Display of one diagram or several, kept as `axes_` and `figure_`: a single
-        diagram is drawn on `ax` itself, several take its place.
+        """Yield the axes of a Display of one diagram or several, kept as `axes_` and `figure_`.
+
+        `shape` is the number of rows and of columns of diagrams. A single diagram is drawn on `ax`
+        itself; several take its place. If `ax` is None, a new figure of `size`, (width, height) in
+        inches, is made. `shared` are `sharex` and `sharey`, as for `panels`.
         """
         if shape == (1, 1):
             with canvas(ax, size) as axes:
@@ -115,12 +122,20 @@ class DrawnFromPredictions(Drawn):
 
     @classmethod
     def from_predictions(cls, y_true: Any, y_proba: Any, **options: Any) -> Self:
-        """Draw the diagram of labels and predictions."""
+        """Draw the diagram of labels and predictions.
+
+        Here it raises an error that names `calibrant.plots`, which puts the working one in its
+        place.
+        """
         raise InputError(f"use calibrant.plots.{cls.__name__}.from_predictions")
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:  # noqa: N803
-        """Draw the diagram of a fitted classifier."""
+        """Draw the diagram of a fitted classifier.
+
+        Here it raises an error that names `calibrant.plots`, which puts the working one in its
+        place.
+        """
         raise InputError(f"use calibrant.plots.{cls.__name__}.from_estimator")
 
 
@@ -137,12 +152,17 @@ _HINTS = {
 
 
 def _pyplot() -> Any:
+    """Import `matplotlib.pyplot`; where it is not installed, an error says how to install it."""
     return need("matplotlib.pyplot", "drawing a diagram")
 
 
 @contextmanager
 def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-    """The axes to draw on, in their style: the caller's `ax`, or new ones of this size."""
+    """Yield the axes to draw on, with the style that they were made in.
+
+    They are the caller's `ax`; if that is None, the only ones on a new figure of `size`, (width,
+    height) in inches.
+    """
     if ax is not None:
         with style_context(ax):
             yield ax
@@ -162,8 +182,11 @@ def panels(
     size: tuple[float, float],
     **shared: bool,
 ) -> Iterator[tuple[Any, Any]]:
-    """A figure and an array (rows, columns) of axes on it, in the place of `ax` or a new one; with
-    `sharex` or `sharey` they share that axis.
+    """Yield a figure, and an array of axes on it of shape (rows, columns).
+
+    If `ax` is None, the figure is a new one of `size`, (width, height) in inches. Otherwise it is a
+    subfigure in the place of `ax`, which is emptied; axes that have no place in a grid are an
+    error. With ``sharex=True`` or ``sharey=True`` in `shared`, the axes have that axis in common.
     """
     if ax is None:
         pyplot = _pyplot()
@@ -187,7 +210,11 @@ def panels(
 
 
 def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any) -> None:
-    """Frame a diagram: `settings` of its axes, two spines, and a pale grid behind the data."""
+    """Frame a diagram: a left and a bottom spine, and a pale grid behind the data.
+
+    `grid` says which axis has grid lines. `settings` are those of `Axes.set`: limits, labels and
+    the like.
+    """
     ax.set(**settings)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
@@ -196,7 +223,10 @@ def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any
 
 
 def frame_strip(over: Axes, label: str) -> None:
-    """Frame a strip over a diagram: a line below it, small labels, and no grid."""
+    """Frame `over`, the axes of a strip over a diagram: a line below it, small labels, no grid.
+
+    `label` is what its vertical axis is called.
+    """
     over.spines[["left", "right", "top"]].set_visible(False)
     over.spines["bottom"].set(color=GREY, linewidth=0.8)
     over.tick_params(labelsize="small", length=0)
@@ -205,18 +235,21 @@ def frame_strip(over: Axes, label: str) -> None:
 
 
 def fill_band(ax: Axes, x: Any, low: Any, high: Any, color: Any, **looks: Any) -> Any:
-    """Shade the band between two limits, under the curve."""
+    """Shade the band from `low` to `high` along `x`, under the curve, and return what was drawn.
+
+    `looks` are options of `Axes.fill_between`; they replace the usual ones.
+    """
     usual: Looks = {"color": color, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
     return ax.fill_between(x, low, high, **{**usual, **looks})
 
 
 def is_ours(ax: Axes) -> bool:
-    """Whether the axes were made here, and not by the caller."""
+    """Whether the axes are on a new figure that was made here, and are not the caller's."""
     return bool(ax.get_gid() == _OURS)
 
 
 def style_context(ax: Axes) -> Any:
-    """The settings that axes were made with: ours, or the caller's."""
+    """A context that applies the axes' style: for ours the house style, for others no change."""
     if is_ours(ax):
         return _pyplot().rc_context(_style())
     return nullcontext()
@@ -226,7 +259,7 @@ def fit_height(ax: Axes) -> None:
     """Make a figure of ours as high as what is on it, its width left as it is.
 
     A square as wide as the figure, a strip over it and a legend under it have no height that could
-    be known beforehand.
+    be known beforehand. A figure of the caller, or one with several diagrams, stays as it is.
     """
     if not is_ours(ax) or len(ax.figure.axes) > 1:
         return
@@ -239,6 +272,7 @@ def fit_height(ax: Axes) -> None:
 
 
 def _style() -> dict[str, Any]:
+    """The settings of matplotlib for our figures, with the installed fonts of `_MORE_FONTS`."""
     from matplotlib import font_manager
 
     installed = set(font_manager.fontManager.get_font_names())

@@ -125,6 +125,11 @@ class ClasswiseDisplay(DrawnFromPredictions):
     def _draw_classes(
         self, level: float | None, curve: str | None, counts: bool, colour: Any
     ) -> None:
+        """Draw a small diagram for each class that is shown, the largest error first.
+
+        What is drawn is kept in `lines_`, `intervals_` and `curves_`. The arguments are those of
+        `plot`.
+        """
         self.lines_, self.intervals_, self.curves_ = [], [], []
         names = short_names(self.tables.names[: len(self.axes_)], _TITLE)
         for ax, name, table in zip(self.axes_, names, self.tables.tables, strict=False):
@@ -138,6 +143,10 @@ class ClasswiseDisplay(DrawnFromPredictions):
             self.curves_.append(joined)
 
     def _label_figure(self, n: int, counts: bool) -> None:
+        """Write what the axes are, and a note: how many classes are shown (`n`), and of how many.
+
+        With `counts`, the note explains the columns.
+        """
         table = self.tables.tables[0]
         self.figure_.supxlabel(x_label_of(table.notion), fontsize="medium", color=INK)
         self.figure_.supylabel(
@@ -156,7 +165,12 @@ def small_diagram(
     counts: bool,
     colour: Any,
 ) -> tuple[Any, Any, Any]:
-    """One diagram that can be read an inch wide: bins, their bars, and the curve of the rows."""
+    """Draw a reliability diagram that can be read an inch wide.
+
+    Returns the line of the bins, their bars (None if `level` is None), and the curve that follows
+    the rows (None if `fitted` is None; then a line joins the bins). With `counts`, columns behind
+    them show the share of rows in each bin.
+    """
     cells, nonempty = bin_cells(table, level)
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     ax.set_xticklabels(["0", ".5", "1"])
@@ -180,7 +194,10 @@ def small_diagram(
 
 
 def _draw_row_shares(ax: Axes, cells: dict[str, Any]) -> None:
-    """The share of rows in each bin, behind the curve."""
+    """Draw the share of rows in each bin behind the curve; the highest is half the diagram high.
+
+    `cells` are the columns of `bin_cells`.
+    """
     share = cells["weight"] / cells["weight"].max() / 2
     width = cells["upper"] - cells["lower"]
     if np.ptp(width) < 1e-9 < width[0]:

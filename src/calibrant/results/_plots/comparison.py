@@ -122,6 +122,11 @@ class ComparisonDisplay(DrawnFromPredictions):
         return self
 
     def _panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
+        """Draw one measure of the predictors in `names_`; keep its dots, bars and crosses.
+
+        `kind` is "values", "ranks" or "differences". A cross is the value of the sample; ranks have
+        none.
+        """
         rows = self._rows(kind, measure)
         value, low, high = (np.array([rows[name][i] for name in self.names_]) for i in range(3))
         filled = [rows[name][3] for name in self.names_]
@@ -144,10 +149,16 @@ class ComparisonDisplay(DrawnFromPredictions):
             ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
 
     def _best(self, measure: str) -> str:
+        """The name of the best predictor by this measure."""
         return self.comparison.order(measure)[0]
 
     def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool, float]]:
-        """By predictor: estimate, limits, whether it differs from the best, and sample value."""
+        """What is drawn of each predictor, by its name, as a tuple of five.
+
+        They are the estimate, its lower and upper limit, whether the dot is filled, and the value
+        of the sample. Only a difference that is not significant is not filled. Of ranks, the
+        estimate and the value of the sample are both the rank.
+        """
         comparison = self.comparison
         if kind == "differences":
             rows = {
@@ -170,7 +181,10 @@ class ComparisonDisplay(DrawnFromPredictions):
         }
 
     def _signs(self, kind: str, color: Any) -> list[Any]:
-        """What the legend says."""
+        """The entries of the legend: dot and bar, and cross and ring where there are such.
+
+        Where not all predictors are shown, the last entry says how many are.
+        """
         level = f"{100 * self.comparison.level:g}%"
         words = {
             "values": ("estimate", f"{level} confidence interval"),

@@ -30,15 +30,18 @@ if TYPE_CHECKING:
 
 
 class _CurveDisplay(DrawnFromPredictions):
-    """A Display of one curve in a reliability diagram, alone or over what is drawn there."""
+    """A Display of one curve in a reliability diagram, alone or over another one's diagram."""
 
     curve: DiagramData
     name: str | None
 
     @contextmanager
     def _diagram(self, ax: Axes | None, ref_line: bool, color: Any) -> Iterator[tuple[Axes, Any]]:
-        """The diagram, empty or as it was, and the colour of the curve. A legend is added, and the
-        height fitted, to what is then drawn.
+        """Yield the axes to draw the curve on, and its colour.
+
+        Axes without curves first get an empty diagram, with the diagonal if `ref_line`. The colour
+        is `color`, or the next one if that is None. Afterwards the legend is drawn, and the height
+        of the figure is fitted.
         """
         x_label = prediction_label(self.curve.notion)
         y_label = y_label_of(self.curve.notion, self.curve.is_hard)
@@ -49,7 +52,10 @@ class _CurveDisplay(DrawnFromPredictions):
             fit_height(axes)
 
     def _draw_line(self, x: Any, y: Any, name: str | None, text: str, looks: Looks) -> Any:
-        """Draw the curve, which the legend calls by its name and this text."""
+        """Draw the curve and return its line; the legend shows ``name: text``, or the text alone.
+
+        If `name` is None, it is the Display's own name. `looks` are options of `Axes.plot`.
+        """
         label = legend_label(self.name if name is None else name, text, 24)
         usual: Looks = {"zorder": 3, "clip_on": False, "label": label}
         (line,) = self.ax_.plot(x, y, gid=CURVE, **{**usual, **looks})
@@ -150,7 +156,7 @@ class ReliabilityCurveDisplay(_CurveDisplay):
 
 
 def _share_strip(ax: Axes, shares: Any, colour: Any) -> Any:
-    """Draw the share of rows in bins of equal width over the diagram."""
+    """Draw the shares of rows in bins of equal width, a strip over the diagram; return its axes."""
     over = strip_axes(ax, "rows")
     over.stairs(shares, np.linspace(0.0, 1.0, shares.size + 1), fill=True, color=colour, alpha=0.3)
     peak = max(over.get_ylim()[1], float(shares.max()))
@@ -251,6 +257,11 @@ class SmoothReliabilityDisplay(_CurveDisplay):
     def _draw(
         self, ax: Axes, level: float | None, colour: Any, name: str | None, looks: Looks
     ) -> None:
+        """Draw the curve where rows are near, its band, and the bins that lie outside the band.
+
+        There is no band if `level` is None, or for soft labels. What is drawn is kept as `line_`,
+        `band_` and `outside_`.
+        """
         curve = self.curve
         with_band = level is not None and curve.n_effective is not None
         columns = curve.intervals(level) if with_band and level is not None else curve.columns()
@@ -269,7 +280,7 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         clear_corners(ax, x[supported], low[supported], high[supported])
 
     def _mark_outside(self, ax: Axes) -> Any:
-        """Draw the bins that the curve contradicts."""
+        """Draw the bins outside the curve's band as dots with intervals; None if there are none."""
         bins = self.curve.outside
         if not bins:
             return None
@@ -282,7 +293,10 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         return marks
 
     def _strip(self, ax: Axes, colour: Any) -> Any:
-        """Where predictions lie, unless a strip of bins shows it already."""
+        """Draw the density of predictions into the strip over the diagram, and return its axes.
+
+        A strip that already shows the rows of bins stays as it is.
+        """
         kind = "density" if self.curve.kind == "unit" else "density\n(logits)"
         over = strip_axes(ax, kind)
         if len(over.patches):

@@ -17,15 +17,16 @@ from calibrant.results._plots.typing import CurveData, ReliabilityData
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
+# The mark (gid) of each curve that is drawn here: they are counted, so that a second curve on the
+# same axes takes the next colour.
 CURVE = "calibrant reliability"
 # Prefix that marks the curve of the rows in a diagram of bins; the name of the method follows.
 FITTED = "calibrant curve of the rows: "
-# Bins that are drawn over a curve because it contradicts them.
+# The mark and label of bins that lie outside the band of a smoothed curve and are drawn over it.
 OUTSIDE = "bins outside its band"
-# Prefix that marks the shaded interval; the text of the legend follows.
+# Prefix that marks the shaded interval of predictions; the text of the legend follows.
 CUTOFF = "calibrant cutoff: "
-# Bins of few rows, which are drawn paler.
+# The mark and label of bins with few rows, which are drawn paler.
 _FEW_ROWS = f"pale: < {FULL_ROWS} rows"
 # Bottom, width and height of the strip in units of the square, and the highest place in the figure
 # that it may reach.
@@ -44,8 +45,11 @@ _CORNERS = {
 def fitted_curve(
     table: ReliabilityData, curve: str | None, level: float | None
 ) -> CurveData | None:
-    """The curve of a table's rows that `curve` names; by default isotonic, or None where no rows
-    are in memory.
+    """The curve that follows a table's rows, fitted with the method that `curve` names.
+
+    "default" is the isotonic curve, or None where no rows are in memory; for "isotonic" and "local"
+    that is an error. If `curve` is None, so is the result. `level` is that of the curve's band; if
+    it is None, the curve has no band.
     """
     if curve is None:
         return None
@@ -62,20 +66,24 @@ def fitted_curve(
 
 
 def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, Any], Any]:
-    """The columns of a table as arrays, with limits at a level, and which bins have weight."""
+    """The columns of a table as arrays of shape (bins,), and a mask of the bins that have weight.
+
+    If `level` is not None, limits of the mean target, `low` and `high`, are among the columns.
+    """
     columns = table.columns() if level is None else table.intervals(level)
     cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
     return cells, cells["weight"] > 0
 
 
 def count_curves(ax: Axes) -> int:
-    """How many curves are on the axes already."""
+    """The number of reliability curves that are on the axes already."""
     return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
 def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
-    """Draw the empty diagram if the axes have no curve yet: square, diagonal, words in the corners.
-    Returns the number of curves on the axes.
+    """Draw the empty diagram if the axes have no curve yet, and return the number of their curves.
+
+    The empty diagram is a square; with `ref_line` it has the diagonal, and words in the corners.
     """
     if count_curves(ax):
         return count_curves(ax)
@@ -95,7 +103,7 @@ def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> 
 
 
 def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
-    """Hide the words in a corner that a curve, or a bar from `low` to `high`, crosses."""
+    """Hide the words in a corner where what is drawn at `x`, from `low` to `high`, covers them."""
     for text in ax.texts:
         if text.get_gid() == _CORNER:
             left, bottom, right, top = _CORNERS[text.get_text()]
@@ -104,7 +112,10 @@ def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
 
 
 def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
-    """Draw the curve of the rows that goes with a diagram's bins."""
+    """Draw the curve that follows the rows over the bins of a diagram, and return its line.
+
+    `looks` are options of `Axes.plot`.
+    """
     points = curve.columns()
     own: Looks = {**looks, "marker": "none", "zorder": 2.8, "gid": FITTED + curve.called}
     (line,) = ax.plot(points["prediction"], points["mean_target"], **own)
@@ -112,7 +123,11 @@ def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
 
 
 def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
-    """Draw a curve's band; that of calibrated predictions lies about the diagonal and is grey."""
+    """Shade a curve's band, and return what was drawn.
+
+    A band of kind "consistency" is where calibrated predictions would lie: it is about the
+    diagonal, and grey. The others are about the curve, and have its colour.
+    """
     points = curve.columns()
     level = f"{100 * curve.level:g}%"
     words = {
@@ -126,7 +141,10 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
 
 
 def _band_patch(ax: Axes, label: str) -> Any:
-    """Legend entry of a band: in its colour, or grey where several curves have such a band."""
+    """The legend's entry of the bands with this label.
+
+    It has the colour of the bands, or is grey where curves of several colours have such a band.
+    """
     from matplotlib.patches import Patch
 
     faces: list[Any] = [each.get_facecolor() for each in ax.collections if each.get_gid() == label]
@@ -137,7 +155,11 @@ def _band_patch(ax: Axes, label: str) -> Any:
 
 
 def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
-    """Draw the markers of bins that have few rows in less of their colour."""
+    """Draw the markers of bins with few rows again, paler.
+
+    `opacity` has the opacity of each point of `line`: points below 1 lose the line's own marker,
+    and get one of that opacity.
+    """
     few = opacity < 1.0
     if not few.any() or line.get_marker() in (None, "", " ", "None", "none"):
         return
@@ -158,24 +180,37 @@ def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
 
 
 def prediction_label(notion: str) -> str:
-    """What single predictions are called on the axis."""
+    """What the axis of single predictions is called, by their notion.
+
+    "confidence" is the notion of predictions of the top label; all others are probabilities.
+    """
     return "confidence" if notion == "confidence" else "predicted probability"
 
 
 def x_label_of(notion: str) -> str:
-    """What the mean predictions of bins are called on the axis."""
+    """What the axis of bins' mean predictions is called, by the notion of their table.
+
+    "confidence" is the notion of predictions of the top label; all others are probabilities.
+    """
     return "mean confidence" if notion == "confidence" else "mean predicted probability"
 
 
 def y_label_of(notion: str, is_hard: bool) -> str:
-    """What the targets are called on the axis."""
+    """What the axis of bins' mean targets is called, by the notion of their table.
+
+    The notion "confidence" is that of the top label. `is_hard` says that all targets are 0 or 1,
+    and none is a soft label.
+    """
     if not is_hard:
         return "mean soft label" + (" of the top class" if notion == "confidence" else "")
     return "accuracy" if notion == "confidence" else "observed frequency"
 
 
 def legend(ax: Axes) -> None:
-    """The curves, then what their bars and bands are; below the diagram, clear of the data."""
+    """Draw the legend under the diagram: the curves, then what their bars and bands are.
+
+    The entries are found by the marks (`gid`) on what has been drawn on the axes.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -210,7 +245,10 @@ def legend(ax: Axes) -> None:
 
 
 def _bins_and_line(bins: Any, fitted: Any) -> Any:
-    """A handle that shows the bins and the curve that is drawn with them."""
+    """The legend's entry of a predictor: the marker of its bins, on the line of its fitted curve.
+
+    If `fitted` is None, the line of the bins, `bins`, is the entry.
+    """
     if fitted is None:
         return bins
     from matplotlib.lines import Line2D
@@ -223,7 +261,10 @@ def _bins_and_line(bins: Any, fitted: Any) -> Any:
 
 
 def draw_row_strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
-    """Draw the share of rows in each bin over the diagram; all tables share one strip."""
+    """Draw the share of rows in each bin into the strip over the diagram; return the strip's axes.
+
+    `cells` are the columns of `bin_cells`. Several tables on the same axes share one strip.
+    """
     rows = np.array_equal(cells["weight"], cells["n"])
     over = strip_axes(ax, "rows" if rows else "weight")
     share = cells["weight"] / cells["weight"].sum()
@@ -242,11 +283,15 @@ def draw_row_strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
 
 
 def _percent(share: float) -> str:
+    """A share in percent: whole, or below 1% with one significant digit."""
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
 def _make_room(ax: Axes) -> None:
-    """Lower the caller's axes where the strip over them would leave the figure."""
+    """Lower the caller's axes if the strip over them would leave the figure.
+
+    Figures of ours, and those with a layout engine, make room by themselves.
+    """
     figure: Any = ax.figure.figure
     if is_ours(ax) or figure.get_layout_engine() is not None:
         return
@@ -259,7 +304,7 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes of the strip over the diagram, made when first needed."""
+    """The axes of the strip over the diagram; the first call makes them, with this label."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
@@ -271,7 +316,10 @@ def strip_axes(ax: Axes, label: str) -> Any:
 
 
 def cutoff_interval(cutoff: Any) -> tuple[float, float] | None:
-    """The interval of a `cutoff_test`, or of a pair of predictions; None for None."""
+    """The interval of predictions, (lower, upper), that is to be shaded; None if `cutoff` is None.
+
+    `cutoff` is the result of `cutoff_test`, or a pair of predictions. Anything else is an error.
+    """
     if cutoff is None:
         return None
     pair = getattr(cutoff, "where", cutoff)
@@ -292,17 +340,21 @@ def cutoff_interval(cutoff: Any) -> tuple[float, float] | None:
 
 
 def _is_probability(value: Any) -> bool:
+    """Whether a value is a real number, not a bool, from 0 to 1."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return number and 0.0 <= float(value) <= 1.0
 
 
 def cutoff_words(lower: float, upper: float) -> str:
-    """What the legend says of the interval."""
+    """What the legend says of the shaded interval of predictions."""
     return f"largest accumulated gap: {lower:.3g} to {upper:.3g}"
 
 
 def draw_cutoff(ax: Axes, interval: tuple[float, float], colour: Any) -> Any:
-    """Shade the interval; its edges are lines, so that a single prediction is seen too."""
+    """Shade an interval of predictions, (lower, upper), and return what was drawn.
+
+    Both edges are lines, so that an interval of a single prediction is seen too.
+    """
     lower, upper = interval
     for edge in sorted({lower, upper}):
         ax.axvline(edge, color=colour, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1.2)

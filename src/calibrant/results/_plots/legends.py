@@ -17,14 +17,15 @@ _LOOKS: dict[str, Any] = {
     "columnspacing": 1.2,
     "labelspacing": 0.35,
 }
-# A legend takes at most this share of the height of several panels.
+# Under several panels, a legend takes at most this share of the height of the figure.
 _MOST = 0.6
 
 
 def legend_below(ax: Axes, handles: list[Any]) -> None:
-    """Put a legend under the axes' label, in as many columns as its texts have room for.
+    """Put a legend under the label of the axes, in as many columns as its texts have room for.
 
-    Nobody made room under the caller's axes: there it is smaller if need be, and at last inside.
+    Nobody made room under the caller's axes: where it would cover something there, it gets fewer
+    columns and smaller letters, and if that does not help it goes inside the axes.
     """
     labels = _visible_labels(handles)
     most = _n_columns(labels)
@@ -43,7 +44,10 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
 
 
 def legend_below_figure(figure: Any, handles: list[Any]) -> None:
-    """A legend under all that is on a figure, or on a part of one."""
+    """Put a legend under all that is on a figure, or on a subfigure.
+
+    Without a layout engine, the diagrams are moved up to make room.
+    """
     labels = _visible_labels(handles)
     if _has_layout_engine(figure):
         figure.legend(
@@ -61,7 +65,7 @@ def legend_below_figure(figure: Any, handles: list[Any]) -> None:
 
 
 def legend_below_panels(panels: list[Axes], handles: list[Any]) -> None:
-    """A legend under the last of the panels, one over the other."""
+    """Put one legend under panels that stand one over the other, the first on top."""
     if len(panels) == 1 or _has_layout_engine(panels[-1]):
         legend_below(panels[-1], handles)
     else:
@@ -69,12 +73,16 @@ def legend_below_panels(panels: list[Axes], handles: list[Any]) -> None:
 
 
 def _has_layout_engine(artist: Any) -> bool:
-    """Whether the figure has a layout engine, which makes room for legends beside axes."""
+    """Whether the artist's figure has a layout engine, which makes room for legends beside axes."""
     return artist.figure.figure.get_layout_engine() is not None
 
 
 def _layouts(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
-    """Numbers of columns and sizes of letters, the most readable first."""
+    """Yield layouts of a legend, the most readable first: (number of columns, size of letters).
+
+    The size None is the usual one. `most` is the largest number of columns, `n` the number of
+    entries; `roomy` says that the figure has a layout engine.
+    """
     for size in (None,) if roomy else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
             # A constrained layout reserves too little for several lines, so they get small letters.
@@ -85,6 +93,7 @@ def _layouts(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]
 def _place_below(
     ax: Axes, handles: list[Any], labels: list[str], columns: int, fontsize: str | None = None
 ) -> None:
+    """Draw the legend just under the labels of the axes, in place of an earlier one."""
     from matplotlib.transforms import ScaledTranslation
 
     down = _height_of_labels(ax)
@@ -104,7 +113,11 @@ def _place_below(
 
 
 def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
-    """Whether the axes' legend is wholly on the figure, and over nothing else."""
+    """Whether the legend of the axes is wholly on the figure and covers nothing else.
+
+    `others` gives the bounding boxes of the other axes. With a layout engine, positions are not
+    known yet: the legend must then be hardly wider than the axes.
+    """
     ax.apply_aspect()
     legend: Any = ax.get_legend()
     box = legend.get_window_extent()
@@ -119,26 +132,28 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
 
 
 def _boxes_of_others(ax: Axes) -> list[Any]:
-    """Bounding boxes of the other axes on the figure."""
+    """Bounding boxes of the other visible axes on the figure."""
     root: Any = ax.figure.figure
     boxes = (each.get_tightbbox() for each in root.axes if each is not ax and each.axison)
     return [box for box in boxes if box is not None]
 
 
 def _visible_labels(handles: list[Any]) -> list[str]:
+    """The labels of the handles; those that matplotlib would hide begin with a space."""
     labels = [str(handle.get_label()) for handle in handles]
     # Matplotlib hides labels that begin with an underscore; a space prevents that.
     return [f" {label}" if label.startswith("_") else label for label in labels]
 
 
 def _n_columns(labels: list[str]) -> int:
+    """The number of columns of a legend, 1 to 3: as many as fit beside one another."""
     longest = max(map(len, labels), default=0)
     columns = next((c for c in (3, 2) if longest * c <= 46), 1)
     return min(columns, max(len(labels), 1))
 
 
 def _height_of_labels(ax: Axes) -> float:
-    """Points that tick labels and the axis label take below the axes."""
+    """The height in points that tick labels and the axis label take below the axes."""
     ticks = ax.get_xticklabels()
     size = float(ticks[0].get_fontsize()) if ticks else 0.0
     lines = ax.get_xlabel().count("\n") + 1 if ax.get_xlabel() else 0

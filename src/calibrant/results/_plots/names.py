@@ -6,26 +6,31 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import takewhile
 
-# Letters that fit into a legend one column wide.
+# Letters that fit into a legend under a figure one column of a paper wide.
 LEGEND = 30
 
 
 def short_name(name: object, most: int = LEGEND) -> str:
     """The name in at most `most` letters: a long one loses its middle.
 
-    Dollar signs would begin a formula, so they are escaped; what cannot be printed is left out.
+    A dollar sign would begin a formula, so it is escaped; what cannot be printed is left out.
     """
     return _escaped(_shortened(_plain(name), most))
 
 
 def legend_label(name: object | None, text: str, most: int = LEGEND) -> str:
-    """A line of a legend: the text, after the name of the predictor where it has one."""
+    """A line of a legend: ``name: text``, or the text alone if `name` is None.
+
+    The name is shortened to `most` letters.
+    """
     return text if name is None else f"{short_name(name, most)}: {text}"
 
 
 def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
-    """Short forms of several names. Names whose short forms are equal show the part in which they
-    differ, and equal names are numbered.
+    """Short forms of several names, each at most `most` letters wide.
+
+    Names that would have the same short form show the part in which they differ instead, and equal
+    names are numbered.
     """
     texts = [_plain(name) for name in names]
     alike: dict[str, list[str]] = {}
@@ -39,15 +44,21 @@ def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
 
 
 def _plain(name: object) -> str:
+    """A name on one line: white space becomes single spaces, unprintable signs are left out."""
     text = " ".join(str(name).split())
     return "".join(letter for letter in text if letter.isprintable())
 
 
 def _escaped(text: str) -> str:
+    """A text in which dollar signs, which would begin a formula in matplotlib, are escaped."""
     return text.replace("$", r"\$")
 
 
 def _numbered(texts: list[str], most: int) -> list[str]:
+    """The texts, where the second and later of equal ones get a number: ``name (2)``.
+
+    A numbered text is shortened so that it keeps to `most` letters.
+    """
     out: list[str] = []
     for text in texts:
         shown, number = text, 1
@@ -60,20 +71,29 @@ def _numbered(texts: list[str], most: int) -> list[str]:
 
 
 def _distinct_parts(texts: list[str], most: int) -> list[str]:
-    """Short forms of names that begin and end alike: the parts in which they differ."""
+    """Short forms, at most `most` letters wide, of names that begin and end alike.
+
+    They are the parts in which the names differ.
+    """
     start = _n_common_letters(texts)
     end = _n_common_letters([text[start:][::-1] for text in texts])
     return [_excerpt(text, start, len(text) - end, most) for text in texts]
 
 
 def _n_common_letters(texts: list[str]) -> int:
-    """Length of the common prefix, which the first and the last by alphabet share."""
+    """The length of the longest prefix that all texts have in common.
+
+    It is the prefix of the first and the last text by alphabet.
+    """
     pairs = zip(min(texts), max(texts), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _excerpt(text: str, start: int, stop: int, most: int) -> str:
-    """A part of a text, with as many of the words around it as there is room for."""
+    """The part of a text from `start` to `stop`, with the words around it that fit into `most`.
+
+    If the part itself is wider than `most`, it loses its middle.
+    """
     if _width(_cut(text, start, stop)) > most:
         return f"…{_shortened(text[start:stop].strip(), most - 2)}…"
     first, last = start, stop
@@ -92,19 +112,22 @@ def _excerpt(text: str, start: int, stop: int, most: int) -> str:
 
 
 def _is_inside(text: str, at: int) -> bool:
-    """Whether a cut there goes through a word."""
+    """Whether a cut before the letter with index `at` goes through a word."""
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
 
 def _fits(text: str, start: int, stop: int, most: int) -> bool:
+    """Whether the part from `start` to `stop`, with its ellipses, has at most `most` letters."""
     return _width(_cut(text, start, stop)) <= most
 
 
 def _cut(text: str, start: int, stop: int) -> str:
+    """The part of a text from `start` to `stop`, with an ellipsis where letters are left out."""
     return f"{'…' * (start > 0)}{text[start:stop].strip()}{'…' * (stop < len(text))}"
 
 
 def _shortened(text: str, most: int) -> str:
+    """A text of at most `most` letters: a longer one has an ellipsis for its middle."""
     if _width(text) <= most:
         return text
     head, tail = "", ""
@@ -120,5 +143,5 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes: letters of East Asia are twice as wide."""
+    """The width of a text in letters; a wide letter of East Asia counts twice."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -27,14 +27,15 @@ from calibrant.results._plots.typing import (
 )
 from calibrant.results._rendering import as_records, json_value
 
-# Rows that Altair takes by default.
+# The largest number of rows that Altair takes by default.
 _MOST_ROWS = 5000
-# Points of a curve: more cannot be distinguished on a screen.
+# The largest number of points of a curve: more cannot be distinguished on a screen.
 _MOST_POINTS = 1000
 _BLUE = COLOURS[0]
 
 
 def _altair() -> Any:
+    """Import Altair; where it is not installed, an error says how to install it."""
     return need("altair", "an interactive chart")
 
 
@@ -45,7 +46,12 @@ def reliability_chart(
     curve: str | None = "default",
     cutoff: Any = None,
 ) -> Any:
-    """The reliability diagram over a strip of rows; drag and scroll to zoom."""
+    """The reliability diagram under a strip of the rows in each bin; drag and scroll to zoom.
+
+    `level` is that of the intervals and of the curve's band. `curve` names the curve that follows
+    the rows (see `fitted_curve`); without one, a line joins the bins. `cutoff` is an interval of
+    predictions to shade (see `cutoff_interval`).
+    """
     alt = _altair()
     data = _data(alt, as_records(table.intervals(level)))
     x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
@@ -85,7 +91,11 @@ def reliability_chart(
 def _cutoff_layers(
     alt: Any, interval: tuple[float, float], x_label: str, y_label: str
 ) -> list[Any]:
-    """The interval of predictions whose gaps add up to most; its edges show where it is a point."""
+    """The layers that shade an interval of predictions, (lower, upper): its area and both edges.
+
+    The edges make an interval of a single prediction visible. The tooltip calls it the largest
+    accumulated gap: the predictions whose gaps (prediction less target) add up to most.
+    """
     lower, upper = interval
     row = {"lower": lower, "upper": upper, "from": 0, "to": 1, "is": cutoff_words(lower, upper)}
     unit = alt.Scale(domain=[0, 1])
@@ -100,6 +110,7 @@ def _cutoff_layers(
 
 
 def _bin_tooltip(alt: Any, level: float) -> list[Any]:
+    """The tooltip of a bin: its edges, rows, means, gap, and its limits at this level."""
     return [
         alt.Tooltip("lower:Q", format=".3f"),
         alt.Tooltip("upper:Q", format=".3f"),
@@ -113,7 +124,10 @@ def _bin_tooltip(alt: Any, level: float) -> list[Any]:
 
 
 def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> list[Any]:
-    """The curve of the rows, with its band."""
+    """The layers of a curve that follows the rows: its band, and its line.
+
+    A curve of more than `_MOST_POINTS` points is drawn through that many of them.
+    """
     columns = curve.columns()
     kept = np.unique(np.linspace(0, len(columns["prediction"]) - 1, _MOST_POINTS).astype(int))
     columns = {name: [values[i] for i in kept] for name, values in columns.items()}
@@ -137,7 +151,10 @@ def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> lis
 
 
 def comparison_chart(comparison: ComparisonData) -> Any:
-    """Every predictor's estimate with its interval; the measure is chosen from a list."""
+    """Every predictor's estimate with its interval, the best on top.
+
+    The reader chooses the measure from a list.
+    """
     alt = _altair()
     rows = []
     for measure in comparison.measures:
@@ -176,8 +193,9 @@ def comparison_chart(comparison: ComparisonData) -> Any:
 
 
 def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
-    """Each measure over all numbers of bins, scales one above the other; click a name to see it
-    alone.
+    """A line for each measure over all numbers of bins; a click on a name shows that line alone.
+
+    Measures on the same scale share a panel, and the panels stand one above the other.
     """
     alt = _altair()
     rows = [
@@ -207,7 +225,10 @@ def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
 
 
 def windows_chart(windows: WindowsData) -> Any:
-    """A measure over time with what chance alone would show; drag and scroll to zoom."""
+    """A measure over time, and the area that chance alone would show; drag and scroll to zoom.
+
+    It is the measure that has noise floors. If none has, it is the first one, without the area.
+    """
     alt = _altair()
     columns = windows.columns()
     name = windows.measure or next(iter(next(iter(windows)).values))
@@ -234,7 +255,7 @@ def windows_chart(windows: WindowsData) -> Any:
 
 
 def _data(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as Altair takes them; an error where they are too many."""
+    """Rows as data of an Altair chart; more than `_MOST_ROWS` of them are an error."""
     if len(rows) > _MOST_ROWS:
         raise InputError(
             f"a chart of {len(rows):,} marks is too much for a notebook: use fewer bins, windows "

@@ -79,7 +79,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
     [0.0, 1.0]
     """
 
-    # Its index in the colour cycle, where several are drawn together.
+    # Its index in the cycle of colours where several are drawn together; None for the next colour.
     _colour_index: int | None = None
     # Whether it is the last on its figure: only then is the height fitted, which takes time.
     _is_last = True
@@ -156,6 +156,13 @@ class ReliabilityDisplay(DrawnFromPredictions):
         color: Any,
         line_kwargs: Mapping[str, Any],
     ) -> None:
+        """Draw points of bins, their bars, the fitted curve with its band, and the strip of rows.
+
+        `index` is the place in the cycle of colours, which `color` overrides. More than `_CROWD`
+        bins are small points without bars. If `fitted` is None, a line joins the bins instead,
+        unless they are so many. If `level` is None, there are no bars and no band. What is drawn is
+        kept in the attributes.
+        """
         ax, table = self.ax_, self.table
         cells, nonempty = bin_cells(table, level)
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
@@ -194,7 +201,10 @@ class ReliabilityDisplay(DrawnFromPredictions):
 
 
 def bin_style(index: int, crowded: bool) -> dict[str, Any]:
-    """Style of the curve with this index; small dots without a line where bins are many."""
+    """Options of `Axes.plot` for the bins of the curve with this index in the cycle of colours.
+
+    Where bins are `crowded`, they are small dots without a line.
+    """
     drawn = {
         **series_style(index),
         "markersize": 4.5,

@@ -16,7 +16,8 @@ from calibrant.results._plots.typing import RiskCoverageData
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Marks what is drawn here, so that a second curve on the same axes takes the next colour.
+# The mark (gid) of each curve that is drawn here: they are counted, so that a second curve on the
+# same axes takes the next colour.
 _CURVE = "calibrant risk"
 
 
@@ -99,6 +100,10 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         return self
 
     def _frame(self, ax: Axes, columns: dict[str, Any]) -> None:
+        """Label the axes, fit the vertical one to the curves, and draw the grid and the legend.
+
+        `columns` are the points of the curve, as arrays.
+        """
         hard = "error rate" if self.curve.notion == "confidence" else "share of y = 0"
         risk = hard if self.curve.is_hard else "mean of 1 − soft label"
         ax.set(xlabel="coverage: share of rows kept", ylabel=f"risk: {risk}", xlim=(0, 1))

@@ -112,6 +112,10 @@ class RiskHistogramDisplay(DrawnFromPredictions):
 
 
 def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str) -> Any:
+    """Draw bars of these heights, one for each bin, and return them; negative ones hang down.
+
+    `cells` are the columns of a reliability table. Bins without a width are drawn as lines.
+    """
     width = cells["upper"] - cells["lower"]
     if width.min() > 0:
         looks: Looks = {"color": colour, "alpha": 0.6, "linewidth": 0}
@@ -123,6 +127,10 @@ def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str
 
 
 def _frame(ax: Axes, notion: str, of: str) -> None:
+    """Frame the histogram: a line at 0, and a vertical axis whose labels have no sign.
+
+    `of` says in words what heights are shares of.
+    """
     from matplotlib.ticker import FuncFormatter
 
     ax.axhline(0, color=INK, linewidth=0.8)

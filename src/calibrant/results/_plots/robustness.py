@@ -103,7 +103,10 @@ class RankRobustnessDisplay(Drawn):
 
 
 def _label(row: Any) -> str:
-    """The two orders that are correlated; of bins, their numbers alone."""
+    """The name of a row: the two orders of predictors that are correlated.
+
+    For the relation "bins" it is the measure and the two numbers of bins: ``ece, 5 / 20``.
+    """
     if row.relation != "bins":
         return f"{row.second}, {row.first}"
     first, second = (name.removeprefix(row.measure).strip("()") for name in (row.first, row.second))

@@ -17,19 +17,19 @@ from calibrant.results._plots.style import COLOURS, GREY
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Letters that names have room for beside the dots, one column wide.
+# Letters that a name has room for beside the dots, on a figure one column of a paper wide.
 _NAMES = 20
 # Inches that a row takes.
 _ROW = 0.17
 
 
 def check_cap(cap: Any) -> int:
-    """Validate the largest number of rows that are drawn."""
+    """The largest number of rows to draw; an error unless it is a whole number, at least 1."""
     return check_count("cap", cap, 1, "a whole number of rows, at least 1")
 
 
 def height_of(n: int) -> float:
-    """Inches that a figure of so many rows takes."""
+    """The height in inches of a figure with `n` rows."""
     return max(0.6, _ROW * n) + 0.85
 
 
@@ -41,9 +41,10 @@ def dots(
     filled: ArrayLike | None = None,
     color: Any = None,
 ) -> tuple[Any, Any]:
-    """A dot for each value, from the top, and a bar from its lower to its upper limit.
+    """Draw a row for each value, from the top: a dot, and a bar from its lower to its upper limit.
 
-    Dots that are not `filled` are rings: values that tell nothing from chance.
+    Dots that are not `filled` are rings, which stand for values that tell nothing from chance.
+    Returns the dots, and the bars (None if `limits` is None).
     """
     colour = COLOURS[0] if color is None else color
     n = np.size(np.asarray(values))
@@ -67,7 +68,10 @@ def dots(
 
 
 def sample_marks(ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any = None) -> Any:
-    """A small cross at each value of the sample; None where they are the estimates."""
+    """Draw a small cross at each value of the sample that differs from its estimate.
+
+    Returns the crosses, or None if no value differs.
+    """
     values, estimates = np.asarray(values), np.asarray(estimates)
     differs = ~np.isclose(values, estimates, rtol=1e-6, atol=0.0, equal_nan=True)
     if not differs.any():
@@ -82,7 +86,10 @@ def sample_marks(ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any =
 def name_rows(
     ax: Axes, names: Sequence[object], most: int = _NAMES, counts: Sequence[int] | None = None
 ) -> None:
-    """The names to the left of the rows, with their counts in parentheses."""
+    """Write the names to the left of the rows, with their counts in parentheses if given.
+
+    Names are shortened to `most` letters.
+    """
     if counts is not None:
         names = [f"{name} ({n})" for name, n in zip(names, counts, strict=True)]
     ax.set_yticks(range(len(names)), short_names(names, most))
@@ -90,16 +97,19 @@ def name_rows(
 
 
 def chance_marks(ax: Axes, values: ArrayLike) -> Any:
-    """An upright mark in each row: what chance alone would show."""
+    """Draw an upright mark at each row's value, which is what chance alone would show."""
     places = np.arange(np.size(np.asarray(values)))
     return ax.scatter(values, places, marker="|", s=40, color=GREY, linewidths=1.4, zorder=2)
 
 
-# Signs of a legend under rows of dots.
+# Entries of a legend under rows of dots.
 
 
 def dot_sign(label: str, color: Any, **looks: Any) -> Any:
-    """A dot; a ring with ``markerfacecolor="white"``."""
+    """The legend's entry of a dot with this label; if `color` is None, in the first colour.
+
+    `looks` are options of `Line2D`: ``markerfacecolor="white"`` makes it a ring.
+    """
     from matplotlib.lines import Line2D
 
     colour = COLOURS[0] if color is None else color
@@ -108,32 +118,36 @@ def dot_sign(label: str, color: Any, **looks: Any) -> Any:
 
 
 def ring_sign(label: str, color: Any) -> Any:
-    """The legend entry of a ring: a dot that is not filled."""
+    """The legend's entry of a ring: a dot that is not filled."""
     return dot_sign(label, color, markerfacecolor="white")
 
 
 def sample_sign(color: Any) -> Any:
-    """The legend entry of `sample_marks`."""
+    """The legend's entry of the crosses of `sample_marks`."""
     return dot_sign("in the sample", color, marker="x", markeredgewidth=0.9)
 
 
 def chance_sign(label: str) -> Any:
-    """The legend entry of `chance_marks`."""
+    """The legend's entry of the upright marks of `chance_marks`."""
     return dot_sign(label, GREY, marker="|", markersize=7, markeredgewidth=1.4)
 
 
 def bar_sign(label: str, color: Any) -> Any:
-    """The legend entry of an interval: a thick pale line with this label."""
+    """The legend's entry of an interval: a thick pale line."""
     return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
 def text_sign(label: str) -> Any:
-    """A line of a legend that is text alone."""
+    """An entry of a legend that is text alone, without a mark."""
     return dot_sign(label, None, marker="")
 
 
 def legend_of_rows(ax: Axes, handles: list[Any], *, on_own_figure: bool) -> None:
-    """A legend under the rows: of a figure of our own, under all that is on it."""
+    """Put a legend under the rows.
+
+    If they are on a figure or subfigure of their own, it goes under all that is there; else under
+    the axes.
+    """
     if on_own_figure:
         legend_below_figure(ax.figure, handles)
     else:

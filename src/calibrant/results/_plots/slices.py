@@ -98,8 +98,8 @@ class SlicesDisplay(Drawn):
         values = sample
         if "low" in columns:
             limits = (np.array(columns["low"]), np.array(columns["high"]))
-            # The dot is the estimate, which the interval contains; the noise floor is about the
-            # sample value.
+            # The dot is the estimate, which lies in the interval. The noise floor applies to the
+            # sample value, which gets a cross.
             values = _estimates_or_values(columns["estimate"], sample)
         with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.dots_, self.bars_ = dots(
@@ -114,7 +114,7 @@ class SlicesDisplay(Drawn):
         return self
 
     def _signs(self, n: int, color: Any) -> list[Any]:
-        """What the legend explains."""
+        """The legend's entries for what is drawn; `n` is the number of slices that are shown."""
         signs = [dot_sign("beyond chance", color)]
         if self.noise_ is not None:
             signs += [ring_sign("chance explains it", color), chance_sign("95% point of chance")]
@@ -128,6 +128,6 @@ class SlicesDisplay(Drawn):
 
 
 def _estimates_or_values(estimates: Sequence[float], values: Sequence[float]) -> list[float]:
-    """The estimates, and values where there is no interval."""
+    """The estimate of each slice, or its value in the sample where the estimate is NaN."""
     pairs = zip(estimates, values, strict=True)
     return [value if estimate != estimate else estimate for estimate, value in pairs]

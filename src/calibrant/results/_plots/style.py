@@ -72,7 +72,10 @@ _PALEST = 0.25
 
 
 def series_style(index: int) -> dict[str, Any]:
-    """Colour, marker and line of the curve with this index: no two are alike."""
+    """Colour, marker and line style of the curve with this index; no two indexes give the same.
+
+    After all colours have been used they come again, with another marker and a dashed line.
+    """
     lap, place = divmod(index, len(COLOURS))
     return {
         "color": COLOURS[place],
@@ -82,17 +85,23 @@ def series_style(index: int) -> dict[str, Any]:
 
 
 def dash_pattern(lap: int) -> tuple[float, ...]:
-    """Dash pattern of a pass through the colours, in line widths; the first pass is solid."""
+    """Lengths of dashes and gaps, in line widths, for curves in a pass through the colours.
+
+    The first pass, `lap` 0, has an empty pattern: its lines are solid.
+    """
     first = ((), (5, 1.5), (1, 1.2))
     # Later patterns are a dash and a growing number of dots.
     return first[lap] if lap < len(first) else (5, 1.2) + (1, 1.2) * (lap - 2)
 
 
 def colour_indexes(names: Iterable[str]) -> dict[str, int]:
-    """Index of each name in the colour cycle, by alphabet, whatever the order of the names."""
+    """The index of each name in the cycle of colours, which is its place by alphabet.
+
+    A name then has the same colour whatever the order in which the names are given.
+    """
     return {name: index for index, name in enumerate(sorted(names))}
 
 
 def opacity_of(rows: Any) -> Any:
-    """How much of its colour a bin keeps, by its number of rows."""
+    """The opacity of bins by their number of rows: 0.25 for none, 1 for `FULL_ROWS` or more."""
     return np.interp(rows, (0, FULL_ROWS), (_PALEST, 1.0))

@@ -13,7 +13,12 @@ Columns = dict[str, list[Any]]
 
 
 class DiagramData(Protocol):
-    """Points or bins of a diagram of predictions and targets."""
+    """Points or bins of a diagram of predictions and targets.
+
+    `notion` is "confidence" if the predictions are those of the top label, else "binary".
+    `is_hard` says whether all targets are 0 or 1, and none is a soft label. `columns` gives a list
+    for each column, by name, with an entry for each point or bin.
+    """
 
     @property
     def notion(self) -> str: ...
@@ -23,7 +28,11 @@ class DiagramData(Protocol):
 
 
 class ReliabilityData(DiagramData, Protocol):
-    """Bins with their means and limits: a `ReliabilityTable`."""
+    """Bins with their means and limits: a `ReliabilityTable`.
+
+    `intervals` gives the columns with limits of each bin's mean target, `low` and `high`. `curve`
+    fits a curve to the rows themselves, and gives None where these are not in memory.
+    """
 
     @property
     def ece(self) -> float: ...
@@ -36,7 +45,10 @@ class ReliabilityData(DiagramData, Protocol):
 
 
 class ClasswiseData(Protocol):
-    """A table for each class: a `ClasswiseReliability`."""
+    """A table for each class, the largest error first: a `ClasswiseReliability`.
+
+    `names` are the classes, in the order of `tables`.
+    """
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -46,7 +58,14 @@ class ClasswiseData(Protocol):
 
 
 class SmoothData(DiagramData, Protocol):
-    """Points of a smoothed curve: a `SmoothCurve`."""
+    """Points of a smoothed curve: a `SmoothCurve`.
+
+    `points` has arrays by name: `prediction`, `mean_target`, `density` and others. `kind` is
+    "unit" if predictions were smoothed and "logit" if their logits were, with the bandwidth
+    `sigma`. Each point has an effective number of rows, `n_effective` (None for soft labels), and
+    a number of rows within about a bandwidth, `n_near`. `outside` are bins of the same rows that
+    lie outside the curve's band.
+    """
 
     @property
     def points(self) -> Mapping[str, Any]: ...
@@ -64,7 +83,12 @@ class SmoothData(DiagramData, Protocol):
 
 
 class CurveData(DiagramData, Protocol):
-    """Points of a curve that follows the rows: a `ReliabilityCurve`."""
+    """Points of a curve that follows the rows: a `ReliabilityCurve`.
+
+    `band` is the kind of its band, "consistency", "confidence" or "pointwise" (None without one),
+    at the `level`. `called` is the method in words. `shares` are the shares of rows in bins of
+    equal width.
+    """
 
     @property
     def level(self) -> float: ...
@@ -77,7 +101,11 @@ class CurveData(DiagramData, Protocol):
 
 
 class DecisionData(Protocol):
-    """Net benefits by threshold: a `DecisionCurve`."""
+    """Net benefits by threshold: a `DecisionCurve`.
+
+    `benefits` holds a `NetBenefit` for each of the `models`, for acting on "all" and on "none", at
+    the `thresholds`. `prevalence` is the mean outcome.
+    """
 
     @property
     def models(self) -> tuple[str, ...]: ...
@@ -90,7 +118,10 @@ class DecisionData(Protocol):
 
 
 class RiskCoverageData(DiagramData, Protocol):
-    """Points of a risk-coverage curve: a `RiskCoverage`."""
+    """Points of a risk-coverage curve: a `RiskCoverage`.
+
+    `aurc` is the area under the curve, and `level` that of the limits.
+    """
 
     @property
     def aurc(self) -> float: ...
@@ -99,7 +130,11 @@ class RiskCoverageData(DiagramData, Protocol):
 
 
 class SensitivityData(Protocol):
-    """Measures at every number of bins: a `BinSensitivity`."""
+    """Measures at several numbers of bins: a `BinSensitivity`.
+
+    `values` has a value of each measure for each number of `bins`; ``sensitivity[measure]`` gives
+    those of one. Measures with the same text in `scales` can share an axis.
+    """
 
     @property
     def bins(self) -> tuple[int, ...]: ...
@@ -113,7 +148,13 @@ class SensitivityData(Protocol):
 
 
 class ComparisonData(Protocol):
-    """Predictors with values, ranks and differences: a `Comparison`."""
+    """Predictors with values, ranks and differences: a `Comparison`.
+
+    `order` gives the names from the best to the worst, `tied` those not significantly different
+    from the best, `leaders` those that tables print in bold, and `sentence` the result in words.
+    `ranking` and `intervals` are tables by column, best first. `tables` has the bins of each
+    predictor. `robustness`, `slices` and `ceiling` are None where they were not computed.
+    """
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -141,7 +182,10 @@ class ComparisonData(Protocol):
 
 
 class NamedRowsData(Protocol):
-    """Rows with names, each drawn as a dot: `Slices` or `Annotators`."""
+    """Rows with names, each drawn as a dot: `Slices` or `Annotators`.
+
+    `by` is the column of the names, `measure` that of the values, and `level` that of the limits.
+    """
 
     @property
     def level(self) -> float: ...
@@ -154,13 +198,17 @@ class NamedRowsData(Protocol):
 
 
 class RobustnessData(Protocol):
-    """Rank correlations: a `RankRobustness`."""
+    """Rank correlations: a `RankRobustness`; `select` gives those with one kind of `relation`."""
 
     def select(self, *, relation: Any = ...) -> Sequence[Any]: ...
 
 
 class WindowsData(Protocol):
-    """Windows in the order of time: a `Windows`."""
+    """Windows in the order of time: a `Windows`.
+
+    `measure` is the one with noise floors, or None; `every` is the width of a window; `shown` are
+    the measures that are printed; `alarm` is the first window that gives an alarm, or None.
+    """
 
     @property
     def measure(self) -> str | None: ...
@@ -179,7 +227,12 @@ class WindowsData(Protocol):
 
 
 class VoteProfileData(Protocol):
-    """Predictions beside votes: a `VoteProfile`."""
+    """Predictions beside votes: a `VoteProfile`.
+
+    Each table has what was seen and what right predictions would show: `bins` of predictions,
+    `distances` between predictions and votes, `entropies` by the entropy of the predictions, and
+    `bands` by the entropy of the votes. `level` is that of their limits.
+    """
 
     @property
     def bins(self) -> Columns: ...
@@ -196,7 +249,7 @@ class VoteProfileData(Protocol):
 
 
 class ReportData(Protocol):
-    """Everything on the report page: a `Report`."""
+    """Everything on the report page: a `Report`, whose docstring describes the attributes."""
 
     @property
     def name(self) -> str: ...

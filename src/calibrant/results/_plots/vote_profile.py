@@ -41,7 +41,7 @@ class VoteProfileDisplay(Drawn):
 
     @property
     def expected(self) -> str:
-        """Label of the expected values, which are orange."""
+        """The label of what right predictions would show with as many votes (drawn in orange)."""
         return f"right predictions, as many votes ({100 * self.profile.level:g}%)"
 
     @public
@@ -71,7 +71,7 @@ class VoteProfileDisplay(Drawn):
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:
-        """Draw one diagram, and give the handles of its legend."""
+        """Draw the diagram of this kind, and return the handles of its legend."""
         draw: dict[str, Callable[[Axes], list[Any]]] = {
             "reliability": self._reliability,
             "distances": self._distances,
@@ -83,6 +83,11 @@ class VoteProfileDisplay(Drawn):
         return handles
 
     def _reliability(self, ax: Axes) -> list[Any]:
+        """Draw the mean share of votes by bin of the predictions.
+
+        Bars about the diagonal show how far the votes of right predictions scatter. Returns the
+        handles of the legend.
+        """
         at = _nonempty_bins(self.profile.bins, "mean_predicted")
         x = at["mean_predicted"]
         ax.plot([0, 1], [0, 1], **_DIAGONAL)
@@ -95,6 +100,11 @@ class VoteProfileDisplay(Drawn):
         return [*seen, spread]
 
     def _distances(self, ax: Axes) -> list[Any]:
+        """Draw a histogram of the distances between predictions and votes.
+
+        Steps show the histogram that right predictions would give. Returns the handles of the
+        legend.
+        """
         columns = {key: np.asarray(v, dtype=float) for key, v in self.profile.distances.items()}
         lower = columns["lower"]
         edges = np.append(lower, columns["upper"][-1])
@@ -106,6 +116,10 @@ class VoteProfileDisplay(Drawn):
         return [bars, steps]
 
     def _entropies(self, ax: Axes) -> list[Any]:
+        """Draw the mean entropy of the votes by bin of the predictions' entropy.
+
+        A line and a band show what right predictions would give. Returns the handles of the legend.
+        """
         at = _nonempty_bins(self.profile.entropies, "predicted")
         x, top = at["predicted"], float(self.profile.entropies["upper"][-1])
         ax.plot([0, top], [0, top], **_DIAGONAL)
@@ -117,6 +131,10 @@ class VoteProfileDisplay(Drawn):
         return [*seen, line]
 
     def _bands(self, ax: Axes) -> list[Any]:
+        """Draw the mean distance between predictions and votes in each band of the votes' entropy.
+
+        Dashes and bars show what right predictions would give. Returns the handles of the legend.
+        """
         bands = self.profile.bands
         place = np.arange(len(bands["band"]))
         low, high, middle, seen = (
@@ -134,7 +152,7 @@ class VoteProfileDisplay(Drawn):
 
 
 def _nonempty_bins(columns: dict[str, list[Any]], key: str) -> dict[str, NDArray[np.float64]]:
-    """The bins that hold rows."""
+    """The columns as arrays, without bins that hold no rows: there, column `key` is not finite."""
     arrays = {name: np.asarray(values, dtype=float) for name, values in columns.items()}
     kept = np.isfinite(arrays[key])
     return {name: values[kept] for name, values in arrays.items()}

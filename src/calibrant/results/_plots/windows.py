@@ -95,6 +95,10 @@ class WindowsDisplay(DrawnFromPredictions):
         return self
 
     def _measure_name(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
+        """The column to draw: `measure`, else the measure with a noise floor, else the first one.
+
+        A name that is not a column of numbers is an error.
+        """
         numbers = [name for name in columns if name not in ("start", "n_missing")]
         name = measure or self.windows.measure or next(iter(next(iter(self.windows)).values))
         if name not in numbers:
@@ -102,6 +106,11 @@ class WindowsDisplay(DrawnFromPredictions):
         return name
 
     def _draw(self, ax: Axes, name: str, columns: dict[str, list[Any]], colour: Any) -> None:
+        """Draw a column over time; if it has a noise floor, with the area that chance would show.
+
+        Windows within that area are rings, the others dots; with more than `_CROWD` windows there
+        are neither.
+        """
         starts, values = columns["start"], np.array(columns[name], dtype=np.float64)
         noise = np.array(columns.get("noise_95", np.nan * values), dtype=np.float64)
         floored = name == self.windows.measure and not np.isnan(noise).all()
@@ -127,7 +136,11 @@ class WindowsDisplay(DrawnFromPredictions):
 
 
 def _with_gaps(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
-    """The points, with a gap where windows without rows are missing."""
+    """Times, values and noise floors of the points of a line, broken where windows are missing.
+
+    Windows without rows are not in the table: in their place, a point whose values are NaN breaks
+    the line.
+    """
     steps = [after - before for before, after in pairwise(starts)]
     step = min(steps, default=timedelta(0))
     x: list[Any] = []
@@ -143,6 +156,7 @@ def _with_gaps(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], A
 
 
 def _format_time_axis(ax: Axes) -> None:
+    """Label the horizontal axis with dates in UTC."""
     # matplotlib's dates have no types.
     dates: Any = importlib.import_module("matplotlib.dates")
     locator = dates.AutoDateLocator(minticks=3, maxticks=7, tz=UTC)
@@ -153,7 +167,7 @@ def _format_time_axis(ax: Axes) -> None:
 
 
 def _strip(ax: Axes, columns: dict[str, list[Any]]) -> Any:
-    """The rows of each window, over the diagram."""
+    """Draw the number of rows of each window into a strip over the diagram, and return its axes."""
     over: Any = ax.inset_axes((0, 1.05, 1, 0.16), sharex=ax, label="calibrant counts")
     over.vlines(columns["start"], 0, columns["n"], color=GREY, linewidth=1.6, alpha=0.7)
     peak = max(columns["n"])
