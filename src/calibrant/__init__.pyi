@@ -1280,7 +1280,7 @@ def check(
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
     by : array-like of shape (n,), str or list of str, optional
-        Value of each row, or names of columns: every slice must keep the limits too.
+        A value for each row, or names of columns: every slice must meet the limits too.
     votes : int, array-like of shape (n,) or str, optional
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.

@@ -103,7 +103,7 @@ def check(
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
     by
-        Value of each row, or names of columns: every slice must keep the limits too.
+        A value for each row, or names of columns: every slice must meet the limits too.
     votes
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.

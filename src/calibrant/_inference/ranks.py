@@ -121,7 +121,7 @@ def spearman_margin(rho: float, n: int) -> float:
 
 
 def maximum_dominance_set(losses: ArrayLike, *, names: Sequence[str] | None = None) -> Index:
-    r"""The longest line of predictors, each better on every loss than the next.
+    r"""The longest line of predictors, each with no loss above the next one's and one below.
 
     .. math:: \max \{ m : i_1 \succ i_2 \succ \dots \succ i_m \}, \quad a \succ b \iff
         \forall j: \ell_j(a) \le \ell_j(b) \ \text{and}\ \exists j: \ell_j(a) < \ell_j(b)

@@ -92,7 +92,7 @@ class Bounds:
 
 
 def fold_of(n: int, groups: Index | None, seed: int) -> Index:
-    """The fold of every row, (n,), dealt at random; rows of a cluster in `groups` share theirs."""
+    """A random fold for every row, (n,). Rows of one cluster in `groups` get the same fold."""
     units = n if groups is None else int(groups.max()) + 1
     folds = np.random.default_rng((seed, 21)).permutation(units) % min(FOLDS, units)
     return (folds if groups is None else folds[groups]).astype(np.intp)

@@ -196,9 +196,7 @@ class _Row:
         self.add(text)
 
     def add(self, text: bytes) -> None:
-        """Add more of the row's text; what is behind the limit is left out, and `is_whole` becomes
-        False.
-        """
+        """Add more of the row's text, up to the limit; text beyond it makes `is_whole` False."""
         self.is_whole = self.is_whole and len(self.text) + len(text) <= LOOK
         self.text += text[: max(0, LOOK - len(self.text))]
 
