@@ -252,11 +252,11 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
     The evaluation has only the measures of --measures, and the clinical summary only with
     --clinical.
     """
-    from calibrant._api.evaluate_samples import choose
+    from calibrant._api.evaluate_samples import choose_measures
     from calibrant._api.report.report import report
 
     # Unknown names are an error before the work.
-    shown = choose(options.measures, rows.shape)
+    shown = choose_measures(options.measures, rows.shape)
     clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
         rows.y_true,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
 from calibrant._api.streaming.batches import batch_of, check_grouped
@@ -215,7 +215,7 @@ class Monitor:
         if self.measures is None:
             return
         names = of_answers(self.measures) if shape == "answers" else self.measures
-        for measure in choose(names, shape):
+        for measure in choose_measures(names, shape):
             _check_summable((measure,), self._sums.blank)
 
     def merge(self, other: Monitor, *, again: bool = False) -> Monitor:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from calibrant._api.evaluate_samples import Provenance, assemble, choose, rule_names
+from calibrant._api.evaluate_samples import Provenance, assemble, choose_measures, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, worded
@@ -72,7 +72,7 @@ class SummedStream:
         made_for = self.measures
         if made_for is not None and self.shape == "answers":
             made_for = of_answers(made_for)
-        chosen = choose(made_for if measures is None else measures, self.shape)
+        chosen = choose_measures(made_for if measures is None else measures, self.shape)
         self._check_summed(chosen)
         summary = self.summary
         kept = tuple(measure for measure in chosen if summary.has(measure))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
@@ -53,7 +53,7 @@ def windows_table(
     if not total.n_rows:
         raise InputError("this Monitor holds no samples yet: call update(..., time=...) first")
     whole = total.evaluate(measures=asked)
-    chosen = choose(tuple(whole.values), total.shape)
+    chosen = choose_measures(tuple(whole.values), total.shape)
     headline = next((m for m in chosen if m.statistic == "bins" and m.of_tables), None)
     starts = _starts(sums, *span)
     windows = [_window(moment(start), sums.windows[start], chosen, headline) for start in starts]
