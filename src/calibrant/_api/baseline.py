@@ -141,10 +141,10 @@ def pair_of(
 
 
 def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
-    """The rows of the baseline from its arguments, `old`; `labelled`: y_true is one of them.
+    """The arguments for the baseline's rows, from what the user gave of them, `old`.
 
-    A baseline without labels has those of the checked rows, `new`, and also their weights, votes
-    and frame unless it has its own.
+    With `labelled`, y_true is among these. Otherwise the baseline has the labels of the checked
+    rows, `new`, and also their weights, votes and frame unless it has its own.
     """
     if labelled:
         return GivenRows(**{"data": new.data if isinstance(old["y_proba"], str) else None, **old})

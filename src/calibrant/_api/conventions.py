@@ -102,8 +102,8 @@ def conventions_of(
 ) -> Conventions:
     """The ECE that each tool would show for validated samples; weights are ignored.
 
-    Most tools take no weights. `whole` has the predictions, targets, weights and findings of the
-    scalar problem, None if they are yet to be computed.
+    Most tools take no weights. `whole` has one prediction, target and weight per row (P(y = 1) or
+    the confidence), and findings on the labels; None if they are yet to be computed.
     """
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))

@@ -32,8 +32,8 @@ MOST_KEPT = 4_000_000
 class CurveOfRows:
     """Reliability curves of some rows; each is fitted when it is first asked for.
 
-    `column` is the index of a class, whose curve against the rest is meant; None for the scalar
-    problem. When pickled, the object has its fitted curves, the isotonic one at 95 % among them,
+    `column` is the index of a class, for its curve against the rest; None for P(y = 1) or the
+    confidence. When pickled, the object has its fitted curves, the isotonic one at 95 % among them,
     but not the rows.
     """
 
@@ -108,7 +108,7 @@ def reliability_table(
 ) -> ReliabilityTable:
     """The reliability table of a summary, whose curves are fitted on demand.
 
-    By default it is about the scalar problem, in the fixed bins of the summary.
+    By default it is about P(y = 1) or the confidence, in the fixed bins of the summary.
     """
     notion, rule = notion or summary.scalar, rule or summary.fixed
     table, cuts = summary.table_with_cuts(notion, rule)

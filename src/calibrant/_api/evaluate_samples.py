@@ -95,7 +95,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     notes = equal_mass_note(chosen, quantile)
     if not asked:
         applicable = tuple(
-            m for m in chosen if _is_included(m, samples, quantile, summary.findings.soft)
+            m for m in chosen if _is_shown_by_default(m, samples, quantile, summary.findings.soft)
         )
         if any(m not in applicable for m in chosen if m.statistic == "full_bins"):
             notes += (LONG_FULL,)
@@ -111,7 +111,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     if options.intervals == "none" and not asks_rows:
         return result
     assert isinstance(samples, Samples)  # what follows reads the rows again
-    return _with_rows(result, samples, (fixed, quantile), chosen, options)
+    return _add_row_results(result, samples, (fixed, quantile), chosen, options)
 
 
 def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) 
     }
 
 
-def _with_rows(
+def _add_row_results(
     result: Evaluation,
     samples: Samples,
     rules: tuple[Rule, Rule],
@@ -186,7 +186,7 @@ def _with_rows(
         )
         result = replace(result, segments=found)
     if _wants_clinical(samples, options):
-        result = replace(result, clinical=_clinical(samples, options, result.clinical))
+        result = replace(result, clinical=_clinical_summary(samples, options, result.clinical))
     return result
 
 
@@ -195,7 +195,9 @@ def _wants_clinical(samples: Samples, options: Options) -> bool:
     return options.clinical and options.measures is None and not samples.multiclass
 
 
-def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None) -> ClinicalSummary:
+def _clinical_summary(
+    samples: Samples, options: Options, plain: ClinicalSummary | None
+) -> ClinicalSummary:
     """The clinical summary of all rows, with those of slices up to MOST_SUBGROUPS.
 
     `plain` is the summary of all rows; None if it is yet to be computed.
@@ -211,7 +213,7 @@ def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None)
     return with_subgroups(plain, samples, by, data, groups, *given, MOST_SUBGROUPS)
 
 
-def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
+def _is_shown_by_default(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
     """Whether a measure is shown by default, that is, where the user named none.
 
     Full calibration is hidden with many classes and with bins by rank, measures of soft labels if

@@ -47,7 +47,7 @@ OFF = 1.96
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """How segments are searched for, and what they are judged by."""
+    """The checked options of the search for segments, and of the tests that judge them."""
 
     depth: int = 2
     parts: int = PARTS

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import numbered_groups, read_groups, take_clusters
+from calibrant._api.rows import number_clusters, read_groups, take_clusters
 from calibrant._api.slices import (
     SliceOptions,
     slice_measures,
@@ -127,7 +127,7 @@ def multilabel(
     )
     clusters = None
     if groups is not None:
-        clusters = numbered_groups(*read_groups(groups, data), columns.n)
+        clusters = number_clusters(*read_groups(groups, data), columns.n)
     resampling = Resampling(rules=both_rules(bins, columns.n), seed=int(seed))
     largest = None
     if uncertainty:

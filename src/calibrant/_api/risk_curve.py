@@ -84,7 +84,7 @@ def _points_to_draw(coverage: Array) -> Index:
 def _effective_rows_kept(w: Array, counts: Index) -> Array:
     """The effective number of rows at or above each threshold, (thresholds,).
 
-    The weights w fall with the predictions; `counts` is how many rows each threshold keeps.
+    Weights w are ordered by falling prediction; `counts` is how many rows each threshold keeps.
     """
     through, squares = np.cumsum(w), np.cumsum(w * w)
     return through[counts - 1] ** 2 / squares[counts - 1]

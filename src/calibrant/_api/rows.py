@@ -84,7 +84,7 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     if groups is None:
         return None
     values, gaps = read_groups(groups, data)
-    return numbered_groups(samples.own_rows(values), samples.own_rows(gaps), samples.n)
+    return number_clusters(samples.own_rows(values), samples.own_rows(gaps), samples.n)
 
 
 def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
@@ -103,7 +103,7 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
     return row_gaps(groups, "groups")
 
 
-def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
+def number_clusters(array: NDArray[Any], missing: Mask, n: int) -> Index:
     """Number the clusters: each row's cluster as an integer, (n,), from the clusters' names.
 
     An InputError is raised unless each of n rows has one, and there are two clusters or more.

@@ -180,7 +180,10 @@ def _with_noise_and_interval(
 
 
 def _with_verdict(slice_: Slice, alpha: float) -> Slice:
-    """A slice with its verdict, from its corrected p-value (below `alpha`?) and the tolerance."""
+    """A slice with its verdict, from its corrected p-value and whether it keeps the tolerance.
+
+    It is miscalibrated if the p-value is below `alpha`, or the tolerance is not kept.
+    """
     if slice_.p_corrected < alpha or slice_.within_tolerance is False:
         return replace(slice_, verdict="miscalibrated")
     kept = slice_.within_tolerance is True

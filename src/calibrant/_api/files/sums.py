@@ -125,7 +125,7 @@ def class_cells(n_classes: int) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be summed of the rows: the columns, the bins, and the measures, None for all."""
+    """What the first pass over files sums: columns, bins and measures (None for all measures)."""
 
     chosen: ColumnMapping
     rule: FixedRule

@@ -399,9 +399,10 @@ def cox_calibration(
 
 
 def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -> CoxCalibration:
-    """Cox's slope and intercepts of a scalar problem, predictions clipped to [eps, 1 - eps].
+    """Cox's slope and intercepts, from one prediction u and one target z per row.
 
-    If some were clipped, the result has a note, and the fit without them.
+    Predictions are clipped to [eps, 1 - eps]. If some were clipped, the result has a note, and the
+    fit without them.
     """
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
@@ -454,7 +455,7 @@ def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibrat
 
 
 def _take_problem_rows(problem: Problem, kept: Mask) -> Problem:
-    """The scalar problem reduced to the rows that the mask `kept` marks."""
+    """The predictions, targets, weights and bins of the rows that the mask `kept` marks."""
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]

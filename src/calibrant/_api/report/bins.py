@@ -55,7 +55,7 @@ def bin_views(
 
     `extra` is a number of bins beside the usual ones. `truthful` is the rule of the evaluation's
     truthful measures: they are shown in bins of its kind alone. Bars allow for clusters, `groups`.
-    `whole` has the predictions, targets, weights and findings, None if yet to be computed.
+    `whole` has each row's prediction, target and weight, and findings; None if yet to be computed.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
     kind = kind_and_count(truthful)[0]
