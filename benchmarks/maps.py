@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 from calibrant._api.cross_fitting import fit_and_apply, fold_of
-from calibrant._api.recommend import _candidates
+from calibrant._api.recommend import _maps_to_try
 from calibrant._core.errors import CalibrantError
 from calibrant._core.map_names import METHODS
 from calibrant._data.samples import Samples
@@ -113,7 +113,7 @@ def measured(fit: Rows, test: Rows | None, folds: int) -> Values:
     }
     groups = None if fit.groups is None else np.unique(fit.groups, return_inverse=True)[1]
     fold = fold_of(samples, groups, folds, 0)
-    for name in _candidates(None, samples)[0]:
+    for name in _maps_to_try(None, samples)[0]:
         try:
             mapped[name] = _mapped(name, samples, test, fold, folds)
         except CalibrantError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant._api.metrics.uncertainty import _measured
+from calibrant._api.metrics.uncertainty import _uncertainty_of_measure
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import calibration_tests as tests
 
@@ -26,7 +26,7 @@ WITHOUT_VOTES = [world for world in worlds.CALIBRATED if "votes" not in world]
 
 def judged(y, u, measure="ece", **options):
     """The tests behind a verdict."""
-    uncertainty, chosen, summary = _measured(
+    uncertainty, chosen, summary = _uncertainty_of_measure(
         to_samples(y, u, options.get("sample_weight")), measure, 15, n_resamples=500, seed=0,
         groups=options.get("groups"),
     )  # fmt: skip

@@ -27,7 +27,7 @@ from calibrant._research.papers import reproduce as papers
 def _demo_once():
     """Computed once, and shown as text and as JSON."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "_results", cache(demo._results))
+        patch.setattr(demo, "_evaluate_example", cache(demo._evaluate_example))
         yield
 
 

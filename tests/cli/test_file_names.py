@@ -5,7 +5,7 @@ from argparse import Namespace
 
 import pytest
 
-from calibrant._cli.inputs import file_names, without_folders
+from calibrant._cli.inputs import command_without_folders, file_names
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_the_command_has_names_too():
     files = ["old=/data/a/one.csv", "/data/b/two words.csv"]
     typed = shlex.join(["calibrant", "compare", *files, "--out=/tmp/x/page.html", "--bins", "10"])
     options = Namespace(files=files, out="/tmp/x/page.html", typed=typed)
-    told = without_folders(options, ["/data/a/one.csv", "/data/b/two words.csv"])
+    told = command_without_folders(options, ["/data/a/one.csv", "/data/b/two words.csv"])
     assert told == {
         "command": "calibrant compare old=one.csv 'two words.csv' --out=page.html --bins 10",
         "files": "old=one.csv, two words.csv",

@@ -146,7 +146,7 @@ def test_squares_agree_too():
 def fake(low, high, p, level=0.95, value=0.06, p_low=math.nan):
     """The verdict of an interval and a noise floor that are given."""
     y, p_hat = calibrated(500)
-    worth, chosen, _ = uncertainty._measured(
+    worth, chosen, _ = uncertainty._uncertainty_of_measure(
         to_samples(y, p_hat), "ece", 15, n_resamples=60, seed=0, level=level
     )
     interval = Interval("ece", value, low, high, level, "given", estimate=low)

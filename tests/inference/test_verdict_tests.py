@@ -11,7 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant import examples
 from calibrant._api import verdicts
-from calibrant._api.metrics.uncertainty import _measured
+from calibrant._api.metrics.uncertainty import _uncertainty_of_measure
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import calibration_tests as tests
 from calibrant.results import Interval, NoiseFloor
@@ -76,7 +76,9 @@ def waves_found(times, height):
         rng = np.random.default_rng((3, seed))
         u = rng.uniform(0.1, 0.9, 3000)
         y = worlds.outcomes(u + height * np.sin(2 * math.pi * times * (u - 0.1) / 0.8), rng)
-        uncertainty, *_ = _measured(to_samples(y, u), "ece", 15, n_resamples=500, seed=0)
+        uncertainty, *_ = _uncertainty_of_measure(
+            to_samples(y, u), "ece", 15, n_resamples=500, seed=0
+        )
         out.append(tests.curve_p(uncertainty.calibrated_draws(uncertainty.plain_problem)[0]))
     return out
 
@@ -132,7 +134,7 @@ def test_two_ways_of_drawing_must_both_speak_against_predictions():
     rng = np.random.default_rng(3)
     options = worlds.CALIBRATED["clusters of 5, rare"](200, rng)
     y, u = options.pop("y_true"), options.pop("y_proba")
-    uncertainty, *_ = _measured(
+    uncertainty, *_ = _uncertainty_of_measure(
         to_samples(y, u), "ece", 15, n_resamples=500, seed=0, groups=options["groups"]
     )
     draws = uncertainty.calibrated_draws(uncertainty.plain_problem)
@@ -226,7 +228,9 @@ def test_a_side_is_named_only_where_it_is_no_chance():
 
 def test_an_interval_beyond_the_tolerance_decides_where_no_test_does():
     y, u = off("slope", 400, 0)
-    uncertainty, chosen, _ = _measured(to_samples(y, u), "ece", 15, n_resamples=60, seed=0)
+    uncertainty, chosen, _ = _uncertainty_of_measure(
+        to_samples(y, u), "ece", 15, n_resamples=60, seed=0
+    )
     interval = Interval("ece", 0.1, 0.06, 0.15, 0.95, "given", estimate=0.1)
     floor = NoiseFloor("ece", 0.1, 0.08, 0.11, 0.5, 99, "given")
     found = verdicts.verdict_of(interval, floor, 0.05, chosen, uncertainty)
@@ -277,7 +281,7 @@ def test_a_wrong_mean_is_no_wrong_slope():
     rng = np.random.default_rng(3)
     u = rng.beta(1, 9, 3000)
     y = rng.random(3000) < 1 / (1 + np.exp(-np.log(u / (1 - u)) - 0.5))
-    uncertainty, *_ = _measured(to_samples(y, u), "ece", 15, n_resamples=500, seed=0)
+    uncertainty, *_ = _uncertainty_of_measure(to_samples(y, u), "ece", 15, n_resamples=500, seed=0)
     drawn = uncertainty.calibrated_draws(uncertainty.plain_problem)[0]
     assert tests.mean_p(drawn) < 1e-6 and tests.slope_p(drawn) > 0.01
     assert cal.verdict(y, u, **FAST).decided_by == "mean"

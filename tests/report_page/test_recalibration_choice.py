@@ -11,8 +11,8 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._api.report import recalibration
 from calibrant._api.report.recalibration import (
+    _describe_map,
     _halves,
-    _learned,
     _note_on_held_out,
     side_by_side,
 )
@@ -305,17 +305,17 @@ def test_maps_that_are_left_out_are_named():
 def test_a_temperature_of_1_changes_nothing():
     scaler = TemperatureScaling()
     scaler.temperature_ = 1.00001
-    assert _learned(scaler) == "temperature 1: the predictions stay as they are"
+    assert _describe_map(scaler) == "temperature 1: the predictions stay as they are"
     scaler.temperature_ = 0.99
-    assert "surer" in _learned(scaler)
+    assert "surer" in _describe_map(scaler)
 
 
 def test_parameters_of_a_map_are_told_without_dust():
     scaler = cal.PlattScaling()
     scaler.slope_, scaler.intercept_ = [1.811e-16], [0.5]
-    assert _learned(scaler) == "slope 0 and intercept 0.5 on the logit scale"
+    assert _describe_map(scaler) == "slope 0 and intercept 0.5 on the logit scale"
     flat = cal.IsotonicCalibration().fit([0, 1, 0, 1], [0.4, 0.4, 0.6, 0.6])
-    assert _learned(flat) == "an increasing curve through 1 value"
+    assert _describe_map(flat) == "an increasing curve through 1 value"
 
 
 def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():

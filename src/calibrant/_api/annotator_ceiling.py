@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
@@ -135,27 +135,27 @@ def annotator_ceiling(
     if not several.any():
         raise InputError("y_true has one vote a row: annotators of an item are needed, 2 or more")
     given = given_as(from_logits, from_logprobs)
-    models = _models(y_true, y_proba, votes, given, classes)
+    models = _samples_of_models(y_true, y_proba, votes, given, classes)
     binary = rows.binary or any(not each.multiclass for each in models.values())
     shape: Shape = "binary" if binary else "multiclass"
-    chosen = listed("ceiling", shape) if measures is None else choose(measures, shape)
-    scored = _Scorer(chosen, binary, level, len(rows.shares))
-    found = _ceiling(rows.counts, scored, n_splits, seed)
-    lines = tuple(scored.model(name, each) for name, each in models.items())
+    chosen = listed("ceiling", shape) if measures is None else choose_measures(measures, shape)
+    scorer = _Scorer(chosen, binary, level, len(rows.shares))
+    found = _ceiling(rows.counts, scorer, n_splits, seed)
+    lines = tuple(scorer.model_line(name, each) for name, each in models.items())
     return replace(found, rows=(*found.rows, *lines))
 
 
-def ceiling_beside(
+def ceiling_of_models(
     models: Mapping[str, Samples],
     measures: tuple[Measure, ...],
     rules: tuple[Rule, Rule],
     level: float,
     seed: int,
 ) -> AnnotatorCeiling:
-    """The table of annotators for the rows of compared models, in the same bins.
+    """How well annotators predict each other, as a table for the rows of compared models.
 
     The models share their labels, which must be votes. `rules` are the fixed bins and the quantile
-    bins.
+    bins in which the measures are computed, `seed` that of the random splits of votes.
     """
     _check_names(models)
     samples = next(iter(models.values()))
@@ -172,14 +172,18 @@ def ceiling_beside(
         raise InputError("ceiling=True needs votes: the labels are no shares of so many votes")
     if not (counts.sum(axis=1) > 1).any():
         raise InputError("ceiling=True needs items of two votes or more: every row has one")
-    scored = _Scorer(measures, not samples.multiclass, level, samples.n, rules)
-    return _ceiling(counts, scored, _SPLITS_BESIDE, seed)
+    scorer = _Scorer(measures, not samples.multiclass, level, samples.n, rules)
+    return _ceiling(counts, scorer, _SPLITS_BESIDE, seed)
 
 
 def _ceiling(
-    counts: NDArray[np.int64], scored: _Scorer, n_splits: int, seed: int
+    counts: NDArray[np.int64], scorer: _Scorer, n_splits: int, seed: int
 ) -> AnnotatorCeiling:
-    """The table with the annotators' lines, and notes; `counts` are votes, (items, classes)."""
+    """The table with its annotators' lines and notes, but without models.
+
+    `counts` are votes, (items, classes). A line holds the value of each measure of `scorer` for one
+    way to predict votes by other votes; random halves are averaged over `n_splits` splits.
+    """
     votes = counts.sum(axis=1)
     one = int(np.count_nonzero(votes < 2))
     have, are = ("has", "is") if one == 1 else ("have", "are")
@@ -187,20 +191,25 @@ def _ceiling(
     dropped = f"{items} {have} one vote, and {are} left out of the annotators' lines"
     kept = votes[votes > 1]
     return AnnotatorCeiling(
-        rows=tuple(_annotator_rows(counts, scored, n_splits, seed)),
+        rows=tuple(_annotator_lines(counts, scorer, n_splits, seed)),
         measures={
             m.name: f"{m.title}, {'higher' if m.higher_is_better else 'lower'} is better"
-            for m in scored.measures
+            for m in scorer.measures
         },
         n=len(kept),
         votes=(int(kept.min()), int(kept.max())),
-        level=scored.level,
+        level=scorer.level,
         notes=(*_WHAT, *([dropped] if one else [])),
     )
 
 
-def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> dict[str, Samples]:
-    """The samples of every model by its name; {} where there are no predictions."""
+def _samples_of_models(
+    y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any
+) -> dict[str, Samples]:
+    """The validated samples of each model by name; {} without predictions.
+
+    `y_proba` maps names to predictions, or is one model's. `given` says whether they are logits.
+    """
     if y_proba is None:
         return {}
     named = y_proba if isinstance(y_proba, Mapping) else {"model": y_proba}
@@ -212,7 +221,7 @@ def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> 
 
 
 def _check_names(names: Iterable[str]) -> None:
-    """Raise an InputError for a model that has the name of an annotators' line."""
+    """Raise an InputError if a model is named like one of the table's annotator lines."""
     clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
     if clash is not None:
         raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
@@ -220,7 +229,7 @@ def _check_names(names: Iterable[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Scorer:
-    """Computes the measures of votes against other votes, and of models against votes.
+    """Computes measures of votes that predict other votes, and of models that predict votes.
 
     With `binary`, only the share of class 1 is measured; `n_items` is the number of items.
     """
@@ -232,42 +241,48 @@ class _Scorer:
     # The rule of the ordinary bins, of fixed width, and that of the quantile bins.
     rules: tuple[Rule, Rule] = (EqualWidth(15), Quantile(15))
 
-    def _samples(self, split: Split) -> Samples:
-        """A split as samples: shares of some votes as predictions, of the others as targets."""
+    def _samples_of_split(self, split: Split) -> Samples:
+        """A split of the votes as samples: shares of some votes predict those of the others."""
         p, q = split.predicted, split.target
         if self.binary:
             p, q = p[:, 1], q[:, 1]
         return to_samples(q, p, split.weight)
 
-    def model(self, name: str, samples: Samples) -> Predictor:
-        """The line of a model, measured against all votes."""
-        summary = Summary(samples, *self.rules)
-        values = {m.name: m.compute(summary) for m in self.measures}
-        rows = _row_values(samples, self.measures)
-        limits = {each: _limits(values[each], own, self.level) for each, own in rows.items()}
-        return Predictor(name, "model", values, limits)
-
-    def each(self, split: Split) -> dict[str, float]:
-        """The value of every measure for one split, by name."""
-        # A vote predicts 0 or 1, which would be taken for swapped arguments without these findings.
-        summary = Summary(self._samples(split), *self.rules, findings=Findings(soft=True))
-        return {m.name: m.compute(summary) for m in self.measures}
-
-    def line(self, name: str, splits: list[Split]) -> Predictor:
-        """A line of the table: the means over some splits, with limits from the scatter of items.
+    def model_line(self, name: str, samples: Samples) -> Predictor:
+        """The line of a model in the table: its measures against all votes, with limits.
 
         Only measures that are means over rows have limits.
         """
-        drawn = [self.each(split) for split in splits]
+        summary = Summary(samples, *self.rules)
+        values = {m.name: m.compute(summary) for m in self.measures}
+        rows = _row_values(samples, self.measures)
+        limits = {
+            each: _limits_of_mean(values[each], own, self.level) for each, own in rows.items()
+        }
+        return Predictor(name, "model", values, limits)
+
+    def split_values(self, split: Split) -> dict[str, float]:
+        """The value of every measure, by name, where one part of the votes predicts the other."""
+        # A vote predicts 0 or 1, which would be taken for swapped arguments without these findings.
+        summary = Summary(self._samples_of_split(split), *self.rules, findings=Findings(soft=True))
+        return {m.name: m.compute(summary) for m in self.measures}
+
+    def annotators_line(self, name: str, splits: list[Split]) -> Predictor:
+        """The line `name` of the table: each measure's mean over some splits of the votes.
+
+        Measures that are means over rows have confidence limits too, from the variation between
+        items.
+        """
+        drawn = [self.split_values(split) for split in splits]
         values = {m.name: float(np.mean([one[m.name] for one in drawn])) for m in self.measures}
         limits = {}
-        for each, per_item in self._per_item(splits).items():
+        for each, per_item in self._item_means(splits).items():
             some = ~np.isnan(per_item)
-            limits[each] = _limits(values[each], per_item[some], self.level)
+            limits[each] = _limits_of_mean(values[each], per_item[some], self.level)
         return Predictor(name, "annotators", values, limits)
 
-    def _per_item(self, splits: list[Split]) -> dict[str, Array]:
-        """The mean over the splits of each item, (n_items,), for each row-wise measure.
+    def _item_means(self, splits: list[Split]) -> dict[str, Array]:
+        """The mean value of each item over the splits, (n_items,), by row-wise measure.
 
         It is NaN for an item that is in no split.
         """
@@ -275,7 +290,7 @@ class _Scorer:
         mass = np.zeros(self.n_items)
         for split in splits:
             mass += np.bincount(split.row, split.weight, self.n_items)
-            for name, values in _row_values(self._samples(split), self.measures).items():
+            for name, values in _row_values(self._samples_of_split(split), self.measures).items():
                 part = np.bincount(split.row, split.weight * values, self.n_items)
                 sums[name] = sums.get(name, np.zeros(self.n_items)) + part
         nothing = np.full(self.n_items, np.nan)
@@ -286,7 +301,7 @@ class _Scorer:
 
 
 def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
-    """The value of every row, (n,), for each measure that is a mean over rows, by name."""
+    """The value of every row, (n,), by measure; only measures that are means over rows."""
     out: dict[str, Array] = {}
     for distribution in (False, True):
         statistic = "distribution" if distribution else "losses"
@@ -297,44 +312,47 @@ def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Ar
     return out
 
 
-def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
-    """The lower and upper limit of a mean over rows, whose value is `value`."""
+def _limits_of_mean(value: float, rows: Array, level: float) -> tuple[float, float]:
+    """The lower and upper confidence limit of the mean `value` of the values `rows`, (n,)."""
     low, high, _ = mean_limits(influences(rows, None, None), level)
     return value + low, value + high
 
 
-def _annotator_rows(
-    counts: NDArray[np.int64], scored: _Scorer, n_splits: int, seed: int
+def _annotator_lines(
+    counts: NDArray[np.int64], scorer: _Scorer, n_splits: int, seed: int
 ) -> Iterable[Predictor]:
-    """The lines of one annotator, of half of the votes, and of as many annotators again."""
-    yield scored.line(ONE, [one_against_rest(counts)])
+    """The three annotator lines: one annotator, half of the votes, as many annotators again.
+
+    "As many again" is what all votes of an item would reach against as many other votes.
+    """
+    yield scorer.annotators_line(ONE, [one_against_rest(counts)])
     rng = np.random.default_rng(seed)
-    half = scored.line(HALF, [halves(counts, rng) for _ in range(n_splits)])
+    half = scorer.annotators_line(HALF, [halves(counts, rng) for _ in range(n_splits)])
     yield half
-    yield _corrected_for_halves(half, scored, counts, seed)
+    yield _corrected_for_halves(half, scorer, counts, seed)
 
 
 def _corrected_for_halves(
-    half: Predictor, scored: _Scorer, counts: NDArray[np.int64], seed: int
+    half: Predictor, scorer: _Scorer, counts: NDArray[np.int64], seed: int
 ) -> Predictor:
-    """The line of as many annotators again: that of `half`, corrected for having half of the votes.
+    """The line "as many annotators again": `half`, shifted by what twice as many votes change.
 
-    The correction is the mean change from half to all votes, drawn from a population like the
-    votes.
+    The shift of a measure is its mean change from half to all votes, in a simulated population like
+    the votes `counts`, (items, classes).
     """
-    changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
+    changes: dict[str, list[float]] = {m.name: [] for m in scorer.measures}
     # Each kind of measure has its own draws, so that a value does not depend on the others asked.
     for means, own in ((True, (seed, 1)), (False, (seed, 2))):
-        alike = [m for m in scored.measures if (STATISTICS[m.statistic].problem == "rows") is means]
+        alike = [m for m in scorer.measures if (STATISTICS[m.statistic].problem == "rows") is means]
         if not alike:
             continue
-        some = replace(scored, measures=tuple(alike))
+        some = replace(scorer, measures=tuple(alike))
         for few, many in grown(counts, np.random.default_rng(own), means=means):
-            before, after = some.each(few), some.each(many)
+            before, after = some.split_values(few), some.split_values(many)
             for measure in alike:
                 changes[measure.name].append(after[measure.name] - before[measure.name])
     values, limits = {}, {}
-    for measure in scored.measures:
+    for measure in scorer.measures:
         name = measure.name
         known = (half.values[name], *half.intervals.get(name, ()))
         shifted = np.add(known, float(np.mean(changes[name])))

@@ -120,7 +120,7 @@ def annotators(
     rows = []
     for j, name in enumerate(dict.fromkeys(who.tolist())):
         mine = who == name
-        row = _agreement_of(votes, mine, str(name), level, np.random.default_rng((seed, j)))
+        row = _agreement_with_rest(votes, mine, str(name), level, np.random.default_rng((seed, j)))
         if p is not None:
             index, labels = votes.item_index[mine], votes.class_index[mine]
             floor = noise_floor(
@@ -192,12 +192,13 @@ def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
     return p
 
 
-def _agreement_of(
+def _agreement_with_rest(
     votes: VoteTable, mine: Mask, name: str, level: float, rng: np.random.Generator
 ) -> Annotator:
     """How often one annotator, or group, agrees with the other votes on the same items.
 
-    `mine` marks the votes of that annotator or group.
+    `mine` marks the votes of that annotator or group, who is called `name` in the result. `rng`
+    draws the p-value where an item has several of these votes.
     """
     index, of_class = votes.item_index[mine], votes.class_index[mine]
     items, place = np.unique(index, return_inverse=True)
@@ -223,7 +224,10 @@ def _agreement_of(
 
 
 def _with_verdicts(rows: list[Annotator], level: float) -> list[Annotator]:
-    """The rows with Holm-corrected p-values and verdicts in words, those that stand out first."""
+    """The annotators with Holm-corrected p-values and verdicts in words.
+
+    Those with a verdict come first, then the smaller p-values.
+    """
     agreed = holm([row.p_agreement for row in rows])
     calibrated = holm([row.p_calibration for row in rows])
     out = []
@@ -246,6 +250,6 @@ def _with_verdicts(rows: list[Annotator], level: float) -> list[Annotator]:
 
 
 def _smallest_p_value(row: Annotator) -> float:
-    """The smaller of a row's p-values; 2 where it has none, so that the row is sorted last."""
+    """An annotator's smaller p-value, of agreement or calibration; 2 (sorted last) without any."""
     known = [p for p in (row.p_agreement, row.p_calibration) if not math.isnan(p)]
     return min(known, default=2.0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.rows import GivenRows, as_samples, group_index, renumbered
+from calibrant._api.rows import GivenRows, as_samples, group_index, take_clusters
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.errors import InputError, check_some_left, errors_about, nearest
@@ -39,14 +39,14 @@ class Side:
 
     @property
     def positions(self) -> Index:
-        """The place of each row among the rows that were given, dropped ones counted, (n,)."""
+        """The position of each row in the user's data, (n,), where dropped rows count too."""
         kept = self.samples.kept
         return np.arange(self.samples.n) if kept is None else np.flatnonzero(kept)
 
     def take(self, rows: Index) -> Side:
-        """Some of the rows, by their numbers. Their ids are not kept."""
+        """The rows with these numbers, as another Side. It has no ids."""
         slices = None if self.slices is None else self.slices[rows]
-        return Side(self.samples.take(rows), renumbered(self.groups, rows), slices)
+        return Side(self.samples.take(rows), take_clusters(self.groups, rows), slices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ PAIRED = "paired"
 
 
 def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
-    """The validated rows that the user's arguments describe.
+    """Validate the rows that the user's arguments `given` describe, with clusters, slices and ids.
 
     `reading` has the options on how predictions and labels are read, such as from_logits.
     """
@@ -81,7 +81,10 @@ def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
-    """The id of each row that was kept. `ids` has one for each row, or names a column of `data`."""
+    """The id of each row that was not dropped, as a list.
+
+    `ids` has one for each row, or names a column of `data`.
+    """
     if data is not None and isinstance(ids, str):
         ids = pick(data, ids, "ids")
     array = samples.own_rows(to_array(ids, "ids"))
@@ -101,9 +104,10 @@ def pair_of(
 ) -> Pair:
     """The checked rows and those of the baseline, matched where they are the same rows.
 
-    `baseline` has predictions for the checked rows, or maps arguments of GivenRows to values.
-    `paired` is what the user says, None to find out; with `own_labels`, rows are matched by ids
-    although each model has labels of its own.
+    `baseline` has predictions for the checked rows, or maps arguments of GivenRows to values;
+    `given` are the arguments of the checked rows, `new` these rows, validated. `paired` is what the
+    user says, None to find out; with `own_labels`, rows are matched by ids although each model has
+    labels of its own.
     """
     if paired not in (None, True, False):
         raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
@@ -131,14 +135,16 @@ def pair_of(
         if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
             raise InputError("baseline must hold a prediction for each row of y_proba")
         return _pair_by_order(new, old, "by order")
-    return _match_rows(new, old, paired, drop=reading.get("missing") == "drop", own=own_labels)
+    return _match_rows(
+        new, old, paired, drop_unmatched=reading.get("missing") == "drop", own_labels=own_labels
+    )
 
 
 def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
-    """The rows of the baseline from its arguments, `old`; `labelled`: y_true is one of them.
+    """The arguments for the baseline's rows, from what the user gave of them, `old`.
 
-    A baseline without labels has those of the checked rows, `new`, and also their weights, votes
-    and frame unless it has its own.
+    With `labelled`, y_true is among these. Otherwise the baseline has the labels of the checked
+    rows, `new`, and also their weights, votes and frame unless it has its own.
     """
     if labelled:
         return GivenRows(**{"data": new.data if isinstance(old["y_proba"], str) else None, **old})
@@ -146,11 +152,14 @@ def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) ->
     return GivenRows(**{**shared, **old, "y_true": new.y_true})
 
 
-def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
-    """Both sides, matched by ids or by order, or else taken as independent samples.
+def _match_rows(
+    new: Side, old: Side, paired: bool | None, *, drop_unmatched: bool, own_labels: bool
+) -> Pair:
+    """The checked rows and the baseline's, matched by ids or by order, or else unpaired.
 
-    `paired` is what the user says, None to find out. With `drop`, rows whose id the other side
-    lacks are left out; with `own`, each model may have labels of its own.
+    `paired` is what the user says, None to find out; unpaired rows are independent samples. With
+    `drop_unmatched`, rows whose id the other side lacks are dropped; with `own_labels`, the labels
+    of a row may differ between the models.
     """
     if (new.ids is None) != (old.ids is None):
         raise InputError(
@@ -159,7 +168,7 @@ def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: b
     if paired is False:
         return _independent_pair(new, old, "as asked")
     if new.ids is not None and old.ids is not None:
-        return _pair_by_ids(new, old, drop=drop, own=own)
+        return _pair_by_ids(new, old, drop_unmatched=drop_unmatched, own_labels=own_labels)
     n, m = (side.samples.n + side.samples.n_missing for side in (new, old))
     if n == m and _same_labels(new, old):
         return _pair_by_order(new, old, "by order, as their labels are the same")
@@ -172,20 +181,20 @@ def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: b
 
 
 def _same_labels(new: Side, old: Side) -> bool:
-    """Whether rows that were given at the same place have the same labels on both sides."""
+    """Whether rows at the same position in the user's data have the same labels on both sides."""
     a, b = _common_rows(new, old)
     first, second = new.samples.targets[a], old.samples.targets[b]
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
 
 
 def _common_rows(new: Side, old: Side) -> tuple[Index, Index]:
-    """The numbers, on each side, of rows given at the same place and dropped on neither side."""
+    """The row numbers, on each side, of the positions that neither side has dropped."""
     _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
     return a, b
 
 
 def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
-    """Both sides, matched by place: reduced to the places where neither has dropped a row.
+    """Both sides, matched by position and reduced to positions that neither has dropped.
 
     `how` says in words how rows were matched, for the note.
     """
@@ -194,11 +203,11 @@ def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
     return _pair_of_rows(new, old, a, b, how)
 
 
-def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
-    """Both sides, matched by id: reduced to the ids that both have.
+def _pair_by_ids(new: Side, old: Side, *, drop_unmatched: bool, own_labels: bool) -> Pair:
+    """Both sides, matched by id and reduced to the ids that both have.
 
-    An InputError is raised for ids that only one has, unless these are to be dropped (`drop`). With
-    `own`, each model may have labels of its own.
+    An InputError is raised for ids that only one side has, unless `drop_unmatched`. With
+    `own_labels`, the labels of a row may differ between the models.
     """
     rows = {
         name: row_of_id(side.ids or [], f"{name} must name each row once")
@@ -213,19 +222,22 @@ def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
             f"the two are independent samples with {setting('paired', False)}"
         )
     for name, keys in aligned.unmatched.items():
-        if keys and not drop:
+        if keys and not drop_unmatched:
             raise InputError(
                 f"{len(keys):,} {name} are not in both, such as {keys[0]!r}: give the same rows, "
                 f"compare those that both have with {setting('missing', 'drop')}, or say that the "
                 f"two are independent samples with {setting('paired', False)}"
             )
-    return _pair_of_rows(new, old, a, b, "by id", own=own)
+    return _pair_of_rows(new, old, a, b, "by id", own_labels=own_labels)
 
 
-def _pair_of_rows(new: Side, old: Side, a: Index, b: Index, how: str, *, own: bool = False) -> Pair:
-    """Both sides, reduced to the rows `a` of the one and `b` of the other, which are the same rows.
+def _pair_of_rows(
+    new: Side, old: Side, a: Index, b: Index, how: str, *, own_labels: bool = False
+) -> Pair:
+    """Both sides, reduced to rows `a` of `new` and `b` of `old`, pairwise the same rows.
 
-    `how` says in words how they were matched; with `own`, each model may have labels of its own.
+    `how` says in words how they were matched; with `own_labels`, the labels of a row may differ
+    between the models.
     """
     first, second = new.take(a), old.take(b)
     weights, others = first.samples.weights, second.samples.weights
@@ -241,7 +253,7 @@ def _pair_of_rows(new: Side, old: Side, a: Index, b: Index, how: str, *, own: bo
             f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
             f"{left_out[1]:,} of the baseline's are left out"
         )
-    notes += _note_other_labels(first, second, own=own)
+    notes += _note_other_labels(first, second, own_labels=own_labels)
     return Pair(first, second, True, tuple(notes))
 
 
@@ -255,15 +267,15 @@ def needs_ids() -> InputError:
 
 
 def paired_note(n: int, how: str) -> Note:
-    """The note on how the rows of both were matched."""
+    """The note that the baseline has the same n rows, matched as `how` says in words."""
     return Note(f"the baseline has the same {n:,} rows, paired {how}", PAIRED, n=n)
 
 
-def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
-    """A note on how many labels of the same rows differ; [] if none does.
+def _note_other_labels(new: Side, old: Side, *, own_labels: bool) -> list[str]:
+    """A note on how many labels of the same rows differ between the models; [] if none does.
 
-    They may differ if they say whether each model's own answer was right, and the user says so
-    (`own`); otherwise an InputError is raised.
+    Labels may differ if they say whether each model's own answer was right, and the user says so
+    (`own_labels`); otherwise an InputError is raised.
     """
     first, second = new.samples.targets, old.samples.targets
     if first.shape != second.shape:
@@ -274,7 +286,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     fault = f"labels differ from the baseline's in {n:,} of {new.samples.n:,} rows with the same id"
     if new.samples.multiclass:
         raise InputError(f"{fault}: the same rows must have the same labels")
-    if not own:
+    if not own_labels:
         raise InputError(
             f"{fault}: give the same labels. If they say whether each model's own answer was "
             f"right: {setting('own_labels', True)}"
@@ -283,7 +295,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
 
 
 def _independent_pair(new: Side, old: Side, why: str) -> Pair:
-    """Both sides as samples of different rows; `why` says in words why they are not matched."""
+    """Both sides as samples of different rows; `why` says in words why rows are not matched."""
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(

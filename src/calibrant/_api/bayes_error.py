@@ -144,13 +144,13 @@ def bayes_error(
         raise InputError(_ONE_VOTE)
     if not debias or rows.votes is None:
         found, note = plug_in(rows.shares, weights), _UNKNOWN if rows.votes is None else ""
-        return _plain_estimate(found, rows, weights, level, _PLAIN, note)
+        return _estimate_with_limits(found, rows, weights, level, _PLAIN, note)
     _check_several_votes(rows.votes, weights)
     found = debiased(rows.counts, weights)
     bounds = possible_limits(rows.counts, weights, level)
     single = int(np.count_nonzero(rows.votes == 1))
     note = f"{single} rows have one vote, which says nothing of doubt" if single else ""
-    return _plain_estimate(found, rows, weights, level, _DEBIASED, note, bounds)
+    return _estimate_with_limits(found, rows, weights, level, _DEBIASED, note, bounds)
 
 
 def _check_weights(weights: Array) -> None:
@@ -168,7 +168,7 @@ def _check_several_votes(votes: NDArray[np.int64], weights: Array) -> None:
         raise InputError(_ONE_VOTE)
 
 
-def _plain_estimate(
+def _estimate_with_limits(
     found: Debiased,
     rows: VoteRows,
     weights: Array,
@@ -177,10 +177,10 @@ def _plain_estimate(
     note: str,
     bounds: tuple[float, float] | None = None,
 ) -> BayesError:
-    """The estimated Bayes error with its limits.
+    """The result of `bayes_error`: the point estimate `found` with confidence limits.
 
-    `bounds`, if given, contain every value that such votes leave possible, however many rows there
-    are; the limits are widened to them.
+    `bounds` are limits of every value that so few votes leave possible; the confidence limits are
+    widened to contain them. None widens nothing. `method` and `note` are texts of the result.
     """
     parts = influences(found.row_values, weights, None)
     low, high, _ = mean_limits(parts, level)
@@ -189,17 +189,18 @@ def _plain_estimate(
     if bounds is not None:
         ends = np.array([min(ends[0], bounds[0]), max(ends[1], bounds[1])])
         # With hardly any disagreeing vote the sample variance is unreliable.
-        ends[1] = max(ends[1], _unseen_doubt(rows.counts, level))
+        ends[1] = max(ends[1], _disagreement_limit(rows.counts, level))
     low, high = with_unseen(found.value, (ends[0], ends[1]), (0.0, most), parts.units, level)
     return BayesError(
         found.value, float(low), float(high), level, found.plug_in, method, note, len(weights)
     )
 
 
-def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
-    """An upper limit of the disagreeing votes per row, if they are few; otherwise 0.
+def _disagreement_limit(counts: NDArray[np.int64], level: float) -> float:
+    """Upper Poisson limit of disagreeing votes per row; 0 if FEW_EVENTS or more disagree.
 
-    `counts` are votes, (rows, classes). Only rows of several votes count; the limit is Poisson's.
+    A vote disagrees if it is not for its row's most frequent class. `counts` are votes, (rows,
+    classes); rows of a single vote do not count.
     """
     votes = counts.sum(axis=1)
     several = votes > 1
@@ -210,7 +211,7 @@ def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
 
 
 def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
-    """The class index of each row, (n,); an InputError for labels that are no class indices."""
+    """Check that labels are class indices, and return them as integers, (n,)."""
     n, k = rows.shares.shape
     hard = to_array(labels, "labels")
     if hard.shape != (n,) or hard.dtype.kind not in "iufb":
@@ -235,9 +236,9 @@ def _isotonic_estimate(
     n_resamples: int,
     seed: int,
 ) -> BayesError:
-    """The estimate from shares that isotonic regressions on the labels `hard` have corrected.
+    """The Bayes error from vote shares that isotonic regressions on hard labels have corrected.
 
-    The limits come from a bootstrap of the rows.
+    `hard` has the class index of each row. The limits come from a bootstrap of the rows.
     """
     rng = np.random.default_rng(seed)
     fit = IsotonicShares(shares, hard)
@@ -270,7 +271,7 @@ class IsotonicShares:
         self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
 
     def corrected(self, weights: Array) -> Array:
-        """The corrected shares, (rows, classes), if the rows have these weights."""
+        """The corrected shares, (rows, classes), from regressions with these row weights."""
         from scipy.optimize import isotonic_regression
 
         out = np.empty(self.shape)

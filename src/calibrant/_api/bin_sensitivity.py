@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.evaluate_samples import choose, describe_input, missing_note, notes_of
+from calibrant._api.evaluate_samples import choose_measures, describe_input, missing_note, notes_of
 from calibrant._api.rows import as_samples
 from calibrant._core.arguments import RowsWithGaps
 from calibrant._core.errors import InputError
@@ -60,7 +60,7 @@ def bin_sensitivity(
     counts = _whole_counts(bins)
     samples = as_samples(y_true, y_proba, **rows)
     shape = samples.shape
-    chosen = choose(measures, shape)
+    chosen = choose_measures(measures, shape)
     if measures is None:
         chosen = tuple(m for m in chosen if STATISTICS[m.statistic].merges)
     if not chosen:

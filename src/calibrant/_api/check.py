@@ -239,19 +239,19 @@ _WITHOUT_BASELINE = {
 
 
 def _slice_of(side: Side, name: Any) -> Side:
-    """The rows of the slice with this name."""
+    """The rows of the slice with this name, as another Side."""
     assert side.slices is not None
     return side.take(np.flatnonzero(side.slices == name))
 
 
 def _slice_of_pair(pair: Pair, name: Any) -> Pair:
-    """The rows of one slice, of both models."""
+    """The rows of the slice with this name, of the checked model and of the baseline."""
     return replace(pair, new=_slice_of(pair.new, name), old=_slice_of(pair.old, name))
 
 
 @dataclass(frozen=True)
 class _Checks:
-    """The limits, and how rows are compared with them."""
+    """The limits to check, and the options of intervals by which rows are checked."""
 
     limits: tuple[LimitOn, ...]
     resampling: Resampling
@@ -269,12 +269,13 @@ class _Checks:
         """The Bonferroni level: all limits together fail by chance as rarely as one alone."""
         return 1.0 - (1.0 - self.level) / self.number
 
-    def model(self, side: Side, *, apart: bool = False) -> _Model:
-        """The rows of one model.
+    def model(self, side: Side, *, independent: bool = False) -> _Model:
+        """The rows of one model, ready to compute the values and intervals that have limits.
 
-        With `apart` the other model has other rows, and this one draws with a seed of its own.
+        With `independent` the rows are others than the other model's: resamples then have another
+        seed.
         """
-        seed = self.resampling.seed + (1 if apart else 0)
+        seed = self.resampling.seed + (1 if independent else 0)
         return _Model(side, self, replace(self.resampling, seed=seed, groups=side.groups))
 
 
@@ -304,7 +305,7 @@ class _Model:
         return self._fits[what.name]
 
     def value(self, what: Measure | Coefficient) -> float:
-        """The value of a measure or a coefficient; NotDefined is raised where there is none."""
+        """The value of a measure or a coefficient for these rows; NotDefined without one."""
         if isinstance(what, Measure):
             return what.compute(self.summary)
         fit = self.fit(what)
@@ -313,7 +314,7 @@ class _Model:
         return fit.value
 
     def interval(self, what: Measure | Coefficient, level: float) -> Interval:
-        """The interval of a measure or a coefficient at a level."""
+        """The confidence interval of a measure or a coefficient at this level."""
         if isinstance(what, Measure):
             return self.uncertainty(level).interval(what, what.compute(self.summary))
         fit = self.fit(what)
@@ -329,11 +330,13 @@ class _Model:
             estimate=fit.value,
         )
 
-    def less(self, other: _Model, what: Measure | Coefficient, paired: bool) -> LimitsAt:
-        """A function from a confidence level to the limits of this value minus the other's.
+    def difference_limits_from(
+        self, other: _Model, what: Measure | Coefficient, paired: bool
+    ) -> LimitsAt:
+        """A function from a confidence level to limits of this model's value less the other's.
 
-        It gives (lower limit, upper limit, estimate). `paired` says whether both models have the
-        same rows.
+        The function returns (lower limit, upper limit, estimate). `paired` says whether both models
+        have the same rows.
         """
         values = self.value(what), other.value(what)
         if isinstance(what, Measure):
@@ -348,14 +351,16 @@ class _Model:
 def _check_limits(
     side: Side, pair: Pair | None, where: str | None, checks: _Checks
 ) -> Iterator[LimitCheck]:
-    """The check of every limit, on all rows or on the slice named `where` (None for all rows).
+    """Check every limit, on all rows or on one slice; yield a LimitCheck for each.
 
-    A slice that cannot be judged is undecided, with the reason.
+    `where` names the slice, None for all rows. `pair` has the checked model's rows with the
+    baseline's, None without a baseline. A slice that cannot be judged is undecided, with the
+    reason.
     """
     new = checks.model(side)
     both = None
     if pair is not None:
-        both = checks.model(pair.new), checks.model(pair.old, apart=not pair.paired)
+        both = checks.model(pair.new), checks.model(pair.old, independent=not pair.paired)
     for each in checks.limits:
         sides = (side,) if not each.limit.of_change or pair is None else (pair.new, pair.old)
         reason = "" if where is None else next(filter(None, map(_why_undecided, sides)), "")
@@ -376,7 +381,7 @@ def _check_limits(
 
 
 def _why_undecided(side: Side) -> str:
-    """Why a slice cannot be judged; "" where it can."""
+    """The reason, in words, why a slice cannot be judged; "" if it can."""
     samples, groups = side.samples, side.groups
     if not samples.n:
         return "it has no rows in the baseline"
@@ -387,7 +392,7 @@ def _why_undecided(side: Side) -> str:
 
 
 def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
-    """The check of a limit on a value, by its interval; by the value alone with `point`.
+    """Check a limit of a value by the value's interval; with `checks.point`, by the value alone.
 
     `where` names the slice, None for all rows.
     """
@@ -410,7 +415,7 @@ def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Check
 def _check_change(
     each: LimitOn, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
 ) -> LimitCheck:
-    """The check of a limit on the change from the baseline `old` to `new`.
+    """Check a limit of the change from the baseline `old` to the checked model `new`.
 
     `where` names the slice, None for all rows.
     """
@@ -421,7 +426,7 @@ def _check_change(
     if checks.point:
         return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
     same = pair.paired and _same_predictions(new.side.samples, old.side.samples)
-    limits = new.less(old, what, pair.paired)
+    limits = new.difference_limits_from(old, what, pair.paired)
 
     def interval(level: float) -> Interval:
         """The interval of the change at a level; exactly 0 where both models predict the same."""
@@ -463,9 +468,10 @@ def _same_predictions(new: Samples, old: Samples) -> bool:
 
 
 def _count_independent(model: _Model) -> dict[str, Any]:
-    """The fields "effective_n" and "n_clusters" of a LimitCheck.
+    """The fields "effective_n" and "n_clusters" of a LimitCheck, by name.
 
-    They are the number of independent rows, and that of clusters: None without clusters.
+    "effective_n" is the number of independent rows of equal weight; "n_clusters" is None without
+    clusters.
     """
     samples, groups = model.side.samples, model.side.groups
     return {
@@ -477,7 +483,7 @@ def _count_independent(model: _Model) -> dict[str, Any]:
 def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
     """The number of rows needed to detect a change as large as the limit.
 
-    It is FEWEST_ROWS for coefficients and for limits of 0.
+    Coefficients and limits of 0 have no formula: the number is then FEWEST_ROWS.
     """
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
@@ -499,9 +505,10 @@ def check_values(
     before: Mapping[str, float] | None = None,
     n_before: int | None = None,
 ) -> Check:
-    """The check of limits on values alone, without intervals, for rows that are not in memory.
+    """Check limits by values alone, without intervals, for rows that are not in memory.
 
-    `values` and those of the baseline, `before`, are by measure; `n` and `n_before` are rows.
+    `values` maps measures to values of n rows, `before` those to values of the baseline's
+    `n_before` rows; both of the latter are None without a baseline.
     """
     results = []
     for each in limits:

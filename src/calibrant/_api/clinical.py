@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.metrics.significance import clipping_note, cox_of
-from calibrant._api.rows import as_samples, group_index, renumbered
+from calibrant._api.rows import as_samples, group_index, take_clusters
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
@@ -143,7 +143,7 @@ def summary_of(
 
 
 def summary_from(uncertainty: Uncertainty) -> ClinicalSummary:
-    """The clinical summary from resamples that exist already; no value depends on their bins."""
+    """The clinical summary from an Uncertainty, whose resamples it reuses; bins do not matter."""
     chosen, level = listed("clinical", "binary"), uncertainty.level
     problem, own = uncertainty.plain_problem, uncertainty.groups
     values = _cox_values(cox_of(problem, own, level, EPS))
@@ -169,7 +169,10 @@ def summary_from(uncertainty: Uncertainty) -> ClinicalSummary:
 
 
 def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
-    """The slope and both intercepts by name, each with limits, or not estimable with the reason."""
+    """The slope and both intercepts of Cox's fit by name, each with limits.
+
+    One that could not be fitted is "not estimable", with the reason.
+    """
     fields = {
         "slope": "slope",
         "intercept": "intercept",
@@ -189,7 +192,7 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
 
 
 def _measure_with_interval(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
-    """A measure with its interval under this title; "not estimable" where it has no value."""
+    """A measure's value and interval under this title; "not estimable" without a value."""
     try:
         value = measure.compute(uncertainty.summary(uncertainty.samples))
     except NotDefined as error:
@@ -210,9 +213,10 @@ def with_subgroups(
     seed: int,
     at_most: int | None = None,
 ) -> ClinicalSummary:
-    """The summary with that of every subgroup; unchanged if there are more than `at_most`.
+    """The summary of all rows, `plain`, with one for each subgroup added.
 
-    `by` names columns of `data`, or has a value for each row.
+    `by` names columns of `data`, or has a value for each row. If there are more than `at_most`
+    subgroups none is added.
     """
     labels, name = slice_labels(by, samples, data)
 
@@ -220,7 +224,7 @@ def with_subgroups(
         """The summary of the subgroup with this label."""
         rows = np.flatnonzero(labels == label)
         subset = samples.take(rows)
-        own = renumbered(groups, rows)
+        own = take_clusters(groups, rows)
         if subset.weights is not None and not (subset.weights > 0).any():
             return _without_values(plain, subset.n, "no row has any weight")
         if own is not None and int(own.max()) == 0:
@@ -236,7 +240,10 @@ def with_subgroups(
 
 
 def _without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
-    """The summary of a subgroup of n rows that has no values, for the reason `why`."""
+    """A summary of n rows in which each value is "not estimable", for the reason `why`.
+
+    `plain` has the names and titles of the values.
+    """
     values = {name: not_estimable(value.title, why) for name, value in plain.items()}
     return ClinicalSummary(
         values_=values, n=n, events=math.nan, level=plain.level, by="", subgroups={}

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.annotator_ceiling import ceiling_beside
+from calibrant._api.annotator_ceiling import ceiling_of_models
 from calibrant._api.curve_of_rows import reliability_table
-from calibrant._api.evaluate_samples import choose, describe_input, notes_of
+from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
-from calibrant._api.model_rows import model_set, own_note
+from calibrant._api.model_rows import model_set, own_labels_note
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows, group_index
-from calibrant._api.scale_on import recalibrated
-from calibrant._api.slices import sliced
+from calibrant._api.scale_on import recalibrate_predictors
+from calibrant._api.slices import slices_of_samples
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant._core.blas_threads import one_blas_thread
@@ -158,7 +158,7 @@ def compare(
     data, classes = rows.get("data"), rows.get("classes")
     maps: tuple[str, ...] = ()
     if scale_on is not None:
-        y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
+        y_proba, data, maps = recalibrate_predictors(y_proba, scale_on, scaler, how, classes, data)
         how = False
     given = GivenRows(
         y_true=y_true,
@@ -174,7 +174,7 @@ def compare(
     samples, n_own = compared.samples, compared.n_own_labels
     first = next(iter(samples.values()))
     shape = first.shape
-    chosen = listed("compare", shape) if measures is None else choose(measures, shape)
+    chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
     rules = both_rules(bins, first.n)
@@ -184,7 +184,9 @@ def compare(
 
     summaries = {name: Summary(each, *rules) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
-    chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
+    chosen, values, undefined = _values_of_predictors(
+        chosen, summaries, threads, asked=measures is not None
+    )
     # This comes first because it raises an error for labels that are not votes.
     people = None
     if ceiling:
@@ -192,7 +194,7 @@ def compare(
             raise InputError(
                 "ceiling=True needs labels that all predictors share: each has its own"
             )
-        people = ceiling_beside(samples, chosen, rules, float(level), int(seed))
+        people = ceiling_of_models(samples, chosen, rules, float(level), int(seed))
     resampling = Resampling(
         rules=rules, level=float(level), n_resamples=int(n_resamples), seed=int(seed), groups=index
     )
@@ -202,10 +204,12 @@ def compare(
         by, data, asked = compared.by, compared.data, measures is not None
         largest = checked_tolerance(tolerance)
         slices = {
-            name: sliced(each, by, data, chosen, resampling, asked=asked, tolerance=largest)
+            name: slices_of_samples(
+                each, by, data, chosen, resampling, asked=asked, tolerance=largest
+            )
             for name, each in samples.items()
         }
-    resamples = _resampled(
+    resamples = _resample_predictors(
         list(samples.values()), values, chosen, replace(resampling, resample=drawn_anew)
     )
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
@@ -222,7 +226,7 @@ def compare(
             samples, shape, bin_counts, threads, chosen if measures is not None else None
         ),
         slices=slices,
-        inferred=(*describe_input(first, findings), *own_note(n_own, first.n)),
+        inferred=(*describe_input(first, findings), *own_labels_note(n_own, first.n)),
         shape=shape,
         soft=findings.soft,
         notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
@@ -248,17 +252,17 @@ def compare(
     )
 
 
-def _values(
+def _values_of_predictors(
     chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], threads: int, *, asked: bool
 ) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
-    """The measures that are shown, the values of each predictor, (predictors, measures), and notes.
+    """The measures to show, each predictor's values, (predictors, measures), and notes.
 
-    A measure that some predictor has no value of is left out with a note; if measures were `asked`
+    A measure that has no value for some predictor is dropped with a note; if measures were `asked`
     for by name, NotDefined is raised instead.
     """
 
-    def measured(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
-        """One predictor's values by measure, and by measure why it has no value."""
+    def measure_one(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
+        """One predictor's values by measure, and the reasons for absent values by measure."""
         name, summary = item
         row, notes = {}, {}
         for measure in chosen:
@@ -271,7 +275,7 @@ def _values(
                 notes[measure.name] = f"{measure.name}: left out, {error}"
         return row, notes
 
-    found = in_threads(measured, summaries.items(), threads)
+    found = in_threads(measure_one, summaries.items(), threads)
     table = [row for row, _ in found]
     # Of several predictors without a value, the first says why.
     notes = {name: note for _, each in reversed(found) for name, note in each.items()}
@@ -293,19 +297,19 @@ def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> 
     )
 
 
-class Resampled(NamedTuple):
-    """The uncertainty of one predictor, and (lower limit, upper limit, estimate) by measure."""
+class ResampledPredictor(NamedTuple):
+    """One predictor's uncertainty, and (lower limit, upper limit, estimate) of each measure."""
 
     uncertainty: Uncertainty
     limits: list[tuple[float, float, float]]
 
 
-def _resampled(
+def _resample_predictors(
     samples: Sequence[Samples],
     values: Sequence[Sequence[float]],
     chosen: tuple[Measure, ...],
     resampling: Resampling,
-) -> list[Resampled]:
+) -> list[ResampledPredictor]:
     """The intervals of every predictor, all from the same resamples of rows.
 
     `values` are (predictors, measures). Predictors run in threads where rows are many.
@@ -313,13 +317,15 @@ def _resampled(
     first = samples[0]
     blocks = blocks_of(first.n, resampling.groups, resampling.seed)
 
-    def resample_one(measured: tuple[Sequence[float], Samples]) -> Resampled:
-        """The intervals of one predictor, from its values by measure and its samples."""
+    def resample_one(measured: tuple[Sequence[float], Samples]) -> ResampledPredictor:
+        """The intervals of one predictor, from a pair: its values, (measures,), and its samples."""
         row, each = measured
         # As in `interval`: the uncertainty of a predictor does not depend on the others.
         uncertainty = resampling.uncertainty(each, chosen, blocks)
         intervals = map(uncertainty.interval, chosen, row)
-        return Resampled(uncertainty, [(one.low, one.high, one.estimate) for one in intervals])
+        return ResampledPredictor(
+            uncertainty, [(one.low, one.high, one.estimate) for one in intervals]
+        )
 
     threads = n_threads() if first.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
@@ -328,7 +334,7 @@ def _resampled(
 
 def _pair_limits(
     values: Sequence[Sequence[float]],
-    resamples: Sequence[Resampled],
+    resamples: Sequence[ResampledPredictor],
     chosen: tuple[Measure, ...],
     level: float,
 ) -> Array:
@@ -351,7 +357,7 @@ def _pair_limits(
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
-    """The numbers of bins, each once; an InputError if there are none, or for other values."""
+    """The numbers of bins as integers, each once; an InputError for anything else, or none."""
     if not isinstance(bin_counts, Iterable) or isinstance(bin_counts, str):
         raise InputError(
             f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
@@ -370,10 +376,10 @@ def _robustness(
     threads: int,
     asked: Sequence[Measure] | None,
 ) -> RankRobustness | None:
-    """How errors at several numbers of bins, and losses, rank the predictors.
+    """Rank correlations of errors at several numbers of bins with each other and with losses.
 
-    None for fewer than `FEWEST_RANKED` predictors, or if no such error is among the measures
-    `asked` for (None for all).
+    Ranks are those of the predictors. None for fewer than `FEWEST_RANKED` predictors, or if no such
+    error is among the measures `asked` for (None for all).
     """
     chosen = listed("robustness", shape)
     if asked is not None:
@@ -383,14 +389,14 @@ def _robustness(
         return None
     measured = sorted((m for m in chosen if m.is_error), key=lambda m: m.name)
 
-    def of_one(each: Samples) -> tuple[list[float], list[float]]:
-        """The errors of one predictor at each number of bins, and its losses."""
+    def errors_and_losses(each: Samples) -> tuple[list[float], list[float]]:
+        """One predictor's errors, measure by measure at each number of bins, and its losses."""
         summary = Summary(each)
         binned = [Summary(each, EqualWidth(m), Quantile(m)) for m in bin_counts]
         losses = [m.compute(summary) for m in chosen if not m.is_error]
         return [measure.compute(own) for measure in measured for own in binned], losses
 
-    found = in_threads(of_one, samples.values(), threads)
+    found = in_threads(errors_and_losses, samples.values(), threads)
     keys = [(measure.name, m) for measure in measured for m in bin_counts]
     errors = {key: [each[0][j] for each in found] for j, key in enumerate(keys)}
     names = [m.name for m in chosen if not m.is_error]

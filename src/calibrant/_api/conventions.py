@@ -74,15 +74,18 @@ def conventions(
     [('Calibrant', 0.005), ('torchmetrics', 0.095)]
     """
     samples = as_samples(y_true, y_proba, **rows)
-    rule = _rule(bins, samples.n)
+    rule = _equal_width_rule(bins, samples.n)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
     return note_two_columns(conventions_of(samples, rule, resolved), samples, resolved)
 
 
-def _rule(bins: Any, n: int) -> EqualWidth:
-    """The rule of equal-width bins to compare tools at, from a count or a name ("cbrt")."""
+def _equal_width_rule(bins: Any, n: int) -> EqualWidth:
+    """The equal-width bins to compare tools at, from a count or a name such as "cbrt".
+
+    A name stands for a number that follows from the n rows.
+    """
     if is_by_rows(bins):
         rule = as_rule(bins, n=n)
         assert isinstance(rule, EqualWidth)
@@ -97,10 +100,10 @@ def _rule(bins: Any, n: int) -> EqualWidth:
 def conventions_of(
     samples: Samples, rule: EqualWidth, notion: Notion, whole: ScalarRows | None = None
 ) -> Conventions:
-    """What each tool would show for validated samples, without weights: most tools take none.
+    """The ECE that each tool would show for validated samples; weights are ignored.
 
-    `whole` has the predictions, targets, weights and findings of the scalar problem, if they are
-    known.
+    Most tools take no weights. `whole` has one prediction, target and weight per row (P(y = 1) or
+    the confidence), and findings on the labels; None if they are yet to be computed.
     """
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
@@ -121,20 +124,22 @@ def conventions_of(
     order = stable_order(u) if many else slice(None)
     ordered = u[order], z[order]
 
-    def row(peer: PeerRule) -> Convention:
-        """What one tool would show."""
+    def convention(peer: PeerRule) -> Convention:
+        """The ECE that one tool would show, with its rule."""
         if peer.of_classes is not None and samples.multiclass:
-            return _row(peer, peer.of_classes, *rows_of_all(), rule.m, findings.soft)
+            return _convention_of_tool(
+                peer, peer.of_classes, *all_predictions_and_labels(), rule.m, findings.soft
+            )
         given = (u, z) if peer.by_row else ordered
-        return _row(peer, peer.compute, *given, rule.m, findings.soft)
+        return _convention_of_tool(peer, peer.compute, *given, rule.m, findings.soft)
 
-    def rows_of_all() -> tuple[Array, NDArray[Any]]:
-        """The predictions, (n, classes), and the labels, (n,): the likeliest class of soft ones."""
+    def all_predictions_and_labels() -> tuple[Array, NDArray[Any]]:
+        """The predictions, (n, classes), and labels, (n,); the likeliest class of soft labels."""
         block = samples.block(0, samples.n)
         labels = block.targets if block.targets.ndim == 1 else block.targets.argmax(axis=1)
         return block.predictions.astype(np.float64), labels
 
-    rows = in_threads(row, ALL_RULES, n_threads() if many else 1)
+    rows = in_threads(convention, ALL_RULES, n_threads() if many else 1)
     problem = replace(
         samples, predictions=u, targets=z, weights=None, from_logits=False, votes=None
     )
@@ -149,13 +154,13 @@ def conventions_of(
     return Conventions((own, *rows), rule.m, notion)
 
 
-def _row(
+def _convention_of_tool(
     peer: PeerRule, compute: Callable[..., float], u: Array, z: NDArray[Any], bins: int, soft: bool
 ) -> Convention:
-    """What one tool would show, in its default number of bins and in the common number, `bins`.
+    """The ECE that one tool would show, in its default number of bins and in `bins`.
 
-    `compute` takes the predictions u, their targets z and a number of bins. There are no values
-    where the tool refuses soft labels (`soft`) or so few rows.
+    `compute` takes the predictions u, their targets z and a number of bins. The values are None if
+    the tool refuses soft labels (`soft`) or so few rows.
     """
     n = u.shape[0]
     own_bins = peer.bins_for(n)

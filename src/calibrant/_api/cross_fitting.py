@@ -20,7 +20,7 @@ FOLDS = 5
 
 
 def proper_loss_field(loss: str, samples: Samples) -> str:
-    """The field of `LossSums` that has the sums of a proper loss; an error for an unknown loss."""
+    """The name by which `LossSums` and row losses have a proper loss; an error if unknown."""
     proper = [
         m.name
         for m in catalogue(samples.shape)
@@ -47,7 +47,7 @@ def check_two_classes(samples: Samples) -> None:
 
 
 def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> Index:
-    """The fold of each row, (n,), at random; all rows of a cluster are in one fold."""
+    """A random fold for each row, (n,), 0 to folds - 1; all rows of a cluster are in one fold."""
     units = np.arange(samples.n) if groups is None else groups
     n_units = int(units.max()) + 1
     if n_units < folds:
@@ -60,7 +60,7 @@ def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> In
 
 
 def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:
-    """The predictions of the rows `onto` after a map that is fitted to the rows `fit`.
+    """Fit a recalibration map to the rows `fit`, and return its predictions for the rows `onto`.
 
     Warnings of the fit are hidden.
     """
@@ -71,12 +71,12 @@ def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:
 
 
 def row_losses(samples: Samples, predictions: Array, field: str) -> Array:
-    """The loss of each row, (n,), if it had these `predictions`; `field` names the loss."""
+    """The loss of each row, (n,), under other `predictions`; `field` names the loss."""
     other = replace(samples, predictions=predictions, from_logits=False)
     return row_values(other, distribution=False)[field]
 
 
 def weighted_mean(values: Array, samples: Samples) -> float:
-    """The mean of one value per row, by the weights of the rows."""
+    """The mean of `values`, (n,), by the weights of the samples."""
     w = np.ones(values.size) if samples.weights is None else samples.weights.astype(np.float64)
     return float(w @ values) / float(w.sum())

@@ -30,11 +30,11 @@ MOST_KEPT = 4_000_000
 
 
 class CurveOfRows:
-    """Curves of some rows; each is fitted when it is first asked for.
+    """Reliability curves of some rows; each is fitted when it is first asked for.
 
-    `column` is the class that is meant, against the rest; None for the scalar problem. When
-    pickled, the object has its fitted curves, the isotonic one at 95 % among them, but not the
-    rows.
+    `column` is the index of a class, for its curve against the rest; None for P(y = 1) or the
+    confidence. When pickled, the object has its fitted curves, the isotonic one at 95 % among them,
+    but not the rows.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class CurveOfRows:
     def __call__(
         self, method: str = "isotonic", level: float = 0.95, *, band: bool = True
     ) -> ReliabilityCurve | None:
-        """The curve by this method, with its band; None where the rows are no longer in memory.
+        """The curve by this method, with its band; None if the rows are gone from memory.
 
-        A curve that was fitted earlier by the method is then returned without its band.
+        If they are gone, a curve that was fitted earlier is returned, without its band.
         """
         key = (method, float(level), band)
         if key not in self._fitted:
@@ -64,16 +64,16 @@ class CurveOfRows:
         return self._fitted[key]
 
     def _fitted_before(self, method: str) -> ReliabilityCurve | None:
-        """A curve that was fitted earlier, without its band; None if there is none.
+        """The curve that this method fitted earlier, without its band; None if there is none.
 
-        The band may have been for another level.
+        The band is dropped because it may have been for another level.
         """
         fitted = (curve for (name, *_), curve in self._fitted.items() if name == method)
         known = next(fitted, None)
         return None if known is None else known.without_band()
 
     def _fit(self, samples: RowsInMemory, method: str, level: float, band: bool) -> Any:
-        """The curve, fitted to rows that are still in memory."""
+        """Fit the curve to rows that are still in memory."""
         if self._column is not None:
             columns = engine_of(samples).class_columns(samples)
             samples = next(islice(columns, self._column, None))
@@ -89,7 +89,7 @@ class CurveOfRows:
         return isotonic_curve(problem, blocks, self._notion, kind, level, 0)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the curves, the isotonic one at 95 % among them, without the rows."""
+        """The attributes to pickle: fitted curves, the isotonic one at 95 % among them, no rows."""
         self("isotonic", 0.95)
         return {**vars(self), "_rows": _nothing, "_groups": None}
 
@@ -106,21 +106,24 @@ def curve_of_rows(
 def reliability_table(
     summary: Summary, rule: Rule | None = None, notion: Notion | None = None
 ) -> ReliabilityTable:
-    """The reliability table with curves on demand; by default the scalar one in fixed bins."""
+    """The reliability table of a summary, whose curves are fitted on demand.
+
+    By default it is about P(y = 1) or the confidence, in the fixed bins of the summary.
+    """
     notion, rule = notion or summary.scalar, rule or summary.fixed
     table, cuts = summary.table_with_cuts(notion, rule)
     return ReliabilityTable(table, rule, cuts, notion, fit=curve_of_rows(summary.samples, notion))
 
 
 def _nothing() -> None:
-    """None: the rows of an unpickled result, which are not stored."""
+    """Return None in place of the rows, which an unpickled result does not have."""
     return
 
 
 def _keep_rows(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
-    """A function that returns the rows.
+    """A function that returns the rows, or None once they are gone from memory.
 
-    Of many rows it has weak references alone, and returns None once they are gone from memory.
+    Up to MOST_KEPT numbers are kept in memory; of more rows only weak references are.
     """
     arrays: list[Any] = [samples.predictions, samples.targets, samples.weights]
     if sum(int(np.prod(each.shape)) for each in arrays if each is not None) <= MOST_KEPT:

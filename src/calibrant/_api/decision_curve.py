@@ -106,9 +106,9 @@ def decision_curve(
     check_count("seed", seed, 0, "a whole number, 0 or more")
     if recalibration is not None:
         one_of("recalibration", recalibration, ("default", *MAPS))
-    places = _thresholds(thresholds)
+    places = _checked_thresholds(thresholds)
     given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
-    samples = _samples(y_true, given, rows)
+    samples = _samples_of_models(y_true, given, rows)
     first = next(iter(samples.values()))
     index = group_index(groups, first, rows.get("data"))
     return curve_of_samples(samples, places, recalibration, float(level), index, int(seed))
@@ -136,12 +136,17 @@ def curve_of_samples(
     name_of_map = _map_name(recalibration, outcomes)
     predictions = {name: problem.u for name, problem in problems.items()}
     mapped = (
-        {name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()}
+        {
+            name: _cross_fitted_predictions(name_of_map, u, outcomes, seed)
+            for name, u in predictions.items()
+        }
         if name_of_map
         else {}
     )
     strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
-    found = [_at_threshold(t, strategies, mapped, outcomes, level) for t in thresholds.tolist()]
+    found = [
+        _benefits_at_threshold(t, strategies, mapped, outcomes, level) for t in thresholds.tolist()
+    ]
     benefits = {
         name: NetBenefit(
             **{key: np.array([alone[name][key] for alone, _ in found]) for key in found[0][0][name]}
@@ -165,14 +170,14 @@ def curve_of_samples(
     )
 
 
-def _at_threshold(
+def _benefits_at_threshold(
     t: float,
     strategies: Mapping[str, Array],
     mapped: Mapping[str, Array],
     outcomes: Outcomes,
     level: float,
 ) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], tuple[float, float, float]]]:
-    """What every strategy has at the threshold t, and how far every pair of them is apart.
+    """The net benefit of every strategy at the threshold t, and of every pair the difference.
 
     The first dict has, for each strategy, its columns by name, such as "value", "low" and "high" of
     the net benefit; the second has (difference, lower limit, upper limit) of each pair.
@@ -211,9 +216,10 @@ def _at_threshold(
 
 
 def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
-    """The name of the map to recalibrate with.
+    """The name of the map to recalibrate with; None for no recalibration.
 
-    None if none is wanted, or if rows are so few that a fold could lack an outcome.
+    `recalibration` is the user's choice. Rows that are so few that a fold could lack an outcome are
+    not recalibrated.
     """
     if recalibration is None or outcomes.z.size < 2 * FOLDS:
         return None
@@ -225,8 +231,11 @@ def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
     return "isotonic" if rarer >= ENOUGH_EVENTS else "platt"
 
 
-def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
-    """Each row's prediction u after the map of this name, fitted to the other folds, (n,)."""
+def _cross_fitted_predictions(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
+    """Each row's prediction after the named map, fitted to the other folds, (n,).
+
+    u are the predictions before the map.
+    """
     rng = np.random.default_rng((seed, 13))
     units = np.arange(u.size) if outcomes.groups is None else outcomes.groups
     fold = rng.permutation(int(units.max()) + 1)[units] % FOLDS
@@ -241,8 +250,8 @@ def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
     return out
 
 
-def _thresholds(given: Any) -> Array:
-    """The thresholds in increasing order, by default 0.01 to 0.99.
+def _checked_thresholds(given: Any) -> Array:
+    """The user's thresholds in increasing order, each once; None gives 0.01 to 0.99.
 
     An InputError is raised unless they lie in [0, 1): at 1 nothing is worth a false alarm.
     """
@@ -263,8 +272,11 @@ def _thresholds(given: Any) -> Array:
     return places
 
 
-def _samples(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dict[str, Samples]:
-    """The samples of every model by name; an InputError unless all have one binary outcome."""
+def _samples_of_models(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dict[str, Samples]:
+    """The validated samples of each model by name; `given` maps names to predictions.
+
+    An InputError is raised unless all models predict the same binary outcome.
+    """
     if not given:
         raise InputError("y_proba must hold the predictions of one model or more; got none")
     if isinstance(y_true, Mapping):

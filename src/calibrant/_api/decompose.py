@@ -125,7 +125,7 @@ def decompose(
     level = check_level(level)
     check_count("folds", folds, 2)
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
-    field, maps = proper_loss_field(loss, samples), _maps(recalibrate, samples)
+    field, maps = proper_loss_field(loss, samples), _map_names(recalibrate, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     check_two_classes(samples)
@@ -135,15 +135,15 @@ def decompose(
     for name in maps:
         mapped = np.zeros(samples.predictions.shape)
         for here in (fold == j for j in range(int(folds))):
-            mapped[here] = _through(name, samples.take(~here), samples.take(here))
+            mapped[here] = _fit_and_map(name, samples.take(~here), samples.take(here))
         losses = row_losses(samples, mapped, field)
         tried[name] = (weighted_mean(losses, samples), mapped, losses)
     best = min(tried, key=lambda name: tried[name][0])
     return _split_loss(samples, index, loss, field, level, best, tried)
 
 
-def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
-    """The names of the maps to try: as named, or those that suit so many rows and classes."""
+def _map_names(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
+    """The names of the maps to try: the user's, or those that suit so many rows and classes."""
     if recalibrate is not None:
         named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
         return [one_of("recalibrate", name, METHODS) for name in named]
@@ -153,8 +153,8 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
     return list(_MULTICLASS if enough else _MULTICLASS[:1])
 
 
-def _through(name: str, fit: Samples, onto: Samples) -> Array:
-    """The predictions of the rows `onto` after the named map, which is fitted to rows `fit`."""
+def _fit_and_map(name: str, fit: Samples, onto: Samples) -> Array:
+    """Fit the named map to the rows `fit`, and return its predictions for the rows `onto`."""
     return fit_and_apply(new_scaler(METHODS[name], from_logits=fit.from_logits), fit, onto)
 
 
@@ -167,10 +167,10 @@ def _split_loss(
     best: str,
     tried: dict[str, tuple[float, Array, Array]],
 ) -> LossDecomposition:
-    """The parts of the loss under the best map, with intervals.
+    """Split the loss under the best map into parts (calibration, refinement, ...), with intervals.
 
-    `tried` has, for each map, the mean loss, the predictions and the losses of all rows after it.
-    `field` is the name of the loss in `LossSums`.
+    `tried` has, by map, the mean loss, the predictions and the row losses after it; `best` names
+    the map. `field` is the name of the loss in `LossSums`.
     """
     losses = row_values(samples, distribution=False)
     before = losses[field]
@@ -194,7 +194,7 @@ def _split_loss(
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
         intervals[name] = (values[name] + min(low, fewest), values[name] + max(high, most))
-    whole = row_losses(samples, _through(best, samples, samples), field)
+    whole = row_losses(samples, _fit_and_map(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
         measure=loss,
@@ -216,10 +216,10 @@ def _split_loss(
 def _least_half_widths(
     as_given: Losses, mapped: Array, lowered: Mask, level: float
 ) -> dict[str, tuple[float, float]]:
-    """How far at least the interval of each part reaches below and above its value.
+    """The least (lower, upper) distance of each part's limits from its value, by part.
 
-    The dict is by part. It matters for samples with hardly any error. `lowered` marks rows whose
-    top probability the map lowers.
+    Limits are widened to it where hardly any row has an error. `as_given` are the losses before the
+    map, `mapped` the predictions after it; `lowered` marks rows whose top probability it lowers.
     """
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
     after = Losses.from_samples(samples, as_given.loss, row_values(samples, distribution=False))
@@ -234,7 +234,7 @@ def _least_half_widths(
 
 
 def _top_probability(predictions: Array) -> Array:
-    """The probability of each row's likeliest class, (n,); predictions may be (n,)."""
+    """The probability of each row's likeliest class, (n,); predictions are (n,) or (n, k)."""
     if predictions.ndim == 1:
         return np.maximum(predictions, 1.0 - predictions)
     return predictions.max(axis=1)

@@ -10,7 +10,7 @@ from calibrant._api.evaluate_samples import (
     Options,
     Provenance,
     assemble,
-    choose,
+    choose_measures,
     describe_input,
     equal_mass_note,
     recipe_of,
@@ -38,13 +38,13 @@ from calibrant.results._slices import Slices
 
 
 def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
-    """The evaluation of a lazy frame. Its engine makes the sums; no rows are brought here."""
+    """Evaluate a lazy frame: its own engine computes the sums, and no rows are loaded."""
     by = None if options.by is None else named(options.by, "by", samples.frame.collect_schema())
     fixed, truthful = both_rules(options.bins, samples.count_rows)
     _check_rules(fixed, truthful, by)
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
-    chosen = choose(names, shape)
+    chosen = choose_measures(names, shape)
     cells = _cells(fixed, names)
     sums = frames.stream_sums(
         samples,
@@ -81,9 +81,10 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
 
 
 def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
-    """Notes on measures that are left out unless they are asked for by name.
+    """Notes on `measures` that were dropped and can be asked for by name.
 
-    Distances are noted only where some labels are `soft`: otherwise they do not apply.
+    Distances between distributions are noted only if some labels are `soft`: otherwise they do not
+    apply.
     """
     long = [m.name for m in measures if m.statistic != "distribution"]
     distances = [m.name for m in measures if m.statistic == "distribution" and soft]
@@ -96,7 +97,10 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
 
 
 def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
-    """Raise an InputError for bins that an engine cannot sum, or that slices cannot share."""
+    """Raise an InputError for bins that an engine cannot sum, or that differ between slices.
+
+    `by` are the columns to slice by, None without slices.
+    """
     for rule in (fixed, truthful):
         if isinstance(rule, Quantile):
             frames.check_ranks(rule)
@@ -110,7 +114,8 @@ def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> Non
 def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
     """The cells to sum rows in: the rule's bins, with fine cells if a measure needs order.
 
-    A rule whose bins are not fixed has fine cells alone.
+    `names` are the measures, None for all. A rule whose bins depend on the rows has fine cells
+    alone.
     """
     if isinstance(fixed, FixedRule):
         return Cells(fixed, needs_fine_cells(names))
@@ -134,16 +139,16 @@ def _slices(
     *,
     asked: bool,
 ) -> Slices:
-    """The slices by the values of some columns, all from one query.
+    """The slices by the values of the columns `by`, all from one query.
 
-    `asked` says that the measures were chosen by name.
+    `asked` says that the user chose the measures by name.
     """
     assert isinstance(rule, FixedRule)
-    slices = SlicesOfSums.chosen(by, measures, samples.shape, asked=asked)
+    slices = SlicesOfSums.from_measures(by, measures, samples.shape, asked=asked)
     losses = any(m.statistic == "losses" for m in slices.measures)
     cells, columns = Cells(rule, fine=False), samples.n_columns
     groups = slice_groups(samples, by, cells, row_names, losses=losses)
-    return slices.evaluated(
+    return slices.evaluate_slices(
         (label, sums.n_rows, StreamSummary(cells, sums.arrays, columns, sums.findings))
         for label, sums in groups
     )

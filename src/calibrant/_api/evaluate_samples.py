@@ -36,7 +36,7 @@ Intervals = Literal["none", "cheap", "all"]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How rows are evaluated."""
+    """The user's options of an evaluation: measures, bins, intervals, slices and segments."""
 
     bins: Bins = 15
     measures: Iterable[str] | None = None
@@ -68,7 +68,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """How the numbers of an evaluation were made, as the source of the rows says it.
+    """Where the numbers of an evaluation come from: recipe, bins and notes of their source.
 
     A source is memory, a frame, files or a stream.
     """
@@ -85,17 +85,17 @@ class Provenance:
 
 
 def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Evaluation:
-    """The evaluation of validated rows, with the intervals, slices and so on of `options`."""
+    """Evaluate validated rows, with the intervals, slices and segments that `options` ask for."""
     check_some_left(samples.n)
     asked = options.measures is not None
     fixed, quantile = both_rules(options.bins, samples.n)
     summary = Summary(samples, fixed, quantile, together=not asked)
-    chosen = choose(options.measures, samples.shape)
+    chosen = choose_measures(options.measures, samples.shape)
     reliability = reliability_table(summary)
     notes = equal_mass_note(chosen, quantile)
     if not asked:
         applicable = tuple(
-            m for m in chosen if _is_included(m, samples, quantile, summary.findings.soft)
+            m for m in chosen if _is_shown_by_default(m, samples, quantile, summary.findings.soft)
         )
         if any(m not in applicable for m in chosen if m.statistic == "full_bins"):
             notes += (LONG_FULL,)
@@ -111,7 +111,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     if options.intervals == "none" and not asks_rows:
         return result
     assert isinstance(samples, Samples)  # what follows reads the rows again
-    return _with_rows(result, samples, (fixed, quantile), chosen, options)
+    return _add_row_results(result, samples, (fixed, quantile), chosen, options)
 
 
 def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) -> dict[str, Any]:
@@ -130,17 +130,17 @@ def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) 
     }
 
 
-def _with_rows(
+def _add_row_results(
     result: Evaluation,
     samples: Samples,
     rules: tuple[Rule, Rule],
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
-    """The evaluation with what needs the rows, as far as `options` ask for it.
+    """The evaluation with the results that need the rows, as far as `options` ask for them.
 
-    That is: intervals, clusters, slices, segments and the clinical summary. `rules` are the fixed
-    bins and the quantile bins.
+    These are intervals, clusters, slices, segments and the clinical summary. `rules` are the fixed
+    bins and the quantile bins, `chosen` the measures of the evaluation.
     """
     # Imported when it is asked for: most calls do without resampling.
     from calibrant._api.evaluate_uncertainty import (
@@ -149,7 +149,7 @@ def _with_rows(
         with_cluster_bars,
     )
     from calibrant._api.resampling import Resampling
-    from calibrant._api.slices import sliced
+    from calibrant._api.slices import slices_of_samples
 
     asked, groups = options.measures is not None, options.groups
     resample = check_resample(options.resample, samples.votes)
@@ -174,7 +174,9 @@ def _with_rows(
         result = replace(result, reliability=with_cluster_bars(result.reliability, samples, groups))
     if options.by is not None:
         by, data = options.by, options.data
-        slices = sliced(samples, by, data, chosen, resampling, asked=asked, tolerance=tolerance)
+        slices = slices_of_samples(
+            samples, by, data, chosen, resampling, asked=asked, tolerance=tolerance
+        )
         result = replace(result, slices=slices)
     if options.segments is not None:
         from calibrant._api.find_segments import segments_of_samples
@@ -184,7 +186,7 @@ def _with_rows(
         )
         result = replace(result, segments=found)
     if _wants_clinical(samples, options):
-        result = replace(result, clinical=_clinical(samples, options, result.clinical))
+        result = replace(result, clinical=_clinical_summary(samples, options, result.clinical))
     return result
 
 
@@ -193,10 +195,12 @@ def _wants_clinical(samples: Samples, options: Options) -> bool:
     return options.clinical and options.measures is None and not samples.multiclass
 
 
-def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None) -> ClinicalSummary:
-    """The clinical summary, with those of slices if there are at most MOST_SUBGROUPS.
+def _clinical_summary(
+    samples: Samples, options: Options, plain: ClinicalSummary | None
+) -> ClinicalSummary:
+    """The clinical summary of all rows, with those of slices up to MOST_SUBGROUPS.
 
-    `plain` is the summary of all rows if it is known already, or None.
+    `plain` is the summary of all rows; None if it is yet to be computed.
     """
     from calibrant._api.clinical import summary_of, with_subgroups
 
@@ -209,12 +213,12 @@ def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None)
     return with_subgroups(plain, samples, by, data, groups, *given, MOST_SUBGROUPS)
 
 
-def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
-    """Whether a measure is shown where no measures were named; any can be asked for by name.
+def _is_shown_by_default(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
+    """Whether a measure is shown by default, that is, where the user named none.
 
-    The error of full calibration is left out with many classes and with bins by rank; measures of
-    soft labels are left out if all labels are hard. `rule` is that of the quantile bins, and `soft`
-    says whether some labels are soft.
+    Full calibration is hidden with many classes and with bins by rank, measures of soft labels if
+    all labels are hard. `rule` is that of the quantile bins; `soft` says whether some labels are
+    soft.
     """
     if measure.statistic == "full_bins":
         ranked = isinstance(rule, Quantile) and rule.ties == "rank"
@@ -222,10 +226,10 @@ def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> b
     return soft or not measure.soft_only
 
 
-def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
-    """The measures of these names, each once. None gives all for the shape of predictions.
+def choose_measures(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
+    """The catalogue's measures of these names, each once.
 
-    Measures that are computed only on request are then left out.
+    None gives all that apply to predictions of this shape, except those computed only on request.
     """
     if measures is None:
         return tuple(m for m in catalogue(shape) if not m.on_request)
@@ -243,11 +247,11 @@ def assemble(
     *,
     everything: bool,
 ) -> Evaluation:
-    """An Evaluation from statistics of rows in memory, in a frame, in files or in a stream.
+    """Put together an Evaluation from the statistics of rows, whatever their source.
 
-    With `everything`, no measures were named: a measure that has no value for these data is left
-    out with a note, and the result has a row for each class of a multiclass `source`. Otherwise
-    such a measure raises NotDefined. The `source` is None if there are no rows to describe.
+    With `everything`, no measures were named: a measure that has no value for these data is dropped
+    with a note, and the result has a row for each class of a multiclass `source`. Otherwise such a
+    measure raises NotDefined. The `source` is None if there are no rows to describe.
     """
     estimates, undefined = [], []
     for measure in chosen:
@@ -297,9 +301,9 @@ def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, st
 
 
 def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
-    """The bins that are behind each statistic, in words: a dict by the name of the statistic.
+    """The bins behind each statistic in words, as a dict from the statistic's name.
 
-    Measures that always have bins of equal mass are in it by their own names. `fixed` and
+    Measures that always have bins of equal mass have entries by their own names. `fixed` and
     `quantile` are the rules of the ordinary and of the truthful measures.
     """
     return {
@@ -343,7 +347,7 @@ def class_columns(
 
 
 def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
-    """Sentences on what the input was taken for; `findings` tell whether labels are soft."""
+    """Sentences on what the input was taken for, such as hard or soft labels."""
     if samples.multiclass and not samples.soft_rows:
         return samples.inferred
     kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
@@ -383,7 +387,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
 
 
 def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
-    """A note on measures that keep bins of equal mass where `rule` is another; () without any."""
+    """A note on measures that use bins of equal mass although `rule` is another; () without any."""
     names = [measure.name for measure in chosen if measure.equal_mass]
     own = equal_mass_rule(rule)
     if not names or own == rule:
@@ -393,7 +397,7 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
 
 
 def missing_note(n_missing: int) -> str:
-    """The note on rows that were dropped."""
+    """The note on rows that were dropped because a value was missing."""
     rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
     return (
         f"{rows} dropped because a prediction, label or weight was missing "

@@ -43,9 +43,9 @@ _RESAMPLED = {
 
 
 def resampled_note(resampling: str) -> tuple[str, ...]:
-    """The note on what intervals are about where labels are votes; () where no votes are resampled.
+    """The note on what intervals mean where votes were resampled; () where none were.
 
-    `resampling` is "both" (rows and votes), "votes", or something else for rows alone.
+    `resampling` is "both" (rows and votes), "votes", or another word for rows alone.
     """
     return (_RESAMPLED[resampling],) if resampling in _RESAMPLED else ()
 
@@ -68,10 +68,10 @@ def add_uncertainty(
     asked: bool,
     clinical: bool = False,
 ) -> Evaluation:
-    """The evaluation with intervals, noise floors and a verdict.
+    """Add intervals, noise floors and a verdict to an evaluation.
 
-    Every measure of `uncertainty` gets an interval; one that takes minutes gets none unless it was
-    `asked` for by name. With `clinical`, the clinical summary comes from the same resamples.
+    Every measure of `uncertainty` gets an interval, except those that take minutes, unless `asked`
+    for by name. With `clinical`, the clinical summary is made from the same resamples.
     """
     samples, soft = uncertainty.samples, uncertainty.soft
     expensive: set[str] = set()
@@ -135,7 +135,7 @@ def add_uncertainty(
 
 
 def _weights_go_with_labels(samples: Samples) -> bool:
-    """Whether the weights of the classes lie in separate ranges, as if chosen by the label."""
+    """Whether each class has weights in a range of its own, as if weights followed the label."""
     if samples.weights is None or samples.targets.ndim > 1:
         return False
     labels, weights = np.asarray(samples.targets), np.asarray(samples.weights, dtype=np.float64)
@@ -152,7 +152,7 @@ def _weights_go_with_labels(samples: Samples) -> bool:
 
 
 def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
-    """The reliability table with error bars and a curve that take clusters into account.
+    """The reliability table with error bars and a curve that allow for clusters of rows.
 
     `groups` has the number of each row's cluster.
     """
@@ -169,7 +169,7 @@ def headline_of(measures: Sequence[Measure]) -> Measure | None:
 
 
 def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
-    """Notes on intervals; measures with the same note share it."""
+    """Notes on the intervals; one note names all measures that it is about."""
     about: dict[str, list[str]] = {}
     for estimate in estimates:
         interval = estimate.interval
@@ -191,10 +191,10 @@ def _with_intervals(
     uncertainty: Uncertainty,
     clinical: bool,
 ) -> tuple[list[Estimate], ClinicalSummary | None]:
-    """The estimates with their intervals, and the clinical summary, or None unless it is asked for.
+    """The estimates with intervals, and the clinical summary; None unless `clinical`.
 
-    `measures` are those with an interval, by name. Measures of bins and measures of fine cells
-    share little but their random numbers, and so they run in two threads.
+    `measures` are those that get an interval, by name. Measures of bins and of fine cells (which
+    hold rows of nearly the same prediction) share few computations, and run in two threads.
     """
     of_cells = [
         (name in measures and measures[name].cell_formula is not None)
@@ -206,7 +206,7 @@ def _with_intervals(
         uncertainty.prepare()
 
     def lane(cells: bool) -> list[Estimate]:
-        """The estimates that one thread makes: of measures of fine cells, or of the others."""
+        """The estimates of one thread: those of measures of fine cells (`cells`), or the others."""
         return [
             _with_interval(each, measures[each.name], uncertainty)
             for each, is_of_cells in zip(estimates, of_cells, strict=True)
@@ -224,7 +224,7 @@ def _with_intervals(
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
-    """One estimate with its interval and its noise floor; the floor is None where there is none."""
+    """One estimate with its interval and its noise floor (None if the measure has none)."""
     value, floor = estimate.value, None
     # The noise floor of a distance needs votes: a single outcome is not a distribution.
     if measure.notion != "distribution" or uncertainty.votes is not None:

@@ -47,7 +47,7 @@ OFF = 1.96
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """How segments are searched for, and what they are judged by."""
+    """The checked options of the search for segments, and of the tests that judge them."""
 
     depth: int = 2
     parts: int = PARTS
@@ -209,7 +209,7 @@ def find_segments(
 def segments_of_samples(
     samples: Samples, segments: Any, data: Any, groups: Index | None, depth: int, seed: int
 ) -> Segments:
-    """The segments of validated rows, by the defaults of `find_segments`.
+    """Search validated rows for segments, by the default options of `find_segments`.
 
     `segments` names columns of `data` or maps names to columns; `groups` are clusters as numbers.
     """
@@ -227,19 +227,20 @@ def _segments_of_rows(
     groups: Index | None,
     options: SearchOptions,
 ) -> Segments:
-    """The segments of rows that are in memory; `groups` are clusters as numbers, or None."""
-    found = _search(noise_of_rows(problem, samples.votes, groups), columns, options)
+    """Search rows in memory for segments; `groups` are clusters as numbers, or None."""
+    found = _search_segments(noise_of_rows(problem, samples.votes, groups), columns, options)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
-    return _result(found, columns, _Totals(problem.n, *sums), options)
+    return _segments_table(found, columns, _Totals(problem.n, *sums), options)
 
 
-def _search(
+def _search_segments(
     noise: ModelNoise | ObservedNoise, columns: list[SegmentColumn], options: SearchOptions
 ) -> SegmentSearch:
-    """All segments with enough rows to be judged; an InputError if there are none.
+    """Find all segments that have enough rows to be judged; an InputError without any.
 
-    `noise` has the residuals of rows, and draws what they would be under calibration.
+    `noise` has the residuals of the rows, and draws residuals of calibrated predictions for
+    p-values.
     """
     found = search(
         noise,
@@ -260,9 +261,9 @@ def _search(
 def _segments_of_frame(
     samples: Any, segments: Any, notion: str | None, options: SearchOptions
 ) -> Segments:
-    """The segments of a lazy frame: its engine sums every combination of values.
+    """Search a lazy frame for segments: its engine sums the rows of each combination of values.
 
-    Only these sums are brought here.
+    Only these sums are loaded.
     """
     from calibrant._engines.frames.segments import cell_sums, segment_rules
 
@@ -293,19 +294,19 @@ def _segments_of_frame(
         groups["spread" if known else "seen"],
         None if known else groups["spread"],
     )
-    found = _search(noise, columns, options)
+    found = _search_segments(noise, columns, options)
     totals = _Totals(groups.n_rows, *(float(each.sum()) for each in (w, wu, wz)))
     summed = (
         f"summed by {samples.where} in {n.size:,} combinations of values, whose residuals are "
         "drawn as normal for the p-values"
     )
-    return _result(found, columns, totals, options, (summed,))
+    return _segments_table(found, columns, totals, options, (summed,))
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
-    """The columns to search, with numbers cut into at most `parts` ranges.
+    """The columns to search, numbers among them cut into at most `parts` ranges.
 
-    An InputError is raised for a column that has not one value for each row.
+    An InputError is raised for a column without one value for each row.
     """
     if isinstance(segments, str):
         segments = [segments]
@@ -334,9 +335,9 @@ def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> l
 
 @dataclass(frozen=True)
 class _Totals:
-    """The number of all rows, and sums over them: of weights w, of w u and of w z.
+    """The number of all rows, and the sums over them of weights w, of w u and of w z.
 
-    u is a row's prediction, or its confidence, and z its target.
+    u is a row's prediction or confidence, and z its target.
     """
 
     n: int
@@ -345,14 +346,17 @@ class _Totals:
     wz: float
 
 
-def _result(
+def _segments_table(
     found: SegmentSearch,
     columns: list[SegmentColumn],
     totals: _Totals,
     options: SearchOptions,
-    more: tuple[str, ...] = (),
+    more_notes: tuple[str, ...] = (),
 ) -> Segments:
-    """The table of segments, those that are off most surely first; `more` are further notes."""
+    """The table of segments, those first that are most certainly wrong.
+
+    `found` are all segments, `columns` the columns searched, `more_notes` further notes.
+    """
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
     against_all = bool(off if options.contrast is None else options.contrast)
@@ -386,7 +390,7 @@ def _result(
             )
     # Of two segments that are off alike the one that is made of fewer columns comes first.
     rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
-    notes = [_overall_note(totals), *_notes(found, columns), *more]
+    notes = [_overall_note(totals), *_notes(found, columns), *more_notes]
     kept = [row for row in rows if abs(row.contrast) >= min_gap] or rows[:1]
     if len(kept) < len(rows):
         few = len(rows) - len(kept)
@@ -406,18 +410,20 @@ def _result(
     )
 
 
-def _contrast_error(own: float, weight: float, whole: float, total: float) -> float:
-    """The standard error of a segment's gap less the gap of all rows.
+def _contrast_error(
+    variance: float, weight: float, total_variance: float, total_weight: float
+) -> float:
+    """The standard error of a segment's contrast: its gap less the gap of all rows.
 
-    The segment is a part of these. `own` is the variance of its summed residuals and `weight` its
-    weight; `whole` and `total` are the same of all rows.
+    `variance` is that of the segment's summed residuals and `weight` its weight; `total_variance`
+    and `total_weight` are the same of all rows, the segment included.
     """
-    inside = own * (1.0 / weight - 1.0 / total) ** 2
-    return float(np.sqrt(inside + max(whole - own, 0.0) / total**2))
+    inside = variance * (1.0 / weight - 1.0 / total_weight) ** 2
+    return float(np.sqrt(inside + max(total_variance - variance, 0.0) / total_weight**2))
 
 
 def _overall_note(totals: _Totals) -> str:
-    """The note on the gap of all rows: what is wrong everywhere is wrong in segments too."""
+    """The note on the gap of all rows together, which segments share."""
     predicted, target = totals.wu / totals.w, totals.wz / totals.w
     gap = 100.0 * (predicted - target)
     lean = "too high" if gap > 0 else "too low"
@@ -428,7 +434,7 @@ def _overall_note(totals: _Totals) -> str:
 
 
 def _notes(found: SegmentSearch, columns: list[SegmentColumn]) -> list[str]:
-    """Notes on columns that were cut or had many values, and on segments that are too small."""
+    """Notes on columns cut into ranges or with many values, and on segments with too few rows."""
     notes = []
     cut = [column.name for column in columns if column.ranges]
     if cut:

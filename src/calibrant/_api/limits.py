@@ -52,9 +52,9 @@ def limits_of(
     max_increase: Mapping[str, float] | None = None,
     max_decrease: Mapping[str, float] | None = None,
 ) -> tuple[LimitOn, ...]:
-    """The limits with the measures or coefficients that they limit.
+    """The user's limits, each with the measure or coefficient that it limits.
 
-    An InputError is raised if there is none, and for a limit that every value keeps or that none
+    An InputError is raised without any limit, and for a limit that every value keeps or that none
     can.
     """
     given: dict[Kind, Any] = {
@@ -70,7 +70,7 @@ def limits_of(
 
 
 def check_some_limit(*given: Any) -> None:
-    """Raise InputError if nothing is to be checked."""
+    """Raise an InputError if none of the arguments holds a limit."""
     if not any(given):
         raise InputError(
             f"there is {worded(python='no limit', command='nothing')} to check: say "
@@ -80,7 +80,10 @@ def check_some_limit(*given: Any) -> None:
 
 
 def _parse_limits(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
-    """Each limit with what it limits; `given` has the limits by kind, then by name."""
+    """Yield each limit with the measure or coefficient that it limits.
+
+    `given` maps kinds of limits ("max", "max_increase", ...) to limits by name.
+    """
     for kind, limits in given.items():
         if limits is not None and not isinstance(limits, Mapping):
             raise InputError(
@@ -89,12 +92,12 @@ def _parse_limits(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
             )
         for name, value in (limits or {}).items():
             what = COEFFICIENTS.get(name) or find(name, shape)
-            _check_not_empty(what, kind, value)
+            _check_decidable(what, kind, value)
             yield LimitOn(what, Limit(what.name, kind, float(value)))
 
 
-def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> None:
-    """Raise an error for a limit that every value keeps, or that none can keep."""
+def _check_decidable(what: Measure | Coefficient, kind: Kind, value: Any) -> None:
+    """Raise an InputError for a limit that every value of `what` keeps, or that none can keep."""
     if not is_number(value) or not math.isfinite(value):
         raise InputError(f"the limit of {what.name} must be a number; got {value!r}")
     limit = Limit(what.name, kind, float(value))
@@ -111,7 +114,7 @@ def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
 
 
 def _check_directions(limits: tuple[LimitOn, ...]) -> None:
-    """Raise an InputError for a limit on the good side alone, which worse models would keep.
+    """Raise an InputError for a measure limited on its good side alone: worse models would pass.
 
     A value may be limited on both sides, for losses too good to be true; a coefficient has no
     better side.
@@ -137,7 +140,7 @@ MOST_TO_PASS = 10**12
 def checked_limit(
     limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
 ) -> LimitCheck:
-    """A limit compared with the interval of a measure, as `check` and `verdict` do.
+    """Compare a limit with the interval of a measure, for `check`, `verdict` and slices.
 
     `where` names the slice, None for all rows; `scale` translates between the measure and gaps.
     """
@@ -157,7 +160,7 @@ def checked_limit(
 
 
 def effective_rows(samples: Samples, groups: Any) -> float:
-    """The number of rows of equal weight that would vary as much; a cluster counts as one row."""
+    """The effective number of rows: (sum w)^2 / sum w^2, with clusters in place of rows if any."""
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     if groups is not None:
         w = np.bincount(groups, weights=w)
@@ -166,10 +169,10 @@ def effective_rows(samples: Samples, groups: Any) -> float:
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
-    """The number of rows that is needed to show that a limit is kept.
+    """The number of rows needed to show that a limit is kept.
 
-    In so many rows a fault large enough to break the limit would have been seen, except with a
-    chance of (1 - level) / 2. `scale` translates the measure to a gap.
+    In so many rows a fault large enough to break the limit would be seen, except with probability
+    (1 - level) / 2. `scale` translates the measure to a gap.
     """
     # The error of a row is at most the largest value of the measure, translated to a gap.
     high = measure.high if math.isfinite(measure.high) else 1.0

@@ -32,7 +32,7 @@ from calibrant._data.to_samples import to_samples
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """The rows of one model as they were given: arrays, or names of columns of `data`."""
+    """The rows of one model as the user gave them: arrays, or names of columns of `data`."""
 
     y_true: Any
     y_proba: Any
@@ -45,7 +45,10 @@ class ModelRows:
     only_predictions: bool = False
 
     def samples(self, how: Given, classes: Sequence[Any] | None) -> Samples:
-        """The model's samples in the common order; `how` says whether predictions are logits."""
+        """The model's validated samples, in the order of rows that all models share.
+
+        `how` says whether predictions are probabilities, logits or log-probabilities.
+        """
         given = (self.y_true, self.y_proba, self.sample_weight, how, classes, self.data)
         out = to_samples(*given, votes=self.votes)
         if classes is None:
@@ -75,28 +78,28 @@ class ModelSet:
 
 
 def model_set(given: GivenRows, models: Any, how: Given, classes: Sequence[Any] | None) -> ModelSet:
-    """The samples of every model, all in one order of rows.
+    """Validate every model's samples, and bring all into one order of rows.
 
-    `models` says whose each row is, in long format; it is None where predictions are given by name.
-    `how` says whether predictions are logits.
+    `models` has the name of each row's model, in long format; None if `y_proba` maps names to
+    predictions. `how` says whether predictions are logits.
     """
     if models is None:
-        rows = _side_by_side(given)
+        rows = _rows_by_name(given)
         rest = given.by, given.groups, given.data, given.ids is not None
     else:
-        rows, *others = _from_long(given, models)
+        rows, *others = _rows_of_long_format(given, models)
         rest = *others, True
     samples = {}
     for name, each in rows.items():
         with errors_about(name):
             samples[name] = each.samples(how, classes)
-    _check_alike(samples)
+    _check_same_rows(samples)
     has_own = models is not None or isinstance(given.y_true, Mapping)
     return ModelSet(samples, _count_differing(samples) if has_own else 0, *rest)
 
 
-def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
-    """The rows of each model by its name, where predictions are given by name."""
+def _rows_by_name(given: GivenRows) -> dict[str, ModelRows]:
+    """The rows of each model by its name, if `y_proba` maps names to predictions."""
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     names = _model_names(y_proba)
     own = isinstance(y_true, Mapping)
@@ -120,7 +123,7 @@ def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
             "the ids of its rows"
         )
     if own:
-        return _in_own_orders(_match_by_ids(rows, ids, data))
+        return _weights_in_own_order(_match_by_ids(rows, ids, data))
     if not of_labels:
         raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
     orders = rows_in_order(ids, names, data)
@@ -147,7 +150,7 @@ def _model_names(y_proba: Any) -> list[Any]:
 
 
 def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
-    """Raise an InputError unless there are labels for every model, and for no other."""
+    """Raise an InputError unless `y_true` has labels for exactly the models of these names."""
     absent = [name for name in names if name not in y_true]
     extra = [name for name in y_true if name not in names]
     if absent or extra:
@@ -159,7 +162,7 @@ def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
 
 
 def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
-    """The rows of each model, with the order that matches the first model's ids.
+    """The rows of each model, with the order that puts them in line with the first model's ids.
 
     An InputError is raised unless all models have the same ids.
     """
@@ -182,10 +185,10 @@ def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, 
     }
 
 
-def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
-    """The rows of each model with weights and votes in its own order.
+def _weights_in_own_order(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
+    """The rows of each model, with weights and votes in the order of its own rows.
 
-    They are given once, in the order of the first model's rows.
+    The user gives weights and votes once, in the order of the first model's rows.
     """
     return {
         name: replace(
@@ -198,10 +201,10 @@ def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
 
 
 def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
-    """Values of the common order, brought into a model's own order.
+    """Reorder values from the shared order of rows into a model's own order.
 
     Names of columns, and one value for all rows, stay as they are. `order` has the model's row
-    numbers in the common order; `argument` is a name for errors.
+    numbers in the shared order; `argument` is a name for errors.
     """
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
@@ -213,11 +216,13 @@ def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
     return out
 
 
-def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any, Any, Any]:
-    """The rows of each model by its name from the long format; then slices, clusters and frame.
+def _rows_of_long_format(
+    given: GivenRows, models: Any
+) -> tuple[dict[str, ModelRows], Any, Any, Any]:
+    """From the long format: (rows of each model by name, slices, clusters, frame).
 
-    The last three are those of the first model's rows, which all models share. `models` says whose
-    each row is.
+    The last three are those of the first model's rows, which all models share. `models` has the
+    name of each row's model.
     """
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
@@ -243,29 +248,29 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
     text = whose.astype(str)
     parts = {name: np.flatnonzero(text == name) for name in names}
 
-    def part_of(argument: str, part: Index) -> Any:
-        """The values of an argument for some rows."""
-        return _take_part(getattr(given, argument), part, data, whose.size, argument)
+    def values_of(argument: str, part: Index) -> Any:
+        """The values of an argument for the rows of one model."""
+        return _take_values(getattr(given, argument), part, data, whose.size, argument)
 
     rows = {
         name: ModelRows(
-            part_of("y_true", part),
-            part_of("y_proba", part),
-            part_of("sample_weight", part),
-            given.votes if np.ndim(given.votes) == 0 else part_of("votes", part),
-            _frame_part(data, part),
+            values_of("y_true", part),
+            values_of("y_proba", part),
+            values_of("sample_weight", part),
+            given.votes if np.ndim(given.votes) == 0 else values_of("votes", part),
+            _take_frame_rows(data, part),
         )
         for name, part in parts.items()
     }
     rows = _match_by_ids(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
-    return rows, part_of("by", first), part_of("groups", first), _frame_part(data, first)
+    return rows, values_of("by", first), values_of("groups", first), _take_frame_rows(data, first)
 
 
-def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> Any:
-    """The values of some rows; with a frame, unchanged names of columns: the frame is cut.
+def _take_values(values: Any, rows: Index, data: Any, n: int, argument: str) -> Any:
+    """The values of some rows; unchanged if they are columns' names, for then the frame is cut.
 
-    An InputError is raised unless there are n values; `argument` is their name in it.
+    An InputError, which names `argument`, is raised unless there are n values.
     """
     if values is None or data is not None:
         return values
@@ -275,8 +280,8 @@ def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> An
     return array[rows]
 
 
-def _frame_part(data: Any, rows: Index) -> Any:
-    """Some rows of a frame, by number; None where there is no frame."""
+def _take_frame_rows(data: Any, rows: Index) -> Any:
+    """The rows of a frame with these numbers; None without a frame."""
     if data is None:
         return None
     import narwhals as nw
@@ -284,8 +289,8 @@ def _frame_part(data: Any, rows: Index) -> Any:
     return nw.from_native(data, eager_only=True)[rows.tolist()].to_native()
 
 
-def _check_alike(samples: Mapping[str, Samples]) -> None:
-    """Raise an InputError unless all models have the same rows, classes and weights."""
+def _check_same_rows(samples: Mapping[str, Samples]) -> None:
+    """Raise an InputError unless all models have as many rows, the same classes and weights."""
     shapes = {name: each.predictions.shape[1:] for name, each in samples.items()}
     if len(set(shapes.values())) > 1:
         listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
@@ -304,8 +309,8 @@ def _check_alike(samples: Mapping[str, Samples]) -> None:
             raise InputError(f"{name} and {first_name} have different weights for the same rows")
 
 
-def own_note(n_own: int, n: int) -> tuple[str, ...]:
-    """The note on labels that differ between models in n_own of n rows; () if in none."""
+def own_labels_note(n_own: int, n: int) -> tuple[str, ...]:
+    """The note that labels differ between models in n_own of n rows; () if in none."""
     if not n_own:
         return ()
     return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)

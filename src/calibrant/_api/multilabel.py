@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import numbered_groups, read_groups, renumbered
+from calibrant._api.rows import number_clusters, read_groups, take_clusters
 from calibrant._api.slices import (
     SliceOptions,
     slice_measures,
@@ -127,14 +127,14 @@ def multilabel(
     )
     clusters = None
     if groups is not None:
-        clusters = numbered_groups(*read_groups(groups, data), columns.n)
+        clusters = number_clusters(*read_groups(groups, data), columns.n)
     resampling = Resampling(rules=both_rules(bins, columns.n), seed=int(seed))
     largest = None
     if uncertainty:
         largest = checked_tolerance(tolerance)
         resampling = replace(resampling, level=level, n_resamples=n_resamples)
     asked = measures is not None
-    headline, shown = slice_measures(choose(measures, "binary"), "binary", asked=asked)
+    headline, shown = slice_measures(choose_measures(measures, "binary"), "binary", asked=asked)
     rows: list[Slice] = []
     notes = [columns.note] if columns.note else []
     counted = [label for label in range(len(columns.names)) if columns.rows_of(label).size]
@@ -148,7 +148,7 @@ def multilabel(
     )
     for label in counted:
         samples = columns.samples_of(label)
-        groups_of_label = renumbered(clusters, columns.rows_of(label))
+        groups_of_label = take_clusters(clusters, columns.rows_of(label))
         own = replace(resampling, rules=both_rules(bins, samples.n), groups=groups_of_label)
         one, note = slice_of_rows(columns.names[label], samples, own, options)
         rows.append(one)
@@ -169,15 +169,20 @@ def multilabel(
         tolerance=found.tolerance,
         n=columns.n,
         n_missing=dict(zip(columns.names, missing, strict=True)),
-        mean={measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
-        mean_low=_mean([_shown_low(row, found.level) for row in found.rows], every=True),
-        mean_high=_mean([row.high for row in rows], every=True),
-        mean_estimate=_mean([row.estimate for row in rows], every=True),
+        mean={
+            measure.name: _mean_of_known([row.values[measure.name] for row in rows])
+            for measure in shown
+        },
+        mean_low=_mean_of_known(
+            [_lower_limit_to_show(row, found.level) for row in found.rows], every=True
+        ),
+        mean_high=_mean_of_known([row.high for row in rows], every=True),
+        mean_estimate=_mean_of_known([row.estimate for row in rows], every=True),
     )
 
 
-def _shown_low(row: Slice, level: float) -> float:
-    """The lower limit of a label's error; 0 where the error may be chance among so many labels.
+def _lower_limit_to_show(row: Slice, level: float) -> float:
+    """The lower limit of a label's error, or 0 if the error may be chance among so many labels.
 
     Of twenty calibrated labels one has a limit above 0 in four of ten samples, and then the mean of
     the limits would be above 0 too.
@@ -186,10 +191,10 @@ def _shown_low(row: Slice, level: float) -> float:
     return min(row.low, 0.0) if may_be_chance and not math.isnan(row.low) else row.low
 
 
-def _mean(values: Sequence[float], *, every: bool = False) -> float:
-    """The mean of the values that are not NaN; NaN if there are none.
+def _mean_of_known(values: Sequence[float], *, every: bool = False) -> float:
+    """The mean of the values that are not NaN; NaN without any.
 
-    With `every`, it is NaN if any value is.
+    With `every`, one NaN makes the mean NaN.
     """
     known = [value for value in values if not math.isnan(value)]
     if not known or (every and len(known) < len(values)):

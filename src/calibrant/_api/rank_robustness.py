@@ -77,8 +77,8 @@ def rank_robustness(
     """
     if not errors or not losses:
         raise InputError("errors and losses must each have one entry or more")
-    loss_table = _stacked(losses, "losses", names)
-    error_table = _stacked(errors, "errors", names)
+    loss_table = _stack_columns(losses, "losses", names)
+    error_table = _stack_columns(errors, "errors", names)
     if len(loss_table) != len(error_table):
         raise InputError(
             "errors and losses must be of the same predictors; got "
@@ -88,7 +88,7 @@ def rank_robustness(
     n = len(loss_table)
     with_losses = spearman_table(loss_table, error_table)
     with_itself = spearman_table(error_table)
-    with_order = _along(chain, error_table)
+    with_order = _correlations_with_dominance(chain, error_table)
     keys = list(errors)
     labels = [f"{measure}({bins})" for measure, bins in keys]
 
@@ -97,14 +97,17 @@ def rank_robustness(
         own = [i for i, key in enumerate(keys) if key[0] == measure]
         for j, loss in enumerate(losses):
             rows += [
-                _row(measure, "loss", loss, labels[i], float(with_losses[j, i]), n) for i in own
+                _rank_correlation(measure, "loss", loss, labels[i], float(with_losses[j, i]), n)
+                for i in own
             ]
         rows += [
-            _row(measure, "bins", labels[i], labels[j], float(with_itself[i, j]), n)
+            _rank_correlation(measure, "bins", labels[i], labels[j], float(with_itself[i, j]), n)
             for i, j in combinations(own, 2)
         ]
         rows += [
-            _row(measure, "dominance", DOMINANCE_ORDER, labels[i], with_order[i], len(chain))
+            _rank_correlation(
+                measure, "dominance", DOMINANCE_ORDER, labels[i], with_order[i], len(chain)
+            )
             for i in own
         ]
     return RankRobustness(
@@ -115,14 +118,15 @@ def rank_robustness(
     )
 
 
-def _stacked(
+def _stack_columns(
     columns: Mapping[str, ArrayLike] | Mapping[tuple[str, int], ArrayLike],
     argument: str,
     names: Sequence[str] | None,
 ) -> Array:
-    """The columns side by side, (predictors, columns); an InputError for one of another length.
+    """Check the columns, and put them side by side: (predictors, columns).
 
-    `argument` is the name in the errors, and `names` are those of the predictors.
+    An InputError is raised for a column of another length. `argument` is the name in errors, and
+    `names` are those of the predictors.
     """
     checked: list[Array] = []
     for key, values in columns.items():
@@ -140,10 +144,10 @@ def _stacked(
     return np.concatenate(checked, axis=1)
 
 
-def _along(chain: Index, errors: Array) -> list[float]:
+def _correlations_with_dominance(chain: Index, errors: Array) -> list[float]:
     """The rank correlation of each column of errors with the order of dominance.
 
-    `chain` has the predictors in that order; the correlations are NaN with fewer than two.
+    `chain` has the indices of the predictors in that order; all are NaN with fewer than two.
     """
     if len(chain) < 2:
         return [math.nan] * errors.shape[1]
@@ -151,12 +155,13 @@ def _along(chain: Index, errors: Array) -> list[float]:
     return [float(rho) for rho in spearman_table(position, errors[chain])[0]]
 
 
-def _row(
+def _rank_correlation(
     measure: str, relation: Relation, first: str, second: str, rho: float, n: int
 ) -> RankCorrelation:
-    """One rank correlation with its margin; both are None where it is not defined.
+    """One rank correlation, rho, with its margin; both are None if rho is NaN.
 
-    `first` and `second` name what is correlated, and `relation` says what they are to each other.
+    `first` and `second` name what is correlated, `relation` says what they are to each other, and n
+    is the number of predictors.
     """
     if math.isnan(rho):
         return RankCorrelation(measure, relation, first, second, None, None, n)

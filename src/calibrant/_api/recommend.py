@@ -20,7 +20,7 @@ from calibrant._api.cross_fitting import (
     row_losses,
     weighted_mean,
 )
-from calibrant._api.rows import as_samples, group_index, renumbered
+from calibrant._api.rows import as_samples, group_index, take_clusters
 from calibrant._core.arguments import Reading
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.map_names import METHODS
@@ -157,9 +157,10 @@ def choose_map(
     seed: int = 0,
     progress: TaskProgress | None = None,
 ) -> Recommendation:
-    """The recalibration map that rows choose, for `recommend`, the page and the command line.
+    """Choose the recalibration map for some rows, for `recommend`, the page and the command line.
 
-    The `scaler` of the result is None. `groups` are clusters as numbers, or None.
+    The `scaler` of the result is None: it is not fitted yet. `groups` are clusters as numbers, or
+    None.
     """
     field = proper_loss_field(loss, samples)
     with explained(samples):
@@ -167,7 +168,7 @@ def choose_map(
     check_two_classes(samples)
     rows, units, notes = _rows_to_try(samples, groups, seed)
     fold = fold_of(rows, units, folds, seed)
-    names, left_out = _candidates(maps, rows)
+    names, left_out = _maps_to_try(maps, rows)
     tasks = progress or TaskProgress(False)
     with tasks.task("Trying maps", len(names) * folds) as step:
         losses, failed = _try_maps(names, rows, units, fold, field, step)
@@ -191,7 +192,7 @@ def _rows_to_try(
 ) -> tuple[Samples, Index | None, tuple[str, ...]]:
     """The rows to try maps on, their clusters, and a note if they are not all rows.
 
-    Of many rows they are a random part, whole clusters of it, as large as the budget allows.
+    Of many rows it is a random sample, of whole clusters, as large as the time budget allows.
     """
     most = n_tried_rows(samples.n_classes)
     if samples.n <= most:
@@ -201,13 +202,13 @@ def _rows_to_try(
     counts = np.cumsum(np.bincount(order))
     kept = np.flatnonzero(order < max(2, int(np.searchsorted(counts, most, side="right"))))
     note = f"maps were tried on {kept.size:,} of {samples.n:,} rows, drawn at random"
-    return samples.take(kept), renumbered(groups, kept), (note,)
+    return samples.take(kept), take_clusters(groups, kept), (note,)
 
 
-def _candidates(
+def _maps_to_try(
     maps: str | Sequence[str] | None, samples: Samples
 ) -> tuple[list[str], tuple[str, ...]]:
-    """The names of the maps to try, the simplest first, and notes on those that are not tried.
+    """The names of the maps to try, the simplest first, and notes on maps that are skipped.
 
     Maps that the user names are all tried.
     """
@@ -233,7 +234,7 @@ def _candidates(
 
 
 def n_parameters(name: str, k: int) -> float:
-    """The number of parameters of a map for k classes; infinity where the rows decide on it."""
+    """The number of parameters of a map for k classes; infinity if it grows with the rows."""
     return SCALERS[METHODS[name]]._n_parameters(k)
 
 
@@ -255,17 +256,17 @@ def _why_skipped(name: str, samples: Samples) -> str:
 def _try_maps(
     names: list[str], samples: Samples, groups: Index | None, fold: Index, field: str, step: Step
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """The loss of every row by map, each (n,), and notes on maps that failed or were given up.
+    """The loss of every row under each map, (n,), and notes on maps that failed or were given up.
 
-    The dict has the predictions as they are under AS_THEY_ARE. `fold` is the fold of each row,
-    `field` the name of the loss, and `step` is called after each fit.
+    The losses without a map are under AS_THEY_ARE. `fold` is the fold of each row, `field` the name
+    of the loss, and `step` is called after each fit.
     """
     own, folds = row_values(samples, distribution=False)[field], int(fold.max()) + 1
     trials = {name: _Trial(name, samples, fold, field) for name in names}
     failed, behind = {}, {}
 
     def run(name: str, j: int) -> None:
-        """Fit a map to all folds but j. A failure is noted."""
+        """Fit the named map to all folds but j, and store the losses of fold j; note a failure."""
         try:
             trials[name].run(j)
         except (CalibrantError, np.linalg.LinAlgError) as error:
@@ -276,7 +277,7 @@ def _try_maps(
         run(name, 0)
     left = [name for name in names if name not in failed]
     if samples.n * samples.n_classes >= RACED:
-        behind = _far_behind(
+        behind = _maps_far_behind(
             {name: trials[name].losses for name in left}, own, samples, groups, fold == 0
         )
         left = [name for name in left if name not in behind]
@@ -314,17 +315,17 @@ class _Trial:
         self.losses[here] = row_losses(rows, mapped, self._field)
 
 
-def _far_behind(
+def _maps_far_behind(
     losses: dict[str, Array], own: Array, samples: Samples, groups: Index | None, here: Mask
 ) -> dict[str, float]:
-    """The maps whose loss in one fold is far above the lowest, with how many standard errors above.
+    """Maps whose loss in one fold is far above the lowest, with the excess in standard errors.
 
-    `losses` has the losses of rows by map, `own` those of the predictions as they are, and `here`
-    marks the rows of the fold. The dict is empty if all maps are behind.
+    `losses` has the row losses by map, `own` those of the predictions as they are, and `here` marks
+    the rows of the fold. The dict is empty if all maps are far behind.
     """
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
-    units = renumbered(groups, here)
+    units = take_clusters(groups, here)
     first = {name: each[here] for name, each in losses.items()}
     lowest = min([own[here], *first.values()], key=lambda each: weighted_mean(each, rows))
     out = {}
@@ -341,14 +342,14 @@ def _simplest_good_map(
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
     """The name of the map to use, the standard error of its gain, and the table of maps.
 
-    It is the simplest map within one standard error of the lowest loss; or AS_THEY_ARE if that map
+    The map is the simplest within one standard error of the lowest loss, or AS_THEY_ARE if that map
     gains less than one standard error over the predictions as they are.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}
 
     def error(one: str, other: str) -> float:
-        """The standard error of the mean difference between the losses of two maps."""
+        """The standard error of the difference between two maps' mean losses."""
         return mean_limits(influences(losses[one] - losses[other], weights, groups), 0.95)[2]
 
     lowest = min(losses, key=lambda name: means[name])

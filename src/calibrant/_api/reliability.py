@@ -114,7 +114,7 @@ def classwise_reliability(
     names = samples.class_names or tuple(str(r) for r in range(samples.n_classes))
     tables = [
         ReliabilityTable(t, rule, cuts, "binary", fit=curve_of_rows(samples, "binary", column=r))
-        for r, (t, cuts) in enumerate(_tables(samples, rule))
+        for r, (t, cuts) in enumerate(_class_tables(samples, rule))
     ]
     order = np.argsort([-table.ece for table in tables], kind="stable")
     return ClasswiseReliability(
@@ -122,10 +122,10 @@ def classwise_reliability(
     )
 
 
-def _tables(samples: Source, rule: Rule) -> list[tuple[BinTable, Cuts]]:
-    """The sums in the bins of each class against the rest, with the edges of the bins.
+def _class_tables(samples: Source, rule: Rule) -> list[tuple[BinTable, Cuts]]:
+    """For each class against the rest, the sums in its bins and the edges of the bins.
 
-    Bins that are not fixed are made for each class by itself.
+    Bins that depend on the rows are made for each class by itself.
     """
     summary = Summary(samples)
     if rule.is_fixed:

@@ -109,7 +109,7 @@ def reliability_curve(
         curve = curve if band is not None else curve.without_band()
         return note_two_columns(curve, samples, resolved)
     if band == "confidence":
-        _check_plain(problem, index)
+        _check_unweighted_outcomes(problem, index)
     chosen = "consistency" if band == "default" else band
     blocks = blocks_of(problem.n, index, int(seed))
     curve = isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
@@ -119,9 +119,9 @@ def reliability_curve(
 def scalar_problem(
     samples: Samples, notion: Notion, groups: Index | None
 ) -> tuple[Problem, Index | None]:
-    """Predictions, targets and weights of the rows that have weight, checked, and their clusters.
+    """The checked predictions, targets and weights of rows with a weight above 0; their clusters.
 
-    The clusters are numbers, None where there are none.
+    The clusters are numbers, or None.
     """
     with explained(samples):
         problem = problem_of(samples, notion, EqualWidth(15))
@@ -139,7 +139,7 @@ def scalar_problem(
 
 
 def _check_span(span: Any, method: str) -> None:
-    """Raise an InputError unless the span is None, or a share and the method "local"."""
+    """Raise an InputError unless the span is None, or a share in (0, 1] with the method "local"."""
     if span is None:
         return
     if not is_number(span) or not 0.0 < span <= 1.0:
@@ -148,8 +148,8 @@ def _check_span(span: Any, method: str) -> None:
         raise InputError("span is of a local regression: an isotonic curve looks at no share")
 
 
-def _check_plain(problem: Problem, groups: Index | None) -> None:
-    """Raise an InputError unless labels are hard, without weights and clusters.
+def _check_unweighted_outcomes(problem: Problem, groups: Index | None) -> None:
+    """Raise an InputError unless labels are hard and rows have neither weights nor clusters.
 
     A confidence band needs that.
     """

@@ -30,10 +30,10 @@ class Resampling:
     def uncertainty(
         self, samples: Samples, measures: tuple[Measure, ...], blocks: Blocks | None = None
     ) -> Uncertainty:
-        """The object that computes intervals and noise floors of some measures of these rows.
+        """Make the Uncertainty of some measures: it computes their intervals and noise floors.
 
-        `blocks` are those of rows or clusters to resample, shared with other models; None for its
-        own.
+        `blocks` are the rows or clusters to resample, shared with other models; None makes new
+        ones.
         """
         return Uncertainty(
             samples,

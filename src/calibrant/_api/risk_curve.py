@@ -30,10 +30,10 @@ def risk_coverage_curve(
     """The risk-coverage curve of validated rows with its band.
 
     `levels` has the sums of each distinct prediction, and `level` is that of the band. `whole` has
-    the predictions, targets, weights and findings, where they are known.
+    the predictions, targets, weights and findings, None if yet to be computed.
     """
     curve = risk_curve(levels)
-    at = _points(curve.coverage)
+    at = _points_to_draw(curve.coverage)
     thresholds = levels.mean_u[0][levels.sum_w[0] > 0][::-1][at]
     weighted = rows_of_weight(samples)
     samples, groups = take_rows(samples, groups, weighted)
@@ -52,7 +52,7 @@ def risk_coverage_curve(
         curve.risk[at] * (1.0 - curve.risk[at]), moved, out=np.zeros(at.size), where=moved > 0
     )
     # The variance gives an effective number of rows, which is at most that of the rows kept.
-    kept = _kept_rows(weights, counts)
+    kept = _effective_rows_kept(weights, counts)
     low, high = wilson(curve.risk[at], np.where((n > 0) & (n < kept), n, kept), level)
     return RiskCoverage(
         coverage=curve.coverage[at],
@@ -69,8 +69,8 @@ def risk_coverage_curve(
     )
 
 
-def _points(coverage: Array) -> Index:
-    """The indices of the points drawn: all, or POINTS at about equal steps of coverage."""
+def _points_to_draw(coverage: Array) -> Index:
+    """The indices of the points to draw: all, or POINTS at about equal steps of coverage."""
     if coverage.size <= POINTS:
         return np.arange(coverage.size)
     near = np.searchsorted(coverage, np.linspace(0.0, 1.0, POINTS + 1)[1:])
@@ -81,14 +81,21 @@ def _points(coverage: Array) -> Index:
 # `counts` is the number of rows that each threshold keeps. The risk of a row is 1 - z.
 
 
-def _kept_rows(w: Array, counts: Index) -> Array:
-    """The effective number of rows at or above each threshold, (thresholds,)."""
+def _effective_rows_kept(w: Array, counts: Index) -> Array:
+    """The effective number of rows at or above each threshold, (thresholds,).
+
+    Weights w are ordered by falling prediction; `counts` is how many rows each threshold keeps.
+    """
     through, squares = np.cumsum(w), np.cumsum(w * w)
     return through[counts - 1] ** 2 / squares[counts - 1]
 
 
 def _local_risk(z: Array, w: Array, counts: Index) -> Array:
-    """The mean of 1 - z near each threshold, over about sqrt(n) rows on either side."""
+    """The risk near each threshold, (thresholds,): mean of 1 - z over about 2 sqrt(n) rows.
+
+    Targets z and weights w are ordered by falling prediction; `counts` is how many rows each
+    threshold keeps.
+    """
     reach = max(1, int(np.sqrt(z.size)))
     first, last = np.maximum(counts - reach, 0), np.minimum(counts + reach, z.size)
     through = np.concatenate([[0.0], np.cumsum(w)])
@@ -102,7 +109,8 @@ def _local_risk(z: Array, w: Array, counts: Index) -> Array:
 def _risk_variance(z: Array, w: Array, counts: Index, risk: Array) -> Array:
     """The variance of the risk at each threshold, (thresholds,).
 
-    It comes from the rows that are kept, and from the threshold, which varies with them.
+    It is due to the rows that are kept, and to the threshold, which varies with them. Targets z and
+    weights w are ordered by falling prediction; `counts` is how many rows each threshold keeps.
     """
     there, e, w2 = _local_risk(z, w, counts), 1.0 - z, w * w
     last = counts - 1
@@ -117,7 +125,10 @@ def _risk_variance(z: Array, w: Array, counts: Index, risk: Array) -> Array:
 def _clustered_risk_variance(
     z: Array, w: Array, counts: Index, risk: Array, groups: Index
 ) -> Array:
-    """The variance of the risk at each threshold, as `_risk_variance`, from sums over clusters."""
+    """The variance of the risk at each threshold, (thresholds,), where rows come in clusters.
+
+    The arguments are those of `_risk_variance`, and the number of each row's cluster.
+    """
     there, e, total = _local_risk(z, w, counts), 1.0 - z, float(w.sum())
     n_groups = int(groups.max()) + 1
     out = np.empty(counts.size)

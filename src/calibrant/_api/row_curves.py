@@ -31,11 +31,11 @@ PLACES = 40
 SPANS = (SPAN, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.055, 0.04, 0.028, 0.02)
 
 
-def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
-    """Mean prediction, weight and summed weighted target of cells, by increasing prediction.
+def _pool_predictions(problem: Problem, most: int) -> tuple[Array, Array, Array]:
+    """Mean prediction, weight and summed weighted target of each cell, in increasing order.
 
-    A cell is a distinct prediction. If there are more than `most`, neighbouring ones are put
-    together to about so many cells of equal weight.
+    A cell is a distinct prediction. If there are more than `most`, neighbours are pooled into about
+    `most` cells of equal weight.
     """
     levels, at = problem.levels
     w = np.bincount(at, problem.weights).astype(np.float64)
@@ -71,12 +71,12 @@ def _shares_of_rows(problem: Problem) -> Array:
 def isotonic_curve(
     problem: Problem, blocks: Blocks, notion: str, band: str | None, level: float, seed: int
 ) -> ReliabilityCurve:
-    """The increasing curve nearest to the targets, by the first and last prediction of each step.
+    """The increasing curve nearest to the targets, given at both ends of each of its steps.
 
     `band` is "consistency", "confidence", or None for no band; `blocks` say which rows are
     resampled together.
     """
-    u, w, wz = _pooled(problem, problem.n)
+    u, w, wz = _pool_predictions(problem, problem.n)
     fit = fit_isotonic(w[None], wz[None])[0]
     firsts = np.append(0, np.flatnonzero(fit[1:] != fit[:-1]) + 1)
     ends = np.append(firsts[1:], u.size) - 1
@@ -103,10 +103,9 @@ def isotonic_curve(
 def _consistency_band(
     problem: Problem, blocks: Blocks, x: Array, level: float, seed: int
 ) -> dict[str, Array]:
-    """Limits within which the curve of calibrated predictions would lie at each place x, by draws.
+    """Limits "low" and "high", at each place x, of the curves of calibrated predictions.
 
-    The dict has the keys "low" and "high". The limits hold at each place by itself, not everywhere
-    at once.
+    The limits come from draws, and hold at each place by itself, not everywhere at once.
     """
     cells = problem.fine_cells
     rng = np.random.default_rng((seed, 11))
@@ -120,17 +119,17 @@ def _consistency_band(
 
 
 def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict[str, Array]:
-    """Limits of the true curve, "low" and "high", that hold everywhere at once.
+    """Limits "low" and "high" of the true curve that hold at all places x at once.
 
-    They hold at any number of rows; x are the places and y the curve there. Where the chances of
-    rows are at most c, their outcomes come up no more often than those of chance c. So what any run
-    of neighbouring rows shows is a lower limit for all predictions above the run, and an upper one
-    for all below. Every run of cells is looked at, and Bonferroni's correction allows for their
-    number (Dimitriadis, Duembgen, Henzi, Puke and Ziegel, 2023).
+    They hold at any number of rows; y is the fitted curve at x. Where the probabilities of rows are
+    at most c, events are no more frequent than with probability c. So the outcomes of a run of
+    neighbouring rows give a lower limit for all predictions above the run, and an upper one for all
+    below. Every run of cells is tried, with Bonferroni's correction for their number (Dimitriadis,
+    Duembgen, Henzi, Puke and Ziegel, 2023).
     """
     from scipy.special import betaincinv
 
-    u, w, wz = _pooled(problem, RUNS)
+    u, w, wz = _pool_predictions(problem, RUNS)
     m = u.size
     rows, hits = np.append(0.0, np.cumsum(w)), np.append(0.0, np.cumsum(wz))
     first, last = np.triu_indices(m)
@@ -153,7 +152,7 @@ def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict
 
 
 def _cell_ends(problem: Problem) -> tuple[Array, Array]:
-    """The first and the last prediction of each cell that `_pooled` makes."""
+    """The first and the last prediction of each cell of `_pool_predictions`."""
     levels, at = problem.levels
     if levels.size <= RUNS:
         return levels, levels
@@ -169,10 +168,10 @@ def local_curve(
 ) -> ReliabilityCurve:
     """A local regression of the targets, with a band that holds at each place by itself.
 
-    It looks at a share of the rows about each place: `span`, or, where that is None, the share with
-    the least error in cross validation.
+    Each place is fitted to the nearest share of the rows: `span`, or for None the share with the
+    least error in cross validation.
     """
-    u, w, wz = _pooled(problem, CURVE_CELLS)
+    u, w, wz = _pool_predictions(problem, CURVE_CELLS)
     rows = effective(problem.weights)
     if u.size <= 3:
         curve, chosen = wz / w, SPAN
@@ -186,7 +185,7 @@ def local_curve(
         # says nothing.
         n = 1.0 / ((matrix**2) @ (w.sum() / (w * rows)))
     if not problem.hard:
-        n = n * _outcomes_a_label(problem, u, w, curve)
+        n = n * _outcomes_per_label(problem, u, w, curve)
     if groups is not None:
         n = n / _design_effect(problem, groups)
     low, high = wilson(curve, np.clip(n, 1.0, rows if problem.hard else None), level)
@@ -207,10 +206,11 @@ def local_curve(
     )
 
 
-def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
-    """The number of 0/1 outcomes that a soft label counts as.
+def _outcomes_per_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
+    """The number of independent 0/1 outcomes that one soft label is worth.
 
-    It varies less about the curve than an outcome. u and w are the places and weights of the curve.
+    It is the variance of an outcome over that of the labels about the curve; u and w are the places
+    and weights of the curve.
     """
     off = problem.z - np.interp(problem.u, u, curve)
     scatter = float(problem.weights @ (off * off)) / float(problem.weights.sum())
@@ -219,7 +219,7 @@ def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> flo
 
 
 def _design_effect(problem: Problem, groups: Index) -> float:
-    """The design effect: how many rows in clusters tell as much as one independent row."""
+    """The design effect: how many clustered rows carry the information of one independent row."""
     from calibrant._measures.proportions import design_effects
 
     cell = np.minimum((problem.u * 10).astype(np.intp), 9)
@@ -229,9 +229,9 @@ def _design_effect(problem: Problem, groups: Index) -> float:
 
 
 def _best_span(u: Array, w: Array, wz: Array, rows: float) -> float:
-    """The share of rows with the least generalised cross validation error, of those in SPANS.
+    """The share of rows, among SPANS, with the least generalised cross validation error.
 
-    u, w and wz come from `_pooled`; `rows` is the effective number of rows.
+    u, w and wz are the results of `_pool_predictions`; `rows` is the effective number of rows.
     """
     best, least = SPAN, math.inf
     for span in SPANS:

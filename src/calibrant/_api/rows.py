@@ -54,7 +54,7 @@ def as_source(
     data: Any = None,
     missing: str = "error",
 ) -> Source:
-    """Validated samples where they are: in a frame's engine, or on a tensor's device."""
+    """Validate samples without moving them from their frame's engine or tensor's device."""
     given = given_as(from_logits, from_logprobs)
     return to_source(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
@@ -71,25 +71,24 @@ def as_samples(
     data: Any = None,
     missing: str = "error",
 ) -> Samples:
-    """Validated samples as arrays in memory."""
+    """Validate samples, and bring them into memory as arrays."""
     given = given_as(from_logits, from_logprobs)
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
 
 def group_index(groups: Any, samples: Samples, data: Any) -> Any:
-    """The number of each row's cluster, (n,); None where `groups` is None.
+    """The number of each row's cluster, (n,); None if `groups` is None.
 
-    `groups` names the cluster of each row, or a column of `data`. Rows that were dropped are left
-    out.
+    `groups` names the cluster of each row, or a column of `data`. Dropped rows have no number.
     """
     if groups is None:
         return None
     values, gaps = read_groups(groups, data)
-    return numbered_groups(samples.own_rows(values), samples.own_rows(gaps), samples.n)
+    return number_clusters(samples.own_rows(values), samples.own_rows(gaps), samples.n)
 
 
 def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
-    """The name of each row's cluster, as given, and which are missing.
+    """The name of each row's cluster as the user gave it, (n,), and a mask of missing names.
 
     `groups` has a name for each row, or names a column of `data`.
     """
@@ -104,8 +103,8 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
     return row_gaps(groups, "groups")
 
 
-def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
-    """The number of each row's cluster, (n,), from the names of clusters.
+def number_clusters(array: NDArray[Any], missing: Mask, n: int) -> Index:
+    """Number the clusters: each row's cluster as an integer, (n,), from the clusters' names.
 
     An InputError is raised unless each of n rows has one, and there are two clusters or more.
     """
@@ -124,14 +123,14 @@ def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
     return index
 
 
-def renumbered(groups: Index | None, rows: NDArray[Any]) -> Index | None:
-    """The clusters of some rows, numbered anew without gaps; None without clusters."""
+def take_clusters(groups: Index | None, rows: NDArray[Any]) -> Index | None:
+    """The clusters of some rows, numbered from 0 without gaps; None without clusters."""
     if groups is None:
         return None
     return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
 
 
-def of_two_columns(samples: Source, notion: str) -> bool:
+def is_top_label_of_two(samples: Source, notion: str) -> bool:
     """Whether a value is about the top label of predictions in two columns.
 
     Such a value differs from that of the single column P(y = 1).
@@ -144,8 +143,8 @@ def of_two_columns(samples: Source, notion: str) -> bool:
 
 
 def note_two_columns(found: R, samples: Source, notion: str) -> R:
-    """The result, with a note if it is about the top label of two columns."""
-    if not of_two_columns(samples, notion):
+    """Add a note to a result that is about the top label of two columns; else return it as is."""
+    if not is_top_label_of_two(samples, notion):
         return found
     result: Any = found
     if any(field.name == "notes" for field in fields(result)):

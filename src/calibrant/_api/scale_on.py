@@ -21,14 +21,14 @@ from calibrant.scaling._load import new_scaler
 KEYS = ("y_true", "y_proba", "sample_weight", "votes", "data")
 
 
-def recalibrated(
+def recalibrate_predictors(
     y_proba: Any, scale_on: Any, method: Any, how: Given, classes: Sequence[Any] | None, data: Any
 ) -> tuple[Any, Any, tuple[str, ...]]:
-    """The predictions of each predictor after its map, the data, and a note on every map.
+    """Recalibrate each predictor by a map fitted to its validation rows, `scale_on`.
 
-    Where predictions are columns of `data`, the first result is their names as given, and the
-    recalibrated predictions are in the returned data; otherwise the data are None. `scale_on` has
-    the validation rows, and `how` says whether predictions are logits.
+    Returns predictions by name, None and notes on the maps; or, for columns of `data`, the columns'
+    names as given, a frame with the new predictions, and notes. `how` says whether predictions are
+    logits.
     """
     given = _check_validation(y_proba, scale_on)
     from_logits, logprobs = read_given(how)
@@ -56,7 +56,7 @@ def recalibrated(
 def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any, Any]:
     """Labels, predictions, weights and votes of one predictor's validation rows.
 
-    Weights and votes may be None.
+    Weights and votes may be None. `given` are the arguments for the validation rows of all.
     """
     labels, weights, votes = given["y_true"], given.get("sample_weight"), given.get("votes")
     labels = labels[name] if isinstance(labels, Mapping) else labels
@@ -72,9 +72,9 @@ def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any
 
 
 def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
-    """The frame with recalibrated predictions in place of those given; other columns stay.
+    """The frame with the new predictions `out`, by predictor, in place of the old columns.
 
-    `y_proba` has the names of the columns of each predictor, and `out` its new predictions.
+    `y_proba` has the name or names of each predictor's columns; other columns stay.
     """
     import narwhals as nw
 
@@ -91,7 +91,7 @@ def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any])
 
 
 def _check_validation(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
-    """The validation rows, unchanged; an InputError if those of some predictor are missing."""
+    """Raise an InputError if a predictor has no validation rows; return `scale_on` unchanged."""
     need = "scale_on must map y_true and y_proba to validation rows"
     if not isinstance(scale_on, Mapping):
         raise InputError(f"{need}; got {type(scale_on).__name__}")

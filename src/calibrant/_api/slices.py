@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.limits import checked_limit
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import renumbered
+from calibrant._api.rows import take_clusters
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
@@ -34,7 +34,7 @@ from calibrant.results._slices import Slice, Slices
 
 @dataclass(frozen=True, kw_only=True)
 class SliceOptions:
-    """What is computed of every slice; slices are judged by the measure `headline`."""
+    """What to compute for each slice; slices are judged by the measure `headline`."""
 
     headline: Measure
     shown: Sequence[Measure]
@@ -48,11 +48,11 @@ class SliceOptions:
 
     @property
     def joint_level(self) -> float:
-        """The Bonferroni level of each slice: all slices and all rows then have `level`."""
+        """The Bonferroni level of each slice: all slices and all rows jointly have `level`."""
         return 1.0 - (1.0 - self.level) / (1 + self.n_slices)
 
 
-def sliced(
+def slices_of_samples(
     samples: Samples,
     by: Any,
     data: Any,
@@ -62,10 +62,10 @@ def sliced(
     asked: bool = False,
     tolerance: float | None = None,
 ) -> Slices:
-    """The slices of samples by one or several columns, each with bins of its own.
+    """Evaluate each slice of the samples by itself, with bins of its own.
 
-    `by` names columns of `data`, or has a value for each row. `asked` says that the measures were
-    chosen by name. With a `tolerance`, slices have intervals and verdicts too.
+    `by` names columns of `data`, or has a value for each row. `asked` says that the user chose the
+    measures by name. With a `tolerance`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
@@ -85,7 +85,7 @@ def sliced(
         if subset.weights is not None and not (subset.weights > 0).any():
             notes.append(no_weight_note(label, rows.size))
             continue
-        own = replace(resampling, groups=renumbered(resampling.groups, rows))
+        own = replace(resampling, groups=take_clusters(resampling.groups, rows))
         one, note = slice_of_rows(label, subset, own, options)
         slices.append(one)
         notes += note
@@ -95,9 +95,9 @@ def sliced(
 def slice_of_rows(
     label: str, subset: Samples, resampling: Resampling, options: SliceOptions
 ) -> tuple[Slice, list[str]]:
-    """One slice, with its values and noise floor, and notes on it.
+    """One slice with its values and noise floor, and notes on it.
 
-    It has an interval too where there is a tolerance. A slice of one cluster has neither.
+    With a tolerance it has an interval too. A slice of one cluster has neither floor nor interval.
     """
     summary = Summary(subset, *resampling.rules, together=not options.asked)
     values = _values_of(options.shown, options.headline, summary)
@@ -107,7 +107,7 @@ def slice_of_rows(
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
         return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
-    return _with_chance(plain, subset, resampling, options), []
+    return _with_noise_and_interval(plain, subset, resampling, options), []
 
 
 def slices_with_verdicts(
@@ -115,7 +115,7 @@ def slices_with_verdicts(
 ) -> Slices:
     """The table of slices with corrected p-values, and with verdicts if there is a tolerance.
 
-    `by` names the columns, and `each` is what a slice is called in notes, which are added to.
+    `by` names the columns, and `each` is the word for a slice in notes, to which notes are added.
     """
     level = options.level
     if options.tolerance is None:
@@ -131,9 +131,9 @@ def slices_with_verdicts(
 
 
 def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) -> dict[str, float]:
-    """The value of each measure in a slice, by name; NaN where it has none.
+    """The value of each measure in a slice, by name; NaN for a measure without a value.
 
-    The error is raised if it is the headline that has none.
+    If the `headline` has no value its InputError is raised.
     """
     out = {}
     for measure in shown:
@@ -146,12 +146,12 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
     return out
 
 
-def _with_chance(
+def _with_noise_and_interval(
     plain: Slice, subset: Samples, resampling: Resampling, options: SliceOptions
 ) -> Slice:
-    """A slice with its noise floor and, where there is a tolerance, its interval.
+    """A slice with its noise floor and, if there is a tolerance, its interval.
 
-    The interval tells whether the slice keeps the tolerance.
+    The interval decides whether the slice keeps the tolerance.
     """
     headline = options.headline
     uncertainty = resampling.uncertainty(subset, (headline,))
@@ -180,7 +180,10 @@ def _with_chance(
 
 
 def _with_verdict(slice_: Slice, alpha: float) -> Slice:
-    """A slice with its verdict, by its corrected p-value (against `alpha`) and the tolerance."""
+    """A slice with its verdict, from its corrected p-value and whether it keeps the tolerance.
+
+    It is miscalibrated if the p-value is below `alpha`, or the tolerance is not kept.
+    """
     if slice_.p_corrected < alpha or slice_.within_tolerance is False:
         return replace(slice_, verdict="miscalibrated")
     kept = slice_.within_tolerance is True
@@ -207,13 +210,13 @@ def ranked_slices(
 
 
 def _error_size(slice_: Slice, measure: str) -> float:
-    """The best known estimate of a slice's error: unbiased, else above noise, else plain."""
+    """The best available estimate of a slice's error: unbiased, else above noise, else plain."""
     known = (slice_.estimate, slice_.excess, slice_.values[measure])
     return next((size for size in known if not math.isnan(size)), -math.inf)
 
 
 def _excess(value: float, noise: float) -> float:
-    """The error above noise: the root of the squared value less the squared noise, at least 0.
+    """The error above noise: sqrt(value^2 - noise^2), or 0 if the noise is larger.
 
     `noise` is the mean value under calibration; the result is NaN if that is NaN.
     """
@@ -229,7 +232,7 @@ def no_weight_note(label: str, n: int) -> str:
 
 @dataclass(frozen=True)
 class SlicesOfSums:
-    """How slices are made from sums alone, where rows are in other engines or in files."""
+    """The options of slices that are made from sums, for rows in other engines or in files."""
 
     by: tuple[str, ...]
     headline: Measure
@@ -238,15 +241,15 @@ class SlicesOfSums:
     notes: Sequence[str]
 
     @classmethod
-    def chosen(
+    def from_measures(
         cls, by: tuple[str, ...], measures: Sequence[Measure], shape: Shape, *, asked: bool
     ) -> SlicesOfSums:
-        """The options for slices by these columns; `asked`: measures were chosen by name."""
+        """The options for slices by these columns; `asked`: the user chose the measures by name."""
         headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
-        return cls(by, headline, shown, _not_of_sums(measures, shown) if asked else [])
+        return cls(by, headline, shown, _note_not_summed(measures, shown) if asked else [])
 
-    def evaluated(self, sums: Iterable[tuple[str, int, StreamSummary]]) -> Slices:
-        """The table of slices with their noise floors, the worst first.
+    def evaluate_slices(self, sums: Iterable[tuple[str, int, StreamSummary]]) -> Slices:
+        """The table of slices with their noise floors, the largest error first.
 
         `sums` has the name, the number of rows and the sums of each slice.
         """
@@ -262,7 +265,7 @@ class SlicesOfSums:
 def _slice_of_sums(
     label: str, n: int, summary: StreamSummary, shown: Sequence[Measure], headline: Measure
 ) -> Slice:
-    """One slice from the sums of its n rows; `shown` are the measures that it has."""
+    """One slice from the sums of its n rows; `shown` are the measures to compute."""
     values = {measure.name: measure.compute(summary) for measure in shown}
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
@@ -278,7 +281,7 @@ def _slice_of_sums(
 
 
 def _with_means(slice_: Slice, table: BinTable) -> Slice:
-    """A slice with the mean prediction and target of all its rows, those in no bin included."""
+    """A slice with the mean prediction and mean target of all its rows, also those in no bin."""
     w, wu, wz = (
         float(getattr(table, name)[0].sum() + table.dropped[0, FIELDS.index(name)])
         for name in ("sum_w", "sum_wu", "sum_wz")
@@ -289,9 +292,9 @@ def _with_means(slice_: Slice, table: BinTable) -> Slice:
 def floor_of_sums(
     table: BinTable, measure: Measure | None, value: float, *, soft: bool
 ) -> StreamFloor:
-    """The noise floor of a measure from sums in bins; NO_FLOOR where there is none.
+    """The noise floor of a measure, from sums in bins; NO_FLOOR if there is none.
 
-    It needs hard labels, rows that all have the weight 1, and a measure that is a function of bins.
+    It needs hard labels, rows of weight 1, and a measure that is computed from bins.
     """
     if measure is None or measure.of_tables is None or soft or not counts_once(table):
         return NO_FLOOR
@@ -301,11 +304,11 @@ def floor_of_sums(
 def slice_measures(
     measures: Sequence[Measure], shape: Shape, *, asked: bool, of_sums: bool = False
 ) -> tuple[Measure, list[Measure]]:
-    """The measure that slices are judged by, and all measures that they have, in this order.
+    """The measure that slices are judged by, and the list of all measures that they show.
 
-    Unless they were `asked` for by name, slices have the measures of bins and of losses; `of_sums`,
-    where slices have no rows in memory, they have no others. They are judged by the ECE, or by the
-    first calibration error if errors without the ECE were asked for.
+    Unless `asked` for by name, these are measures of bins and of losses; with `of_sums`, for rows
+    that are not in memory, there are no others. Slices are judged by the ECE, or by the first
+    calibration error if errors without the ECE were asked for.
     """
     quick = [m for m in measures if m.statistic in ("bins", "losses")]
     shown = list(measures) if asked and not of_sums else quick
@@ -315,8 +318,8 @@ def slice_measures(
     return headline, shown if headline in shown else [headline, *shown]
 
 
-def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
-    """A note on measures that were asked for and that sums do not give; [] without any."""
+def _note_not_summed(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
+    """A note on measures that were asked for but need more than sums; [] without any."""
     absent = [m.name for m in measures if m not in shown]
     if not absent:
         return []
@@ -324,14 +327,14 @@ def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[
 
 
 def _nan_last(value: float) -> float:
-    """The p-value as a key to sort by: 2, larger than any other, where it is NaN."""
+    """A p-value as a key to sort by: 2, larger than any other, for NaN."""
     return 2.0 if math.isnan(value) else value
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm-corrected p-values; NaN where the p-value is NaN.
+    """Holm-corrected p-values; NaN for NaN.
 
-    A corrected p-value bounds the chance that any of so many calibrated slices looks this bad.
+    A corrected p-value bounds the probability that any of so many calibrated slices looks this bad.
     """
     p = np.asarray(p_values, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(p))
@@ -366,7 +369,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
 
 
 def _column_values(column: Any) -> NDArray[Any]:
-    """A column as an array, (n,); None where a column of a frame has no value."""
+    """A column as an array, (n,), with None for missing values of a frame's column."""
     if isinstance(column, np.ndarray | list | tuple):
         return to_array(column, "by")
     import narwhals as nw

@@ -41,7 +41,7 @@ def verdict_of(
     measure: Measure,
     uncertainty: Uncertainty,
 ) -> Verdict:
-    """The verdict on these rows, from the tests of calibration and from the interval of a measure.
+    """The verdict on some rows, from tests of calibration and from the interval of a measure.
 
     `floor` is the noise floor of the measure, None if it has none.
     """
@@ -50,8 +50,8 @@ def verdict_of(
     checked = checked_limit(limit, None, interval, uncertainty, scale)
     gaps = scale.gap(interval.low), scale.gap(interval.high)
     tests = calibration_tests(uncertainty, measure, floor)
-    _, p_low, upper = _chances(floor)
-    p, decided_by = _decided(tests, floor, checked, measure, above_0=gaps[0] > 0)
+    _, p_low, upper = _chance_of_value(floor)
+    p, decided_by = _deciding_test(tests, floor, checked, measure, above_0=gaps[0] > 0)
     if gaps[0] <= 0 and not decided_by:
         # The rows that would show calibrated predictions to be calibrated; others show up by then.
         # A sample that shows little by luck has a short interval: noise says what is usual.
@@ -64,11 +64,11 @@ def verdict_of(
         measure.called(soft=uncertainty.soft),
         beyond=bool(decided_by),
         of_errors=is_error(measure),
-        reason=_reason(tests, decided_by, interval.level, uncertainty),
-        direction=_direction(tests, decided_by, interval.level, uncertainty),
+        reason=_reason_in_words(tests, decided_by, interval.level, uncertainty),
+        direction=_direction_in_words(tests, decided_by, interval.level, uncertainty),
     )
     if is_error(measure) and checked.verdict == "pass":
-        sentence += _large_for_rate(uncertainty, tolerance)
+        sentence += _note_rare_outcome(uncertainty, tolerance)
     if is_error(measure) and p_low < (1.0 - interval.level) / 2.0:
         sentence += (
             f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
@@ -96,11 +96,11 @@ def verdict_of(
         p_low,
         needed[1],
         decided_by,
-        *_slope(tests, interval.level),
+        *_slope_with_limits(tests, interval.level),
     )
 
 
-def _decided(
+def _deciding_test(
     tests: CalibrationTests | None,
     floor: NoiseFloor | None,
     checked: LimitCheck,
@@ -110,9 +110,9 @@ def _decided(
 ) -> tuple[float, str]:
     """The p-value of calibration, and the name of the test that rejects it; "" if none does.
 
-    `tests` are None for losses and for errors over all classes: the noise floor then decides, with
-    `above_0`, whether the lower limit of the interval is above 0. The name is TOLERANCE where the
-    whole interval lies beyond the tolerance and no test rejects.
+    `tests` are None for losses and for errors over all classes. The noise floor then decides, or,
+    without a p-value, `above_0`: whether the interval's lower limit is above 0. The name is
+    TOLERANCE if no test rejects but the whole interval lies beyond the tolerance.
     """
     interval = checked.interval
     assert interval is not None
@@ -120,8 +120,8 @@ def _decided(
     if tests is not None:
         p, beyond, test = tests.p_value, tests.p_value < alpha, tests.first
     else:
-        # Losses, and errors over all classes.
-        p, test = _chances(floor)[0], FLOOR
+        # There are no tests for losses and for errors over all classes.
+        p, test = _chance_of_value(floor)[0], FLOOR
         beyond = above_0
         if not math.isnan(p):
             beyond = p < alpha and (above_0 or (p < alpha / 2.0 and checked.n_clusters is None))
@@ -130,10 +130,10 @@ def _decided(
     return p, TOLERANCE if checked.verdict == "fail" and is_error(measure) else ""
 
 
-def _reason(
+def _reason_in_words(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """What decided, in words; "" where the value and its interval say it.
+    """The evidence that decided, in words; "" if the value and its interval say it.
 
     If nothing decided, the words mention a slope that would differ from 1 were it the only test.
     """
@@ -158,32 +158,32 @@ def _reason(
     return curve_words(tests.p_values[CURVE]) if decided_by == CURVE else ""
 
 
-def _slope(
+def _slope_with_limits(
     tests: CalibrationTests | None, level: float
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """The calibration slope, its lower and upper limit, and their level; all None without it."""
+    """The calibration slope, its lower and upper limit, and their level; all None without one."""
     limits = None if tests is None else tests.slope_limits(level)
     if tests is None or tests.slope is None or limits is None:
         return None, None, None, None
     return tests.slope.value, *limits, tests.slope_level(level)
 
 
-def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
-    """The chances of a value as large and as small as observed, and the 95 % point of chance.
+def _chance_of_value(floor: NoiseFloor | None) -> tuple[float, float, float]:
+    """The p-values of a value as large and as small as observed, and the 95 % point.
 
-    All are about calibrated predictions, and NaN without a noise floor.
+    All three describe the measure under calibration; they are NaN without a noise floor.
     """
     if floor is None:
         return math.nan, math.nan, math.nan
     return floor.p_value, floor.p_low, floor.upper
 
 
-def _direction(
+def _direction_in_words(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """Words on whether miscalibrated predictions are too high or too low on average.
+    """Say whether miscalibrated predictions are too high or too low on average.
 
-    They are "" where that may be chance, or where the reason says it already.
+    The text is "" if the direction may be chance, or if the reason says it already.
     """
     if not decided_by or decided_by == MEAN:
         return ""
@@ -194,10 +194,10 @@ def _direction(
     return direction_words(gap, confidence=uncertainty.samples.multiclass)
 
 
-def _large_for_rate(uncertainty: Uncertainty, tolerance: float) -> str:
-    """A sentence if the outcome is rarer than the tolerance; "" otherwise.
+def _note_rare_outcome(uncertainty: Uncertainty, tolerance: float) -> str:
+    """A sentence if the outcome is rarer than the tolerance; else, and for several classes, "".
 
-    Predictions of 0 alone would then keep the tolerance. With several classes it is "".
+    Constant predictions of 0 (or 1) would then keep the tolerance.
     """
     if uncertainty.samples.multiclass:
         return ""

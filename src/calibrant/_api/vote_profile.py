@@ -113,43 +113,45 @@ def vote_profile(
 def profile_of(
     samples: Samples, bins: Bins = 15, *, bands: int = 4, level: float = 0.95, seed: int = 0
 ) -> VoteProfile:
-    """The profile of validated rows; the arguments are those of `vote_profile`."""
+    """Compute the profile of validated rows; the arguments are those of `vote_profile`."""
     check_seed(seed)
     level, bands = check_level(level), check_count("bands", bands, 1)
     votes = _votes_of(samples)
     pairs = _pairs_of(samples)
-    index, cuts = _band_of(pairs.label_entropy, bands)
+    index, cuts = _bands_by_entropy(pairs.label_entropy, bands)
     edges = _entropy_edges(samples.n_classes)
     at = _entropy_bin(pairs, edges)
     drawn: dict[str, list[Array]] = {}
-    for each in _drawn_pairs(samples, votes, int(seed)):
-        own = _band_within(each.label_entropy, cuts)
+    for each in _simulated_pairs(samples, votes, int(seed)):
+        own = _band_by_cuts(each.label_entropy, cuts)
         for name, values in {
             "distances": _distance_shares(each),
-            "entropies": _mean_by(at, each.label_entropy, each.w, edges.size - 1),
-            "dist_ce": _mean_by(own, each.distance, each.w, cuts.size + 1),
-            "overconfidence": _mean_by(own, each.overconfidence, each.w, cuts.size + 1),
+            "entropies": _mean_by_index(at, each.label_entropy, each.w, edges.size - 1),
+            "dist_ce": _mean_by_index(own, each.distance, each.w, cuts.size + 1),
+            "overconfidence": _mean_by_index(own, each.overconfidence, each.w, cuts.size + 1),
         }.items():
             drawn.setdefault(name, []).append(values)
-    parts = {name: _expected(values, level) for name, values in drawn.items()}
-    reliability, notion = _bins(samples, bins, votes, level)
+    parts = {name: _mean_and_limits(values, level) for name, values in drawn.items()}
+    reliability, notion = _reliability_columns(samples, bins, votes, level)
     return VoteProfile(
         bins=reliability,
         distances={
             "lower": DISTANCE_EDGES[:-1].tolist(),
             "upper": DISTANCE_EDGES[1:].tolist(),
             "share": _distance_shares(pairs).tolist(),
-            **_named("", parts["distances"]),
+            **_expected_columns("", parts["distances"]),
         },
         entropies={
             "lower": edges[:-1].tolist(),
             "upper": edges[1:].tolist(),
             "n": np.bincount(at, minlength=edges.size - 1).tolist(),
-            "predicted": _mean_by(at, pairs.predicted_entropy, pairs.w, edges.size - 1).tolist(),
-            "label": _mean_by(at, pairs.label_entropy, pairs.w, edges.size - 1).tolist(),
-            **_named("", parts["entropies"]),
+            "predicted": _mean_by_index(
+                at, pairs.predicted_entropy, pairs.w, edges.size - 1
+            ).tolist(),
+            "label": _mean_by_index(at, pairs.label_entropy, pairs.w, edges.size - 1).tolist(),
+            **_expected_columns("", parts["entropies"]),
         },
-        bands=_bands(pairs, index, parts),
+        bands=_band_columns(pairs, index, parts),
         n=samples.n,
         n_votes=int(votes.sum()),
         notion=notion,
@@ -175,13 +177,13 @@ def _votes_of(samples: Samples) -> Counts:
     return np.ones(samples.n, dtype=np.int64)
 
 
-def _bins(
+def _reliability_columns(
     samples: Samples, bins: Bins, votes: Counts, level: float
 ) -> tuple[dict[str, list[Any]], str]:
     """The reliability table as columns by name, and the notion: "binary" or "confidence".
 
-    "low" and "high" are limits of the mean target if predictions are right: votes alone scatter it
-    so.
+    "low" and "high" are limits of the mean target that votes show by chance if predictions are
+    right; `votes` is the number of votes of each row.
     """
     from scipy.special import ndtri
 
@@ -192,7 +194,7 @@ def _bins(
         u, _, w, _ = whole_problem(samples, summary.scalar)
     weights = np.ones(samples.n) if w is None else w
     at = np.clip(cuts.find(u), 0, table.n_bins - 1).astype(np.intp)
-    spread = _bin_spread(u, weights, votes.astype(np.float64), at, table.n_bins)
+    spread = _bin_standard_deviations(u, weights, votes.astype(np.float64), at, table.n_bins)
     reach = float(ndtri(0.5 + level / 2.0)) * spread
     columns = ReliabilityTable(table, fixed, cuts, summary.scalar).columns()
     middle = np.array(columns["mean_predicted"])
@@ -204,32 +206,32 @@ def _bins(
     }, summary.scalar
 
 
-def _bands(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list[Any]]:
-    """The means of each band of label entropy as columns by name.
+def _band_columns(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list[Any]]:
+    """The means of each band of rows with similar label entropy, as columns by name.
 
-    `index` has the band of each row. `parts` has expected values and limits by name (see
-    `_expected`).
+    `index` has the band of each row. `parts` has the means and limits of simulated votes by name
+    (see `_mean_and_limits`).
     """
     size = int(index.max()) + 1
     columns: dict[str, list[Any]] = {
         "band": _band_names(pairs.label_entropy, index),
         "n": np.bincount(index, minlength=size).tolist(),
-        "entropy": _mean_by(index, pairs.label_entropy, pairs.w, size).tolist(),
+        "entropy": _mean_by_index(index, pairs.label_entropy, pairs.w, size).tolist(),
     }
     for name, values in (("dist_ce", pairs.distance), ("overconfidence", pairs.overconfidence)):
-        columns[name] = _mean_by(index, values, pairs.w, size).tolist()
-        columns |= _named(f"{name}_", parts[name])
+        columns[name] = _mean_by_index(index, values, pairs.w, size).tolist()
+        columns |= _expected_columns(f"{name}_", parts[name])
     return columns
 
 
-def _named(prefix: str, parts: tuple[Any, Any, Any]) -> dict[str, list[float]]:
-    """Expected values and their limits as columns: prefix + "expected", "low" and "high"."""
+def _expected_columns(prefix: str, parts: tuple[Any, Any, Any]) -> dict[str, list[float]]:
+    """Expected values and their limits as columns called prefix + "expected", "low" and "high"."""
     names = ("expected", "low", "high")
     return {f"{prefix}{name}": part.tolist() for name, part in zip(names, parts, strict=True)}
 
 
 def _band_names(label_entropy: Array, index: Index) -> list[str]:
-    """The name of each band, with the entropies that it spans; `index` has each row's band."""
+    """The name of each band, with its range of entropies; `index` has the band of each row."""
     size = int(index.max()) + 1
     out = []
     for band in range(size):
@@ -301,7 +303,7 @@ def entropy_bands(
             "row, or their shares, which sum to 1"
         )
     of_rows = _entropy(np.clip(rows, 0.0, 1.0))
-    index, _ = _band_of(of_rows, bands)
+    index, _ = _bands_by_entropy(of_rows, bands)
     return np.array(_band_names(of_rows, index))[index]
 
 
@@ -310,7 +312,7 @@ def entropy_bands(
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Predicted distributions p and vote shares q, (n, classes), and row weights w, (n,)."""
+    """Predictions and votes: distributions p and vote shares q, (n, classes), weights w, (n,)."""
 
     p: Array
     q: Array
@@ -344,7 +346,10 @@ def _entropy(rows: Array) -> Array:
 
 
 def _pairs_of(samples: Samples) -> _Pairs:
-    """Samples as distributions over classes; binary ones become two columns."""
+    """Predictions and targets of samples as distributions over classes, (n, classes).
+
+    (n,) predictions become two columns.
+    """
     p, q = distribution_rows(samples)
     if samples.multiclass:
         p /= p.sum(axis=1, keepdims=True)
@@ -352,8 +357,8 @@ def _pairs_of(samples: Samples) -> _Pairs:
     return _Pairs(p, q, w)
 
 
-def _drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[_Pairs]:
-    """The same predictions with votes drawn from them, again and again, for about a second.
+def _simulated_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[_Pairs]:
+    """Yield the same predictions with votes drawn from them, again and again, for about a second.
 
     `votes` is the number of votes of each row.
     """
@@ -364,14 +369,14 @@ def _drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[_Pairs]
 
 
 def _distance_shares(pairs: _Pairs) -> Array:
-    """The share of the weight in each bin of distances between DISTANCE_EDGES."""
+    """The share of the weight in each bin of distances; DISTANCE_EDGES are the bins' edges."""
     # The largest distance is in the last bin, and rounding puts none beyond it.
     counts, _ = np.histogram(np.minimum(pairs.distance, 1.0), DISTANCE_EDGES, weights=pairs.w)
     return np.asarray(counts / pairs.w.sum(), dtype=np.float64)
 
 
 def _entropy_edges(n_classes: int) -> Array:
-    """The edges of N_ENTROPY_BINS equal bins from 0 to the largest entropy of so many classes."""
+    """The edges of N_ENTROPY_BINS equal bins from 0 to log(n_classes), the largest entropy."""
     return np.linspace(0.0, np.log(n_classes), N_ENTROPY_BINS + 1)
 
 
@@ -381,32 +386,32 @@ def _entropy_bin(pairs: _Pairs, edges: Array) -> Index:
     return inner.astype(np.intp)
 
 
-def _mean_by(index: Index, values: Array, w: Array, size: int) -> Array:
-    """The weighted mean of values by index, (size,); NaN where an index does not occur."""
+def _mean_by_index(index: Index, values: Array, w: Array, size: int) -> Array:
+    """The weighted mean of the values of each index 0 to size - 1; NaN for one without rows."""
     mass = np.bincount(index, w, size)
     sums = np.bincount(index, w * values, size)
     return np.asarray(np.divide(sums, mass, out=np.full(size, np.nan), where=mass > 0))
 
 
-def _band_of(label_entropy: Array, bands: int) -> tuple[Index, Array]:
-    """The band of each row by label entropy, and the entropies at which bands end.
+def _bands_by_entropy(label_entropy: Array, bands: int) -> tuple[Index, Array]:
+    """Sort rows into bands by label entropy: the band of each row, and the bands' upper ends.
 
     Bands are cut at quantiles; the last has no end. Equal entropies are in one band. Few votes have
-    few entropies: there may be fewer bands than asked for, for none is empty.
+    few distinct entropies: there may be fewer bands than asked for, since none is empty.
     """
     cuts = np.quantile(label_entropy, np.arange(1, bands) / bands, method="inverted_cdf")
     # A band ends with all rows of its last entropy, rounding aside.
     cuts = np.unique(cuts[cuts < label_entropy.max() - 1e-12])
-    return _band_within(label_entropy, cuts), cuts
+    return _band_by_cuts(label_entropy, cuts), cuts
 
 
-def _band_within(label_entropy: Array, cuts: Array) -> Index:
-    """The band of each entropy; band j ends with the entropy cuts[j]."""
+def _band_by_cuts(label_entropy: Array, cuts: Array) -> Index:
+    """The index of each entropy's band, (n,); band j ends with the entropy cuts[j]."""
     return np.searchsorted(cuts + 1e-12, label_entropy, side="left").astype(np.intp)
 
 
-def _expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
-    """The mean and the lower and upper limits of drawn arrays, entry by entry, without NaN."""
+def _mean_and_limits(values: list[Array], level: float) -> tuple[Array, Array, Array]:
+    """The mean, lower limit and upper limit of simulated arrays, entry by entry, without NaN."""
     stacked, tail = np.stack(values), (1.0 - level) / 2.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cell that no draw has rows in
@@ -414,11 +419,11 @@ def _expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
         return np.nanmean(stacked, axis=0), low, high
 
 
-def _bin_spread(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:
-    """The standard deviation that votes alone give each bin's mean target.
+def _bin_standard_deviations(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:
+    """The standard deviation of each bin's mean target that is due to votes alone, (size,).
 
-    If predictions are right, it is the root of sum w^2 u (1 - u) / m over the square of sum w, m
-    being the votes of a row and `index` its bin; NaN in an empty bin.
+    For right predictions its square is sum w^2 u (1 - u) / m over (sum w)^2, where m is the votes
+    of a row and `index` its bin. NaN in an empty bin.
     """
     mass = np.bincount(index, w, size)
     variance = np.bincount(index, w * w * u * (1.0 - u) / votes, size)

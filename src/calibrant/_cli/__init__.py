@@ -22,8 +22,8 @@ _AGAIN_AFTER = 1.0  # seconds: longer than it takes to remove a file that is hal
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    Ctrl-C ends it with one line, also while modules are still imported. `arguments` are those of a
-    program that calls this function; None takes what was typed.
+    Ctrl-C ends it with one line, also while modules are still imported. `arguments` come from a
+    program that calls this function; None takes the words typed in the shell.
     """
     # A program that passes arguments keeps its own signal handlers.
     ours = arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from calibrant._cli.command import run
 
     def raise_from_now_on() -> None:
-        """Let Ctrl-C raise KeyboardInterrupt, now that the modules are imported."""
+        """Make Ctrl-C raise KeyboardInterrupt, once the modules are imported."""
         if ours:
             signal.signal(signal.SIGINT, _interrupt)
 
@@ -51,10 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Raise KeyboardInterrupt on Ctrl-C.
-
-    The signal is sent again each second until it has ended the command.
-    """
+    """Handle Ctrl-C: raise KeyboardInterrupt, and send the signal again until the command ends."""
     # Python drops an exception that is raised in a callback or a finalizer, and a library may
     # catch it. So the signal is sent again until it has ended the command.
     again = threading.Timer(_AGAIN_AFTER, _signal_again)
@@ -64,7 +61,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _signal_again() -> None:
-    """Send this process the signal of Ctrl-C."""
+    """Send this process the signal of Ctrl-C (SIGINT)."""
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:  # a real signal also ends a system call that waits
@@ -72,7 +69,7 @@ def _signal_again() -> None:
 
 
 def _end(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
-    """End the process at once with one line and the exit code of an interruption."""
+    """End the process at once with one line and the exit code of Ctrl-C."""
     # No file is open yet, and an import may swallow an exception.
     os.write(2, b"calibrant: interrupted\n")
     os._exit(INTERRUPTED)

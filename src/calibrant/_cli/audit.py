@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calibrant._cli.output import Outcome, check_folder, check_own_files, print_status
 from calibrant._cli.parsing import Parser
-from calibrant._cli.terminal import working
+from calibrant._cli.terminal import spinner
 
 if TYPE_CHECKING:
     from calibrant.results._audit import Audit
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Outcome:
     check_folder(options.out)
     if options.out is not None:
         check_own_files(options.out, FILES, lambda name, content: content.startswith(FILES[name]))
-    with working("the audit"):
+    with spinner("the audit"):
         result = audit(options.measures or None, seed=options.seed)
     if options.out is not None:
         _save(result, options.out)
@@ -52,9 +52,9 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _save(result: Audit, folder: str) -> None:
-    """Write the three files of an audit to a folder, which is made if need be.
+    """Write the three files of an audit to a folder, which is created if absent.
 
-    They are written to a temporary folder first and moved from there, so that each is whole.
+    They are written to a temporary folder first and moved from there, so that each is complete.
     """
     import os
     import tempfile

@@ -20,9 +20,9 @@ from calibrant._cli.options import (
     add_slices,
 )
 from calibrant._cli.output import Outcome, atomic_write, check_writable, print_line, print_status
-from calibrant._cli.parsing import Parser, changed
-from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
-from calibrant._cli.terminal import print_styled, working
+from calibrant._cli.parsing import Parser, replace_options
+from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
+from calibrant._cli.terminal import print_styled, spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
 
@@ -97,7 +97,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Check the files, and write the JUnit file and the summary if they are asked for."""
+    """Check the files, and write the JUnit file and the GitHub summary if options name them."""
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     files = inputs.format_files(options.files)
     title = f"calibrant check {files}"
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> Outcome:
         _print_github_summary(result, title, sys.stderr)
 
     def show() -> None:
-        """Print the verdict and its reasons, then the summary for GitHub if it is asked for."""
+        """Print the verdict and its reasons, then GitHub's summary if an option asks for it."""
         _show(result, messages, files)
         if options.summary is not None:
             _print_github_summary(result, title, sys.stdout)
@@ -137,12 +137,12 @@ def _write_junit(path: str | None, xml: str) -> None:
 
 
 def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check files of rows, or the saved state of a stream.
+    """Check files of rows, or the saved state of a stream, against the limits.
 
     Return the result, and messages on what was inferred about the input.
     """
     _check_options(options)
-    state = state_among(options.files)
+    state = find_state(options.files)
     if state is not None:
         return _check_state(state, options)
     options, taken = inputs.columns_of_logs(options, by=False, in_memory=not options.point)
@@ -150,8 +150,8 @@ def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     return result, (*messages, *taken)
 
 
-def _limits(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the limits under the arguments of the library's `check`.
+def _limit_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the limits as arguments of the library's `check`.
 
     The keys are at_most, at_least, max_increase and max_decrease; each value maps measures to
     numbers.
@@ -165,7 +165,7 @@ def _check_options(options: argparse.Namespace) -> None:
     from calibrant._api.check import check_options
     from calibrant._api.limits import check_some_limit
 
-    limits = _limits(options)
+    limits = _limit_arguments(options)
     for argument, by_measure in limits.items():
         if len(by_measure) < len(getattr(options, argument)):
             raise InputError(f"{name_of(argument)} names a measure twice: say its limit once")
@@ -192,8 +192,7 @@ def _check_options(options: argparse.Namespace) -> None:
 def _print_github_summary(result: Check, title: str, file: TextIO) -> None:
     """Write the Markdown summary of a check, and print its annotations, for GitHub.
 
-    The summary is added to the file that $GITHUB_STEP_SUMMARY names; where that is not set it is
-    printed.
+    The summary is added to the file that $GITHUB_STEP_SUMMARY names, or printed if that is not set.
     """
     markdown, annotations = result.to_github(name=title)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -205,11 +204,11 @@ def _print_github_summary(result: Check, title: str, file: TextIO) -> None:
 
 
 def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check the rows of files in memory, with the rows of the baseline if there is one.
+    """Check rows in memory, read from files, with the rows of the baseline if there is one.
 
-    Return the result, and messages on what was inferred about the files. Too many predictions for
-    memory are summed as they are read if --point is given without --by and --id; else they are an
-    error.
+    Return the result, and messages on what was inferred about the files. If predictions are too
+    many for memory, rows are summed as they are read, provided that --point is given without --by
+    and --id; otherwise that is an error.
     """
     from calibrant._api.check import check
     from calibrant._data.readers.read_rows import TooLarge, read_rows
@@ -227,13 +226,15 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             "an interval: check a sample of the rows, or the values alone with --point and no --by"
         ) from None
     about_baseline = {} if old is None else _baseline_arguments(rows, old, options)
-    with working("intervals"):
+    with spinner("intervals"):
         result = check(
             rows.y_true,
             rows.y_proba,
             **inputs.row_arguments(rows, options),
-            **inputs.given(options, "level", "point", "bins", "seed", "from_logits", "missing"),
-            **_limits(options),
+            **inputs.options_by_name(
+                options, "level", "point", "bins", "seed", "from_logits", "missing"
+            ),
+            **_limit_arguments(options),
             **about_baseline,
         )
     name = ", ".join(options.by or ())
@@ -250,19 +251,19 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
 
 def _baseline_request(options: argparse.Namespace, rows: Rows) -> ReadRequest:
-    """Make the request to read the baseline, with classes in the order of the checked rows."""
+    """Make the request to read the baseline's file, with classes in the order of `rows`."""
     request = inputs.request_of(options, options.baseline)
     return replace(
         request,
-        y_proba=inputs.one_or_several(options.baseline_proba or options.proba),
+        y_proba=inputs.unpack_single(options.baseline_proba or options.proba),
         classes=request.classes or inputs.class_texts(rows),
     )
 
 
 def _baseline_arguments(rows: Rows, old: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments of the library's `check` that are about the baseline.
+    """Collect the arguments of the library's `check` that describe the baseline.
 
-    The keys are ids, paired, own_labels and baseline.
+    The keys are ids, paired, own_labels and baseline; `old` are the baseline's rows.
     """
     from calibrant._cli.same_rows import are_correctness
 
@@ -282,9 +283,9 @@ def _baseline_arguments(rows: Rows, old: Rows, options: argparse.Namespace) -> d
 
 
 def _reword_paired_note(note: str) -> str:
-    """Say in the note on paired rows that they were paired by place in the files.
+    """Reword the note on paired rows: they were paired by position in the files, not by ids.
 
-    The library would speak of ids, which nobody gave. Other notes stay as they are.
+    Users gave no ids, of which the library speaks. Other notes are returned unchanged.
     """
     from calibrant._api.baseline import PAIRED, paired_note
     from calibrant._core.messages import Note
@@ -295,9 +296,9 @@ def _reword_paired_note(note: str) -> str:
 
 
 def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check the saved state of a stream, at `path`: sums, which have values but no intervals.
+    """Check the values of a stream's saved state, the file at `path`; sums have no intervals.
 
-    Return the result, and messages on what the state holds.
+    Return the result, and messages on the content of the state.
     """
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
@@ -309,8 +310,8 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
             "Check the values alone with --point, or give the files of rows"
         )
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
-    _, total = sums_in(path)
-    limits = limits_of(shape=total.shape, **_limits(options))
+    _, total = load_sums(path)
+    limits = limits_of(shape=total.shape, **_limit_arguments(options))
     fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
     if fitted:
         raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
@@ -320,10 +321,10 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
 
 
 def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
-    """Give the ids of the rows and those of the baseline's rows, by which they are matched.
+    """Give the ids by which rows are matched with the baseline's rows, `old`: a pair.
 
-    They are the column of --id, or, if rows were dropped and the files are otherwise the same rows,
-    the places of the rows in the files. Both are None where no ids are needed, or rows are not the
+    They are the column of --id; or, if rows were dropped and the files are otherwise the same rows,
+    the positions of rows in the files. Both are None if no ids are needed, or rows are not the
     same.
     """
     if options.id is not None:
@@ -345,7 +346,7 @@ def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[A
 
 
 def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check the values of files whose rows are summed as they are read, without intervals.
+    """Check the values of files whose rows are summed as they are read; there are no intervals.
 
     Return the result, and messages on what was inferred about the files.
     """
@@ -355,11 +356,11 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
 
     result = _evaluate_streamed(options)
     shape = noted_shape(result.inferred)
-    limits = limits_of(shape=shape, **_limits(options))
+    limits = limits_of(shape=shape, **_limit_arguments(options))
     messages, before = result.inferred, {}
     if options.baseline is not None:
         proba = options.baseline_proba or options.proba
-        old = _evaluate_streamed(changed(options, files=[options.baseline], proba=proba))
+        old = _evaluate_streamed(replace_options(options, files=[options.baseline], proba=proba))
         if noted_shape(old.inferred) != shape:
             raise InputError("the baseline has other classes than the checked rows")
         messages = (*messages, *(f"baseline: {line}" for line in old.inferred))
@@ -370,14 +371,16 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
-    """Evaluate the measures that have limits; rows are summed as they are read.
+    """Evaluate the measures that have limits, from sums of rows made as files are read.
 
-    Coefficients such as the slope are an error: they need rows in memory.
+    Coefficients such as the slope need rows in memory, and are an error.
     """
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._inference.coefficients import COEFFICIENTS
 
-    names = list(dict.fromkeys(name for limits in _limits(options).values() for name in limits))
+    names = list(
+        dict.fromkeys(name for limits in _limit_arguments(options).values() for name in limits)
+    )
     fitted = [name for name in names if name in COEFFICIENTS]
     if fitted:
         raise InputError(

@@ -49,8 +49,8 @@ def run(
 ) -> int:
     """Run a command, and turn whatever happens into an exit code and at most one message.
 
-    `arguments` are the words after `calibrant`; None takes what was typed. `on_loaded` is called
-    once the modules are imported whose import may not be interrupted.
+    `arguments` are the words after `calibrant`; None takes the words typed in the shell.
+    `on_loaded` is called after the imports that must not be interrupted.
     """
     _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -86,7 +86,7 @@ def run(
 
 
 def _open_streams() -> None:
-    """Make standard output and standard error usable, whatever the parent process did to them."""
+    """Replace closed standard streams, and print "?" for letters that a terminal lacks."""
     # The parent process may have closed stdout; go on so that the exit code is right.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the end
@@ -100,7 +100,7 @@ def _open_streams() -> None:
 
 @cache
 def build_parser() -> Parser:
-    """Build the parser of all verbs. Parsing does not change it, so all calls share one."""
+    """Build the parser of all verbs, once: parsing does not change it."""
     parser = Parser(
         prog="calibrant",
         description="Can these predicted probabilities be believed?",
@@ -115,7 +115,7 @@ def build_parser() -> Parser:
 
 
 def _error_message(error: Exception) -> str:
-    """Word an error as one message, for people who know the command and not its code."""
+    """Word an error as one message for users, who do not know the code."""
     if isinstance(error, CalibrantError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -131,7 +131,7 @@ def _error_message(error: Exception) -> str:
 def _print_end(message: str, code: int, *, debug: bool) -> int:
     """Print the message that ends a command to standard error, and return the exit code.
 
-    With `debug` the stack of the current error is printed before it.
+    With `debug` the stack trace of the current error is printed before it.
     """
     if debug:
         import traceback
@@ -149,14 +149,14 @@ def _print_end(message: str, code: int, *, debug: bool) -> int:
 
 
 def _drop_output() -> None:
-    """Send further output nowhere, so that Python does not try to print it again at exit."""
+    """Discard further output, so that Python does not try to print it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warnings(*, debug: bool) -> None:
     """Print each warning of Calibrant once, as one line; hide those of other packages.
 
-    With `debug` all warnings are printed as Python does.
+    With `debug`, Python prints all warnings in its own way.
     """
     if debug:
         return

@@ -24,8 +24,8 @@ from calibrant._cli.output import (
     check_writable,
     print_status,
 )
-from calibrant._cli.parsing import Parser, changed
-from calibrant._cli.terminal import working
+from calibrant._cli.parsing import Parser, replace_options
+from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -86,11 +86,11 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Compare the models, and write the page and the table if they are asked for."""
+    """Compare the models, and write the page and the table if options name them."""
     from calibrant._cli.models import (
         ids_of_logs,
         named_files,
-        parse_split,
+        parse_scale_on,
         paths_of,
         read_models,
         split_models,
@@ -104,8 +104,8 @@ def run(options: argparse.Namespace) -> Outcome:
     read = [*named_files(options).values(), *paths_of(options.scale_on or ())]
     for path in (options.out, options.table):
         check_writable(path, read, options.format)
-    column, value = parse_split(options)
-    options, taken = ids_of_logs(changed(options, split=column))
+    column, value = parse_scale_on(options)
+    options, taken = ids_of_logs(replace_options(options, split=column))
     models = read_models(options)
     models = replace(models, messages=(*models.messages, *taken))
     validation = None
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> Outcome:
         models, validation = split_models(models, column, value)
     elif options.scale_on is not None:
         validation = validation_models(options, models)
-    with working("intervals of the differences"):
+    with spinner("intervals of the differences"):
         comparison = _compare_models(models, options, validation)
     if options.table is not None:
         tex = options.table.lower().endswith(".tex")
@@ -122,18 +122,18 @@ def run(options: argparse.Namespace) -> Outcome:
             temp.write_text(text, encoding="utf-8")
         print_status(f"written: {options.table}")
     if options.out is not None:
-        with working("the page"):
+        with spinner("the page"):
             comparison.save(
                 options.out,
                 name=options.title,
-                source=inputs.without_folders(options, paths_of(options.files)),
+                source=inputs.command_without_folders(options, paths_of(options.files)),
             )
         print_status(f"written: {options.out}")
     return Outcome(comparison.to_dict, lambda: _show(comparison))
 
 
 def _check_table(path: str | None) -> None:
-    """Raise an error if the file name of a table does not end in .tex or .md."""
+    """Raise an error if the name of the table's file does not end in .tex or .md."""
     if path is not None and not path.lower().endswith((".tex", ".md")):
         raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
 
@@ -141,10 +141,10 @@ def _check_table(path: str | None) -> None:
 def _compare_models(
     models: Models, options: argparse.Namespace, validation: Models | None
 ) -> Comparison:
-    """Compare the models by the library, recalibrated first if there are validation rows.
+    """Compare the models by the library's `compare`.
 
-    Messages and notes on the files are added to the result, and slices are named by the columns of
-    --by.
+    With `validation` rows, models are recalibrated on them first. Messages and notes on the files
+    are added to the result, and slices are named by the columns of --by.
     """
     from calibrant._api.compare import compare
 
@@ -156,8 +156,8 @@ def _compare_models(
         scale_on=None if validation is None else _validation_arguments(validation),
         scaler=options.method or "temperature",
         **inputs.row_arguments(first, options),
-        **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
-        **inputs.given(options, "from_logits", "ceiling"),
+        **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.options_by_name(options, "from_logits", "ceiling"),
     )
     slices = comparison.slices
     if slices is not None:

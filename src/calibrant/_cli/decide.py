@@ -15,7 +15,7 @@ from calibrant._cli.options import (
 )
 from calibrant._cli.output import Outcome, check_writable, print_status
 from calibrant._cli.parsing import Parser
-from calibrant._cli.terminal import working
+from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,14 +77,14 @@ def thresholds(text: str) -> list[float]:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Compute the net benefit of the models by threshold, and draw it if a picture is asked for."""
+    """Compute the net benefit of the models by threshold, and draw it if an option asks for it."""
     from calibrant._api.decision_curve import decision_curve
     from calibrant._cli.models import named_files
 
     _check_picture(options.out)
     check_writable(options.out, named_files(options).values(), options.format)
-    options, rows, predictions, messages = _read(options)
-    with working("net benefits"):
+    options, rows, predictions, messages = _read_predictions(options)
+    with spinner("net benefits"):
         curve = decision_curve(
             rows.y_true,
             predictions,
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> Outcome:
             groups=inputs.groups_of(rows, options.groups),
             sample_weight=rows.sample_weight,
             classes=rows.class_names,
-            **inputs.given(options, "thresholds", "level", "seed", "from_logits"),
+            **inputs.options_by_name(options, "thresholds", "level", "seed", "from_logits"),
         )
     if options.out is not None:
         curve.plot(recalibrated=options.recalibration != "none").save(options.out)
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(curve.to_dict, show)
 
 
-def _read(
+def _read_predictions(
     options: argparse.Namespace,
 ) -> tuple[argparse.Namespace, Rows, dict[str, Any], tuple[str, ...]]:
     """Read the predictions of one model or of several.
@@ -131,9 +131,10 @@ def _read(
 
 
 def _check_picture(out: str | None) -> None:
-    """Raise an error, before the work, if the picture cannot be drawn.
+    """Raise an error, before the work, if the picture cannot be drawn to the file `out`.
 
-    Its name must end in .png, .svg or .pdf, and matplotlib must be installed. None is fine.
+    Its name must end in .png, .svg or .pdf, and matplotlib must be installed. None, no picture, is
+    fine.
     """
     if out is None:
         return

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Evaluate the example, or write its files if a folder is given."""
     if options.out is not None:
         return _write_files(options.out)
-    description, results = _results()
+    description, results = _evaluate_example()
     return Outcome(
         lambda: {name: result.to_dict() for name, result in results.items()},
         lambda: _show(description, *results.values()),
@@ -43,9 +43,8 @@ def run(options: argparse.Namespace) -> Outcome:
 def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> None:
     """Print the example and its results.
 
-    They are the evaluation against labels (`hard`), that against the teacher's probabilities
-    (`soft`), the ECE of other tools (`tools`), and the model before and after temperature scaling
-    (`compared`).
+    `hard` is its evaluation against labels, `soft` that against the teacher's probabilities,
+    `tools` the ECE of other tools, and `compared` the model before and after temperature scaling.
     """
     from calibrant._cli.tables import print_evaluation, print_table
 
@@ -63,7 +62,7 @@ def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> 
     print_table(shown, "What other tools would call ECE (top label)")
 
 
-def _results() -> tuple[str, dict[str, Any]]:
+def _evaluate_example() -> tuple[str, dict[str, Any]]:
     """Evaluate the example; return its description and the results by name.
 
     The names are hard, soft, conventions and comparison (see `_show`).
@@ -100,7 +99,7 @@ def _write_files(folder: str) -> Outcome:
     import shlex
 
     check_folder(folder)
-    contents = _contents()
+    contents = _file_contents()
     check_own_files(folder, contents, lambda name, content: content == contents[name].encode())
     os.makedirs(folder, exist_ok=True)
     paths = {name: os.path.join(folder, name) for name in contents}
@@ -123,10 +122,10 @@ def _write_files(folder: str) -> Outcome:
     return Outcome(lambda: {"written": list(paths.values())}, show)
 
 
-def _contents() -> dict[str, str]:
-    """Give the content of each file of the example, by the file's name.
+def _file_contents() -> dict[str, str]:
+    """Give the content of each file of the example, as text, by the file's name.
 
-    It never changes: an old file with the same content is ours and may be replaced.
+    It never changes, so that an old file with the same content may be replaced.
     """
     from calibrant import examples
 

@@ -27,11 +27,11 @@ PACKAGES = (
 
 
 def add_options(parser: Parser) -> None:
-    """Add none: there is nothing to choose."""
+    """Add no option: `calibrant info` has none."""
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Tell what this installation can do."""
+    """Report the versions, the engine and the optional packages of this installation."""
     facts = installation()
     return Outcome(lambda: facts, lambda: _show(facts))
 

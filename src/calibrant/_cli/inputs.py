@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.parsing import changed
+from calibrant._cli.parsing import replace_options
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,22 +34,24 @@ _OTHER_COLUMNS = {
 
 
 def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments that say what the columns of files hold, by their names in the library.
+    """Collect the arguments that say what columns hold, under their names in the library.
 
-    An option that was not given is None, or its default.
+    An option that the user did not give is None, or its default.
     """
     return {
-        "y_true": one_or_several(options.label),
-        "y_proba": one_or_several(options.proba),
+        "y_true": unpack_single(options.label),
+        "y_proba": unpack_single(options.proba),
         "sample_weight": options.weight,
-        "counts": one_or_several(options.counts),
-        **given(options, "votes", "classes", "from_logits", "from_logprobs", "percent", "words"),
-        **given(options, "answer", "gold", "missing", "format", "filter"),
+        "counts": unpack_single(options.counts),
+        **options_by_name(
+            options, "votes", "classes", "from_logits", "from_logprobs", "percent", "words"
+        ),
+        **options_by_name(options, "answer", "gold", "missing", "format", "filter"),
     }
 
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
-    """Make the request to read the file, or files, at `path` with the columns of the options."""
+    """Make the request to read the file or files at `path`, with the columns in the options."""
     from calibrant._data.columns import check_apart
     from calibrant._data.readers.columns import ReadRequest
 
@@ -60,15 +62,15 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         for name in [named] if isinstance(named, str) else named:
             others.setdefault(name, argument)
     return ReadRequest.build(
-        one_or_several(path) if isinstance(path, list) else path,
+        unpack_single(path) if isinstance(path, list) else path,
         **column_arguments(options),
-        **given(options, "item", "annotator"),
+        **options_by_name(options, "item", "annotator"),
         others=others,
     )
 
 
 def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
-    """Open the files if all of them are logs of evaluations; give an empty list if one is not."""
+    """Open the files if all are logs of evaluations; give an empty list if one is not."""
     from calibrant._data.readers.find import LOGS
     from calibrant._data.readers.recognise import find_files
     from calibrant._data.readers.source import open_reader
@@ -80,11 +82,11 @@ def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
 def columns_of_logs(
     options: argparse.Namespace, *, by: bool, in_memory: bool
 ) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Fill in options from logs of evaluations, unless they are given.
+    """Fill in --groups and --by for logs of evaluations, unless the user gave them.
 
-    They are clusters (--groups: the epochs of a sample), where rows are in memory, and slices
-    (--by: the tasks), if `by`. Return the options, and messages on what was filled in. For other
-    files nothing changes.
+    --groups becomes the samples, whose epochs are one cluster, if rows are in memory (`in_memory`);
+    --by becomes the tasks, if `by`. Return the options, and messages on what was filled in. For
+    other files nothing changes.
     """
     logs = [getattr(log, "inner", log) for log in open_logs(options.files, options.format)]
     if not logs:
@@ -100,11 +102,11 @@ def columns_of_logs(
     if by and options.by is None and len(tasks) > 1:
         taken["by"] = [logs[0].slices]
         messages.append(f"slices by {logs[0].slices!r}, of which there are {len(tasks)}")
-    return changed(options, **taken), tuple(messages)
+    return replace_options(options, **taken), tuple(messages)
 
 
 def _have_samples_twice(logs: Sequence[Any]) -> bool:
-    """Whether a sample occurs twice in the logs: several models answered it."""
+    """Whether a sample occurs twice in the logs, because several models answered it."""
     samples = [record["sample"] for log in logs for record in log.records if "sample" in record]
     return len(set(samples)) < len(samples)
 
@@ -116,11 +118,11 @@ def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
             "--item counts votes by item, which needs the rows in memory: give fewer rows, or "
             "leave out --stream"
         )
-    return {"path": one_or_several(options.files), **column_arguments(options)}
+    return {"path": unpack_single(options.files), **column_arguments(options)}
 
 
 def samples_of(rows: Rows, *, from_logits: bool) -> Samples:
-    """Turn rows that were read into the samples that the library measures."""
+    """Turn rows that were read from files into validated samples."""
     from calibrant._data.to_samples import to_samples
 
     return to_samples(
@@ -133,15 +135,15 @@ def samples_of(rows: Rows, *, from_logits: bool) -> Samples:
     )
 
 
-def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+def options_by_name(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Collect the options of these names, as arguments of the same names."""
     return {name: getattr(options, name) for name in names}
 
 
 def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments that hold a value for each row, beside labels and predictions.
+    """Collect the arguments with a value for each row, except labels and predictions.
 
-    They are sample_weight, votes, by and groups, None where there are none.
+    They are sample_weight, votes, by and groups; None for those that rows do not have.
     """
     return {
         "sample_weight": rows.sample_weight,
@@ -151,23 +153,23 @@ def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def one_or_several(given: list[str] | None) -> Any:
-    """Unpack a list of one name: one column is read as it is, several are one column per class.
+def unpack_single(names: list[str] | None) -> Any:
+    """Give the one name of a list of length 1; longer lists and None are returned unchanged.
 
-    Longer lists and None are returned as they are.
+    One column has the predictions (n,), several are one column per class.
     """
-    return given[0] if given is not None and len(given) == 1 else given
+    return names[0] if names is not None and len(names) == 1 else names
 
 
 def format_files(files: list[str]) -> str:
-    """Write the files of a command as text; of more than three, the first and how many more."""
+    """Write the file names of a command as text; of more than three, the first and a count."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 
 
 def file_names(paths: Sequence[str]) -> list[str]:
     """Shorten paths to file names.
 
-    Two different paths with the same file name keep as many folders as tell them apart.
+    Two different paths with the same file name keep as many folders as distinguish them.
     """
     parts = [PurePath(path).parts or (path,) for path in paths]
     names = [each[-1] for each in parts]
@@ -180,8 +182,8 @@ def file_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
-    """Give the command and its files without folders, as a page shows them to other readers.
+def command_without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
+    """Give the command and its files without folders, for a page that others read.
 
     The keys are `command` and `files`. `paths` are those in `options.files`, where they may be
     written NAME=FILE.
@@ -189,24 +191,24 @@ def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[s
     short = dict(zip(paths, file_names(paths), strict=True))
     short |= dict(zip([options.out], file_names([options.out]), strict=True))
 
-    def shortened(word: str) -> str:
-        """A word of the command; a path, or the path of NAME=FILE, without its folders."""
+    def shorten(word: str) -> str:
+        """Remove the folders of a word that is a path or NAME=FILE; other words stay."""
         name, _, path = word.partition("=")
         return short.get(word) or (f"{name}={short[path]}" if path in short else word)
 
     return {
-        "command": shlex.join(map(shortened, shlex.split(options.typed))),
-        "files": format_files(list(map(shortened, options.files))),
+        "command": shlex.join(map(shorten, shlex.split(options.typed))),
+        "files": format_files(list(map(shorten, options.files))),
     }
 
 
 def class_texts(rows: Rows) -> list[str] | None:
-    """Give the names of the classes as --classes takes them; None where classes have no names."""
+    """Give the names of the classes as texts; None if classes have no names."""
     return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
 
 
 def slices_of(rows: Rows, by: list[str] | None) -> Any:
-    """Give the name of every row's slice, from its values of the columns `by`; None without any."""
+    """Give the name of each row's slice, from its values in the columns `by`; None for None."""
     if by is None:
         return None
     from calibrant._data.slice_names import row_names
@@ -215,5 +217,5 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:
-    """Give the cluster of every row as text, from the column `name`; None without one."""
+    """Give the cluster of each row as text, from the column `name`; None for None."""
     return None if name is None else rows.other("groups", name).astype(str)

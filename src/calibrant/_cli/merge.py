@@ -31,7 +31,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Merge the states, write the merged one if a file is given, and evaluate it."""
+    """Merge the states, write the merged one if --out names a file, and evaluate it."""
     check_writable(options.out)
     into_file = options.out is not None
     merged = _merge_into_file(options) if into_file else _merge_states(options)
@@ -46,8 +46,7 @@ def run(options: argparse.Namespace) -> Outcome:
 def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
     """Merge the states and write the result to the file of --out, under a lock.
 
-    The file may be one of the states. It is an error if another process has written it in the
-    meantime.
+    The file may be one of the states. It is an error if another process writes it in the meantime.
     """
     from calibrant._core.atomic_files import version_of
 
@@ -67,7 +66,7 @@ def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
 
 
 def _merge_states(options: argparse.Namespace) -> Accumulator | Monitor:
-    """Load the states and merge all into the first; raise an error if one does not fit."""
+    """Load the states and merge all into the first; an error if recipes or kinds differ."""
     first, *others = options.states
     _check_unique(options.states)
     total: Any = load_state(first)
@@ -93,7 +92,7 @@ def _kind_with_article(state: Any) -> str:
 
 
 def _check_unique(paths: list[str]) -> None:
-    """Raise an error if two paths lead to one file, whose rows would count twice."""
+    """Raise an error if two paths lead to the same file, whose rows would count twice."""
     seen: dict[str, str] = {}
     for path in paths:
         real = os.path.realpath(path)
@@ -103,7 +102,10 @@ def _check_unique(paths: list[str]) -> None:
 
 
 def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
-    """Print the evaluation of the merged state: an Accumulator's, or the windows of a Monitor."""
+    """Print the evaluation of the merged state: an Accumulator's, or the windows of a Monitor.
+
+    `result` is None for a state without rows.
+    """
     from calibrant._cli.tables import print_evaluation, print_table
     from calibrant.results._evaluation import Evaluation
 

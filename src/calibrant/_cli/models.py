@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
-from calibrant._cli.parsing import changed
+from calibrant._cli.parsing import replace_options
 from calibrant._cli.same_rows import match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import (
@@ -37,7 +37,7 @@ from calibrant._data.readers.source import open_reader
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Predictions by model, and the rows of the first model, which all models share.
+    """The predictions of each model by name, and the rows of the first model, shared by all.
 
     `messages` say what was inferred about the files, `notes` what was dropped.
     """
@@ -50,30 +50,32 @@ class Models:
     labels: dict[str, NDArray[Any]] | None = None
 
     @classmethod
-    def matched(
+    def from_matched_rows(
         cls,
-        read: Mapping[str, Rows],
+        rows_by_model: Mapping[str, Rows],
         messages: tuple[str, ...],
         notes: tuple[str, ...],
         *,
         own_labels: bool = True,
     ) -> Models:
-        """Collect models whose rows were matched, from the rows of each (`read`).
+        """Collect models from the rows of each, which are the same rows in the same order.
 
-        With `own_labels` the labels are kept by model; without, those of the first model count for
+        With `own_labels` each model keeps its labels; otherwise those of the first model count for
         all.
         """
         return cls(
-            first=next(iter(read.values())),
-            predictions={name: rows.y_proba for name, rows in read.items()},
+            first=next(iter(rows_by_model.values())),
+            predictions={name: rows.y_proba for name, rows in rows_by_model.items()},
             messages=messages,
             notes=notes,
-            labels={name: rows.y_true for name, rows in read.items()} if own_labels else None,
+            labels={name: rows.y_true for name, rows in rows_by_model.items()}
+            if own_labels
+            else None,
         )
 
 
 def read_models(options: argparse.Namespace) -> Models:
-    """Read every model that the options name.
+    """Read the predictions of every model that the options name.
 
     Models are in a long table (--model-column), in columns of one file (--models), or in one file
     each.
@@ -102,9 +104,9 @@ def read_models(options: argparse.Namespace) -> Models:
 def named_files(options: argparse.Namespace) -> dict[str, str]:
     """Give the path of each file by the name of its model.
 
-    The name is that of NAME=FILE, else the file name without its ending, or the whole path where
-    two files would have the same name. A folder or pattern alone stands for its files. The files of
-    a long table are called by their paths.
+    The name is that of NAME=FILE, else the file name without its ending, or the whole path if two
+    files would have the same name. A single folder or pattern stands for its files. The files of a
+    long table are named by their paths.
     """
     given: list[str] = options.files
     if options.model_column is not None:  # all files are one table
@@ -127,12 +129,12 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
 
 
 def paths_of(texts: Sequence[str]) -> list[str]:
-    """Give the paths of words written [NAME=]FILE, without the names."""
+    """Give the paths in words written [NAME=]FILE, without the names."""
     return [_split_name(text)[1] for text in texts]
 
 
 def _split_name(text: str) -> list[str]:
-    """Split NAME=FILE into name and path; without a name, give the path twice.
+    """Split NAME=FILE into [name, path]; give [path, path] for a path alone.
 
     A word with "=" that is itself the path of a file has no name.
     """
@@ -177,13 +179,13 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))
     notes = _dropped_note(total.n + total.n_missing - common.size)
-    return Models.matched(kept, messages, notes, own_labels=own is not None)
+    return Models.from_matched_rows(kept, messages, notes, own_labels=own is not None)
 
 
 def _label_columns(
     options: argparse.Namespace, columns: Mapping[str, Any]
 ) -> dict[str, str] | None:
-    """Parse --labels: the column of each model's own labels, by model; None if it is not given."""
+    """Parse --labels: the column of each model's own labels, by model; None without --labels."""
     if options.labels is None:
         return None
     if options.label is not None or options.answer is not None:
@@ -201,7 +203,7 @@ def _label_columns(
 
 
 def _read_long_table(options: argparse.Namespace) -> Models:
-    """Read a long table, which has the rows of all models one below the other."""
+    """Read a long table, in which the rows of the models stand below each other."""
     if options.models is not None or options.labels is not None:
         raise InputError("--model-column says whose each row is: leave out --models and --labels")
     if options.id is None:
@@ -214,15 +216,15 @@ def _read_long_table(options: argparse.Namespace) -> Models:
     if len(names) < 2:
         raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")
     read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
-    kept, notes = match_by_id(read, options.id, drop=options.missing == "drop", own=True)
-    return Models.matched(kept, rows.messages, (*_dropped_note(rows.n_missing), *notes))
+    kept, notes = match_by_id(read, options.id, drop=options.missing == "drop", own_labels=True)
+    return Models.from_matched_rows(kept, rows.messages, (*_dropped_note(rows.n_missing), *notes))
 
 
 def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Fill in options from logs of evaluations, unless they are given.
+    """Fill in --id and --groups for logs of evaluations, unless the user gave them.
 
-    They are the column of ids that matches rows (--id), and the samples as clusters of their epochs
-    (--groups). Return the options, and messages on what was filled in. For other files nothing
+    --id becomes the column of ids that matches rows; --groups becomes the samples, whose epochs are
+    one cluster. Return the options, and messages on what was filled in. For other files nothing
     changes.
     """
     if options.models is not None or options.model_column is not None:
@@ -240,21 +242,21 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
     if options.groups is None and any(getattr(log, "clusters", None) for log in logs):
         taken["groups"] = "sample"
         messages.append("clusters are 'sample': epochs of a sample belong together")
-    return changed(options, **taken), tuple(messages)
+    return replace_options(options, **taken), tuple(messages)
 
 
 def _dropped_note(n: int) -> tuple[str, ...]:
-    """Give a note on n dropped rows, in a tuple; an empty tuple if n is 0."""
+    """Give a note that n rows were dropped, in a tuple; () if n is 0."""
     return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
 def _column_names(path: str, format: str | None) -> tuple[str, ...]:
-    """Give the names of the columns of a file, or of the first file of a folder or pattern."""
+    """Give the names of the columns of a file, or of the first file in a folder or pattern."""
     return open_reader(find_files(path, format)[0]).names
 
 
 def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
-    """Split NAME=COLUMN into both; `option` and `example` are for the error."""
+    """Split NAME=COLUMN into name and column; `option` and `example` are for the error."""
     name, _, column = (part.strip() for part in text.partition("="))
     if not (name and column):
         raise InputError(f"{option} {text}: write NAME=COLUMN, such as {example}")
@@ -262,7 +264,7 @@ def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
 
 
 def _model_columns(models: Sequence[str], known: tuple[str, ...]) -> dict[str, Any]:
-    """Parse --models: the column of each model, or the list of its columns, one per class.
+    """Parse --models: the column of each model, or its list of columns, one per class.
 
     `known` are the columns of the file.
     """
@@ -284,8 +286,8 @@ def _model_columns(models: Sequence[str], known: tuple[str, ...]) -> dict[str, A
 def _matching_columns(typed: str, known: tuple[str, ...], text: str) -> list[str]:
     """Find the columns that match a name or a pattern with *, in the order of their numbers.
 
-    `known` are the columns of the file, `text` is the whole word, for the error. If any name has a
-    point, a name that is not known is left to the reader.
+    `known` are the columns of the file; `text` is the whole word, for the error. If any name has a
+    point, an unknown name is kept for the reader to look up (a nested field).
     """
     if typed in known or "*" not in typed:
         if typed not in known and not any("." in name for name in (typed, *known)):
@@ -301,7 +303,7 @@ def _matching_columns(typed: str, known: tuple[str, ...], text: str) -> list[str
 
 
 def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Models:
-    """Read one file per model, and match their rows by --id, or by their order without it."""
+    """Read one file per model, and match rows by --id, or by their order without --id."""
     read: dict[str, Rows] = {}
     for name, path in files.items():
         request: ReadRequest = inputs.request_of(options, path)
@@ -316,20 +318,20 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
     )
     more: tuple[str, ...] = ()
     if options.id is None:
-        read = match_by_position(read, own=options.own_labels)
+        read = match_by_position(read, own_labels=options.own_labels)
     else:
         drop = options.missing == "drop"
-        read, more = match_by_id(read, options.id, drop=drop, own=options.own_labels)
+        read, more = match_by_id(read, options.id, drop=drop, own_labels=options.own_labels)
     messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
-    return Models.matched(read, messages, (*notes, *more))
+    return Models.from_matched_rows(read, messages, (*notes, *more))
 
 
-def _check_classes_named(read: Mapping[str, Rows]) -> None:
-    """Raise an error if the columns of some models name their classes and those of others do not.
+def _check_classes_named(rows_by_model: Mapping[str, Rows]) -> None:
+    """Raise an error if columns name their classes for some models only.
 
-    The class order of the latter is unknown.
+    The class order of the other models is unknown.
     """
-    named = {name: rows.chosen.named for name, rows in read.items() if rows.multiclass}
+    named = {name: rows.chosen.named for name, rows in rows_by_model.items() if rows.multiclass}
     if len(set(named.values())) > 1:
         unnamed, other = (
             next(name for name, is_named in named.items() if is_named == wanted)
@@ -344,10 +346,10 @@ def _check_classes_named(read: Mapping[str, Rows]) -> None:
 # --- `compare --scale-on`: validation rows that maps are fitted to, of files or of a column ------
 
 
-def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
+def parse_scale_on(options: argparse.Namespace) -> tuple[str | None, str]:
     """Parse --scale-on COLUMN=VALUE into the column and the value.
 
-    They are None and an empty text if the option is not given or names files.
+    They are (None, "") without the option, or if it names files.
     """
     given = options.scale_on
     if given is None or len(given) != 1 or "=" not in given[0] or os.path.exists(given[0]):
@@ -366,9 +368,9 @@ def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
 
 
 def split_models(models: Models, column: str, value: str) -> tuple[Models, Models]:
-    """Split the rows into those to compare and those to fit maps to, in this order.
+    """Split the rows into rows to compare and rows to fit maps to, in this order.
 
-    The latter have this value in the column.
+    Maps are fitted to the rows with this value in the column.
     """
     values = models.first.other("scale_on", column).astype(str)
     chosen = values == value
@@ -390,7 +392,7 @@ def split_models(models: Models, column: str, value: str) -> tuple[Models, Model
 
 
 def _take_rows(models: Models, rows: NDArray[np.intp]) -> Models:
-    """Give the models with only some of their rows, by index."""
+    """Give the models with only the rows of these numbers."""
     return replace(
         models,
         first=models.first.take(rows),
@@ -402,12 +404,12 @@ def _take_rows(models: Models, rows: NDArray[np.intp]) -> Models:
 def validation_models(options: argparse.Namespace, models: Models) -> Models:
     """Read the validation rows of every model from the files of --scale-on.
 
-    They are read with the same options. It is an error if they do not have the same models.
+    They are read with the same options as `models`. It is an error if the names of models differ.
     """
     matched = options.model_column is not None or (
         options.models is None and len(options.scale_on) > 1
     )
-    own = changed(
+    own = replace_options(
         options,
         files=options.scale_on,
         by=None,

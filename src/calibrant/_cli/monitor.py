@@ -16,9 +16,9 @@ from calibrant._cli.output import (
     print_lines,
     print_status,
 )
-from calibrant._cli.parsing import Parser, changed, distinct
+from calibrant._cli.parsing import Parser, distinct_names, replace_options
 from calibrant._cli.states import lock_state
-from calibrant._cli.terminal import working
+from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
 
@@ -66,7 +66,7 @@ def add_options(parser: Parser) -> None:
 
 def _measures(text: str) -> list[str] | str:
     """Parse the value of --measures: a list of names, or "all"."""
-    measures = distinct(text)
+    measures = distinct_names(text)
     return "all" if measures == ["all"] else measures
 
 
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _add_files(options: argparse.Namespace) -> Monitor:
-    """Add files to the state, or begin it, and save it; all that under a lock."""
+    """Add files to the saved state, or begin a new one, and save it, all under a lock."""
     check_writable(options.state, options.update, options.format)
     with lock_state(options.state):
         begun = os.path.exists(options.state)
@@ -107,14 +107,14 @@ def _add_files(options: argparse.Namespace) -> Monitor:
 
 
 def _n_dropped(monitor: Monitor) -> int:
-    """Count the rows of a monitor that were dropped: a value or the time was missing."""
+    """Count the rows of a monitor that were dropped for a missing value or time."""
     return monitor.n_missing + monitor.n_without_time
 
 
-def _recipe(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the given options that a new state is made with, as arguments of `Monitor`.
+def _monitor_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the options by which a new monitor is made, as arguments of `Monitor`.
 
-    Options that were not given are left out.
+    Options that the user did not give are left out.
     """
     given = {
         "every": options.every,
@@ -128,7 +128,7 @@ def _recipe(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _load_monitor(options: argparse.Namespace) -> Monitor:
-    """Load the monitor; raise an error if options differ from those that it was begun with."""
+    """Load the monitor; raise an error if options differ from those it was made with."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.errors import StateError
 
@@ -140,7 +140,7 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
         monitor = Monitor.load(options.state)
     except OSError as error:
         raise StateError(f"{options.state} cannot be read: {error.strerror}") from error
-    asked = Monitor(**_recipe(options))
+    asked = Monitor(**_monitor_arguments(options))
     own, other = (
         {**each.recipe(), "bins": str(each.rule), "grouped": each.grouped}
         for each in (monitor, asked)
@@ -151,18 +151,18 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
             "begun"
         )
     if options.groups is not None and not monitor.grouped:
-        raise _begun_otherwise(options.state, "groups", "without clusters")
-    for name in _recipe(options):
+        raise _option_differs(options.state, "groups", "without clusters")
+    for name in _monitor_arguments(options):
         if own[name] != other[name]:
             before = "all" if name == "measures" and own[name] is None else own[name]
-            raise _begun_otherwise(options.state, name, f"with {before!r}")
+            raise _option_differs(options.state, name, f"with {before!r}")
     return monitor
 
 
-def _begun_otherwise(state: str, argument: str, how: str) -> InputError:
-    """Make the error for an option that differs from what a state was begun with.
+def _option_differs(state: str, argument: str, how: str) -> InputError:
+    """Make the error for an option that differs from the one a state was made with.
 
-    `how` says how it was begun: "without clusters", "with '1d'".
+    `how` says how it was made: "without clusters", "with '1d'".
     """
     return InputError(
         f"{name_of(argument)}: {state} was begun {how}, and sums cannot be changed: leave it out, "
@@ -171,7 +171,7 @@ def _begun_otherwise(state: str, argument: str, how: str) -> InputError:
 
 
 def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
-    """Add the rows of each file to the monitor; None begins a new one. Return it.
+    """Add the rows of each file to the monitor, or to a new one for None, and return it.
 
     One file at a time is in memory. It is an error if a file was added before, unless --again is
     given.
@@ -183,23 +183,27 @@ def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Moni
 
     if options.time is None:
         raise InputError("--update needs the times of the rows: --time COLUMN")
-    own = changed(options, keep=None)  # --keep counts windows here; elsewhere it names columns
+    own = replace_options(
+        options, keep=None
+    )  # --keep counts windows here; elsewhere it names columns
     if monitor is not None:
         missing = monitor.recipe()["missing"]
         if options.missing == "drop" and missing != "drop":
-            raise _begun_otherwise(options.state, "missing", f"with {missing!r}")
-        own = changed(own, missing=missing)
+            raise _option_differs(options.state, "missing", f"with {missing!r}")
+        own = replace_options(own, missing=missing)
     for file in find_files(options.update, options.format):
         if monitor is not None and own.classes is None:
-            own = changed(own, classes=monitor.recipe()["classes"])
-        with working(str(file.path)):
+            own = replace_options(own, classes=monitor.recipe()["classes"])
+        with spinner(str(file.path)):
             seen = AddedFiles() if monitor is None or options.again else monitor.added
             added = seen.check_new(file)
             rows = read_rows(inputs.request_of(own, str(file.path)))
             if monitor is None:
                 # All files get the class order of the first.
                 classes = inputs.class_texts(rows)
-                monitor = Monitor(classes=classes, missing=options.missing, **_recipe(options))
+                monitor = Monitor(
+                    classes=classes, missing=options.missing, **_monitor_arguments(options)
+                )
             _add_rows(monitor, rows, options, str(file.path))
             monitor.added.add([added])
     assert monitor is not None
@@ -207,10 +211,10 @@ def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Moni
 
 
 def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
-    """Add the rows of a file to the monitor.
+    """Add the rows of the file at `path` to the monitor.
 
-    Rows that the reader dropped are passed too, with NaN as predictions: the monitor drops them
-    again, and their window counts them.
+    Rows that the reader dropped are added with NaN as predictions: the monitor drops them again,
+    and counts them in their window.
     """
     import numpy as np
 
@@ -238,7 +242,7 @@ def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: s
 
 
 def _as_times(values: Any) -> Any:
-    """Turn a column into times: numbers are seconds since 1970, texts are ISO times.
+    """Convert a column into times: numbers are seconds since 1970, texts are ISO times.
 
     Texts that are all numbers are seconds too, unless one is a day such as 20240131. Missing times
     become None, or NaN among numbers.

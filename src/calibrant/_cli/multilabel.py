@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import Outcome
-from calibrant._cli.terminal import working
+from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
 
@@ -61,7 +61,10 @@ def run(options: argparse.Namespace) -> Outcome:
 def _evaluate_labels(
     options: argparse.Namespace, labels: list[str], predictions: list[str]
 ) -> Multilabel:
-    """Read the columns of labels and of predictions, in pairs, and evaluate every label."""
+    """Read columns of labels and columns of predictions, in pairs, and evaluate every label.
+
+    `labels` and `predictions` are the names of the columns.
+    """
     import numpy as np
 
     from calibrant._api.multilabel import multilabel
@@ -72,14 +75,14 @@ def _evaluate_labels(
     rows = read_file(
         options.files,
         y_true=predictions[0],
-        y_proba=inputs.one_or_several(predictions),
+        y_proba=inputs.unpack_single(predictions),
         sample_weight=options.weight,
-        **inputs.given(options, "percent", "words", "missing", "format", "filter"),
+        **inputs.options_by_name(options, "percent", "words", "missing", "format", "filter"),
         columns=list(dict.fromkeys([*labels, *groups])),
     )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
     y_true = np.stack([_label_values(name, rows.columns[name]) for name in labels], axis=1)
-    with working("labels"):
+    with spinner("labels"):
         return multilabel(
             y_true,
             y_proba,
@@ -87,8 +90,8 @@ def _evaluate_labels(
             uncertainty=True,
             groups=None if options.groups is None else rows.columns[options.groups].astype(str),
             sample_weight=rows.sample_weight,
-            **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
-            **inputs.given(options, "from_logits", "from_logprobs"),
+            **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
+            **inputs.options_by_name(options, "from_logits", "from_logprobs"),
         )
 
 
@@ -97,9 +100,9 @@ _GAPS = ("", "na", "nan", "null", "none")
 
 
 def _label_values(name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """Parse a column of labels that was read as text: numbers, or true and false.
+    """Convert a column of labels from texts into numbers; true and false become 1 and 0.
 
-    An empty value becomes NaN: the label was not annotated. `name` is the column's, for the error.
+    An empty text becomes NaN: the label was not annotated. `name` is the column's, for the error.
     """
     import numpy as np
 

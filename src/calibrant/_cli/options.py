@@ -42,7 +42,7 @@ def add_models(parser: Parser) -> None:
 def add_columns(parser: Parser, *, weight: bool = True) -> None:
     """Add the options that name columns (labels, predictions, weights, votes) and the format.
 
-    Without `weight` there is no --weight, and its value is None.
+    Without `weight`, --weight is not offered, and its value is None.
     """
     group = parser.group("columns")
     group.option("--label COLUMN", "labels (y_true)", type=names)
@@ -107,7 +107,7 @@ def add_bins(parser: Parser) -> None:
 
 
 def add_slices(parser: Parser, purpose: str) -> None:
-    """Add the options of slices (--by, whose help is `purpose`) and of clusters (--groups)."""
+    """Add --by, for slices, whose help is `purpose`, and --groups, for clusters."""
     parser.option("--by COLUMN,...", purpose)
     parser.option("--groups COLUMN", f"{CLUSTERS} (patient, day), for intervals and p-values")
 
@@ -119,7 +119,7 @@ def add_chance(parser: Parser) -> None:
 
 
 def add_tolerance(parser: Parser, where: str = "") -> None:
-    """Add --tolerance; `where` says in its help where it applies."""
+    """Add --tolerance; `where` is a text in its help on where it applies."""
     parser.option(
         "--tolerance TOLERANCE",
         f"largest error that would not matter{where}, as a gap between prediction and outcome; "
@@ -129,7 +129,7 @@ def add_tolerance(parser: Parser, where: str = "") -> None:
 
 
 def add_own_labels(parser: Parser | Group) -> None:
-    """Add --own-labels, for files that have labels of their model's own."""
+    """Add --own-labels, for files in which each model has labels of its own."""
     parser.option(
         "--own-labels",
         "each file has its model's own labels, such as whether its own answer was right; of "
@@ -158,21 +158,18 @@ _FLAGS = {
 
 
 class OptionNames(Naming):
-    """Name arguments in messages by the options that give them.
-
-    `missing='drop'` is `--missing drop`.
-    """
+    """Words arguments as options of the command: `missing='drop'` is `--missing drop`."""
 
     is_command, between = True, " "
 
     def name(self, argument: str) -> str:
-        """The option that gives an argument: `--label` for `y_true`."""
+        """The option for an argument of the library, such as `--label` for `y_true`."""
         return _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
 
     def setting(self, argument: str, value: object) -> str:
         """An option with its value, as it is typed.
 
-        It is the option alone if the value is True or `...` (the reader's own).
+        It is the option alone if the value is True, or `...` for one that the user chooses.
         """
         if isinstance(value, str | bool) and (argument, value) in _FLAGS:
             return _FLAGS[argument, value]
@@ -181,9 +178,9 @@ class OptionNames(Naming):
 
 
 def _as_typed(value: object) -> str:
-    """Write a value as it is typed behind its option: quantile:15, or ece=0.05 of a dict.
+    """Write a value as it is typed behind its option: quantile:15, or ece=0.05 for a dict.
 
-    A value of `...`, which the reader has to fill in, stays so.
+    `...` stands for a value that the user chooses, and is kept.
     """
     from calibrant._core.binning import Quantile
 

@@ -23,9 +23,9 @@ PAGE_ENDINGS = (".html", ".htm")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a verb: what gives its result for JSON, what prints it, and the exit code.
+    """The result of a verb: functions that give it as JSON or print it, and the exit code.
 
-    One of `record` and `show` is called. The code is known before anything is printed: a reader who
+    Either `record` or `show` is called. The code is known before anything is printed: a reader who
     stops early does not change it.
     """
 
@@ -39,8 +39,8 @@ def check_writable(
 ) -> None:
     """Raise an error, before the work, if a file cannot be written at `path`.
 
-    That includes a file which is one of the `inputs` and would be lost; `format` is that of the
-    inputs. None, no output file, is fine.
+    It is an error as well if the file is one of the `inputs`, of this `format`, and would be lost.
+    None, no output file, is fine.
     """
     if path is None:
         return
@@ -59,7 +59,7 @@ def check_writable(
 
 
 def check_page_options(path: str | None, title: str | None) -> None:
-    """Raise an error if a page's file name does not end in .html, or for a title without a page."""
+    """Raise an error if a page's name does not end in .html, or if a title has no page."""
     if title is not None and path is None:
         raise InputError("--title is of the page: say where to write it with -o PAGE")
     if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
@@ -67,7 +67,10 @@ def check_page_options(path: str | None, title: str | None) -> None:
 
 
 def _check_input(target: Path, inputs: Iterable[str | None], format: str | None) -> None:
-    """Raise an error if the file to write is among the files that the `inputs` stand for."""
+    """Raise an error if the file to write, `target`, is among the input files.
+
+    `inputs` are files, folders or patterns.
+    """
     from calibrant._data.readers.recognise import find_files
 
     if not target.exists():
@@ -102,10 +105,10 @@ def check_folder(path: str | None) -> None:
 
 @contextmanager
 def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
-    """Yield a temporary path to write to, which becomes the file at `path` at the end.
+    """Yield a temporary path to write to, which replaces the file at `path` at the end.
 
-    After an error it is removed instead, and the old file stays. It is an error if another process
-    has written the file since its version `since`.
+    After an error the temporary file is removed, and the old file stays. It is an error if another
+    process has written the file since its version `since`.
     """
     try:
         with whole_files.atomic_write(path, since=since) as temp:
@@ -124,21 +127,21 @@ def print_json(content: Any) -> None:
 
 
 def print_status(text: str) -> None:
-    """Print a line about what was done; it goes to standard error, apart from the output."""
+    """Print a line on what was done, to standard error."""
     print_line(text, file=sys.stderr)
 
 
 def print_line(text: str = "", *, file: TextIO | None = None) -> None:
-    """Print a line, to standard output by default.
+    """Print a line, to standard output by default, with control signs escaped.
 
-    Names come from users and files, so signs that would move the cursor, change colours or start a
-    line are made visible.
+    Names come from users and files, and may have signs that move the cursor, change colours or
+    start a line.
     """
     print(visible(text), file=sys.stdout if file is None else file)
 
 
 def print_lines(title: str, lines: Iterable[str]) -> None:
-    """Print a title, the lines that belong to it (indented), and an empty line."""
+    """Print a title, its lines (indented), and an empty line."""
     print_line(title)
     for line in lines:
         print_line(f"  {line}")
@@ -148,10 +151,10 @@ def print_lines(title: str, lines: Iterable[str]) -> None:
 def check_own_files(
     folder: str, names: Iterable[str], is_ours: Callable[[str, bytes], bool]
 ) -> None:
-    """Raise an error if a file that would be replaced was not written by this command.
+    """Raise an error if a file to be replaced was not written by this command.
 
-    `names` are the files in the folder that will be written; `is_ours` decides by the name and the
-    content of one that is there.
+    `names` are the files to write in the folder; `is_ours` decides by the name and the content of
+    an existing file.
     """
     for name in names:
         target = Path(folder) / name

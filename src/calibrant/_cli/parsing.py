@@ -48,12 +48,12 @@ _OTHER_VERBS = {
 }
 
 
-def _nearest_option(given: str, known: list[str]) -> str:
-    """Suggest one of the `known` options in place of an unknown one, in words for the error.
+def _nearest_option(typed: str, known: list[str]) -> str:
+    """Suggest one of the `known` options for an unknown one, as words of an error.
 
-    Names that other programs use for an option count too.
+    Names that other programs use for an option are recognised too.
     """
-    option = given.partition("=")[0].replace("_", "-")
+    option = typed.partition("=")[0].replace("_", "-")
     meant = _OTHER_NAMES.get(option)
     if meant is None and option in known:  # written with an underscore
         meant = option
@@ -63,20 +63,20 @@ def _nearest_option(given: str, known: list[str]) -> str:
 
 
 def names(text: str) -> list[str]:
-    """Parse names with commas between them."""
+    """Parse names separated by commas."""
     parsed = [name.strip() for name in text.split(",")]
     if not all(parsed):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name: give names such as a,b,c")
     return parsed
 
 
-def distinct(text: str) -> list[str]:
-    """Parse names with commas between them; a name given twice counts once."""
+def distinct_names(text: str) -> list[str]:
+    """Parse names separated by commas; a repeated name counts once."""
     return list(dict.fromkeys(names(text)))
 
 
-def shares(text: str) -> float | list[float]:
-    """Parse the share of class 1, or a list of the shares of all classes, with commas."""
+def class_shares(text: str) -> float | list[float]:
+    """Parse the share of class 1, or the shares of all classes separated by commas."""
     try:
         parsed = [float(each) for each in text.split(",")]
     except ValueError:
@@ -89,7 +89,7 @@ def shares(text: str) -> float | list[float]:
 def bins(text: str) -> Any:
     """Parse bins: a count, edges, quantile:COUNT, cbrt or auto.
 
-    The last two are counts that follow from the number of rows.
+    cbrt and auto are counts that follow from the number of rows.
     """
     from calibrant._core.bin_counts import is_by_rows
 
@@ -113,11 +113,11 @@ def bin_count(text: str) -> Any:
     """Parse a count of bins, or cbrt or auto, which follow from the number of rows."""
     from calibrant._core.bin_counts import is_by_rows
 
-    return text if is_by_rows(text) else whole(text)
+    return text if is_by_rows(text) else whole_number(text)
 
 
 def word_table(text: str) -> dict[str, float]:
-    """Parse the probability of each word: WORD=PROBABILITY,... or the path of a file.
+    """Parse the probabilities of words: WORD=PROBABILITY,... or the path of a file of them.
 
     The file has such a pair in each line (a comma may stand for =), or one JSON record.
     """
@@ -139,7 +139,7 @@ def word_table(text: str) -> dict[str, float]:
 
 
 def _word_record(path: str, content: str) -> dict[str, float]:
-    """Parse the JSON record of a file: the probability of each word."""
+    """Parse `content`, the JSON record of a file, into the probability of each word."""
     import json
 
     try:
@@ -154,10 +154,10 @@ def _word_pair(pair: str) -> tuple[str, float]:
     word, sign, value = pair.rpartition("=" if "=" in pair else ",")
     if not sign or not word.strip():
         raise argparse.ArgumentTypeError(f"{pair!r} is not of the form likely=0.7")
-    return word.strip(), number(value.strip())
+    return word.strip(), finite_number(value.strip())
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """Parse a whole number."""
     try:
         return int(text)
@@ -167,21 +167,21 @@ def whole(text: str) -> int:
 
 def at_least_one(text: str) -> int:
     """Parse a whole number of at least 1."""
-    parsed = whole(text)
+    parsed = whole_number(text)
     if parsed < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
     return parsed
 
 
-def share(text: str) -> float:
+def between_0_and_1(text: str) -> float:
     """Parse a number between 0 and 1, both excluded."""
-    parsed = number(text)
+    parsed = finite_number(text)
     if not 0 < parsed < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1, such as 0.95")
     return parsed
 
 
-def number(text: str) -> float:
+def finite_number(text: str) -> float:
     """Parse a finite number."""
     try:
         parsed = float(text)
@@ -197,11 +197,11 @@ def named_number(text: str) -> tuple[str, float]:
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form ece=0.05")
-    return name.strip(), number(value)
+    return name.strip(), finite_number(value)
 
 
-def changed(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
-    """Copy the options, with other values for some of them."""
+def replace_options(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
+    """Copy the options, with new values for some of them."""
     return argparse.Namespace(**{**vars(options), **values})
 
 
@@ -211,24 +211,25 @@ _PARSED: dict[str, Callable[[str], Any]] = {
     "COLUMN,...": names,
     "COLUMN[,...]": names,
     "DEPTH": at_least_one,
-    "LEVEL": share,
+    "LEVEL": between_0_and_1,
     "MEASURE=LIMIT": named_number,
     "N": at_least_one,
-    "NAME,...": distinct,
-    "SEED": whole,
-    "SHARE": shares,
-    "TOLERANCE": share,
+    "NAME,...": distinct_names,
+    "SEED": whole_number,
+    "SHARE": class_shares,
+    "TOLERANCE": between_0_and_1,
     "WORD=P,...": word_table,
 }
 
 
 class _WithOptions(argparse._ActionsContainer):
-    """A parser, or a group of its options."""
+    """Adds options to a parser, or to a group of options in its help."""
 
     def option(self, option: str, help: str, **settings: Any) -> None:
-        """Add an option, written as --help shows it: its names and its value, as in `--id COLUMN`.
+        """Add an option, written as --help shows it, such as `--id COLUMN`.
 
-        Without a value or choices it is a flag. `settings` are those of argparse.
+        Without a value or choices it is a flag. `settings` are arguments of argparse's
+        add_argument.
         """
         names = [word for word in option.split() if word.startswith("-")]
         value = option.removeprefix(" ".join(names)).strip()
@@ -243,7 +244,7 @@ class _WithOptions(argparse._ActionsContainer):
 
 
 class Group(_WithOptions, argparse._ArgumentGroup):
-    """Options under a heading of their own."""
+    """A group of options under a heading of its own in --help."""
 
 
 class Parser(_WithOptions, argparse.ArgumentParser):
@@ -252,7 +253,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     """
 
     def __init__(self, **settings: Any) -> None:
-        """Make the parser; `settings` are those of argparse."""
+        """Make the parser; `settings` are arguments of argparse's ArgumentParser."""
         # A mistyped option must not be taken for an abbreviation of another one.
         super().__init__(**{"allow_abbrev": False, **settings})
 
@@ -265,7 +266,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the words of a command; an error for a word that no option takes.
 
-        Beside the options the result has `typed`, the whole command, and `parser`, this parser.
+        The result has, beside the options, `typed`, the whole command, and `parser`, this parser.
         """
         parsed, rest = self.parse_known_args(args, namespace)
         if rest:
@@ -278,7 +279,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
         return parsed
 
     def verbs(self) -> Iterator[Verb]:
-        """Yield the parser of each verb, once its options are added."""
+        """Yield the parser of each verb, with its options added."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for verb in action.choices.values():
@@ -290,7 +291,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
         self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise an error that names the nearest choice if a value is not among the choices."""
+        """Raise an error, with the nearest choice, if a value is not among an option's choices."""
         if action.choices is not None and value not in action.choices:
             what = "command" if action.dest == "command" else "value"
             meant = _OTHER_VERBS.get(value) if what == "command" else None
@@ -313,12 +314,12 @@ class Verb(Parser):
         self._declared = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the options of the verb, which are added first."""
+        """Add the options of the verb, then parse them."""
         self.declare()
         return super().parse_known_args(args, namespace)
 
     def declare(self) -> None:
-        """Add the options of the verb, from its module, and those that all verbs have.
+        """Add the verb's own options, from its module, and those that all verbs have.
 
         Further calls do nothing.
         """

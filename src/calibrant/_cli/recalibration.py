@@ -32,7 +32,7 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """A recalibration map with the classes that it was fitted to, and what is known of its fit."""
+    """A recalibration map with the classes it was fitted to, and facts on its fit."""
 
     scaler: Scaler
     # The classes in the order of the fit, or, where they have no names, the columns.
@@ -45,7 +45,7 @@ class FittedMap:
     def to_dict(self, *, fitted_rows: bool = True) -> dict[str, Any]:
         """Give the content of the map's file: the map, its classes and the names of its columns.
 
-        `fitted_rows` says whether to include the hashes by which rows of the fit are recognised.
+        With `fitted_rows` it includes hashes by which rows of the fit are recognised.
         """
         content: dict[str, Any] = json.loads(self.scaler.to_json(fitted_rows=fitted_rows))
         # `calibrant.scaling.load` ignores keys that it does not know.
@@ -69,9 +69,9 @@ def fit_map(
 ) -> FittedMap:
     """Fit a map to the rows of a file, and measure it on these rows.
 
-    `kind` names the class of the map; None takes the one that suits the rows best, or one that
+    `kind` names the class of the map; None chooses the one that suits the rows best, or one that
     changes nothing if none helps. `bins` are those of histogram binning and of the measures.
-    `groups` names the column of clusters for that choice. `priors` are the shares of classes where
+    `groups` names the column of clusters, for the choice. `priors` are the shares of classes where
     the map is used, and those at which the predictions are calibrated.
     """
     rows, from_logits = read_rows(request), request.from_logits
@@ -130,9 +130,9 @@ def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
 
 
 def _prior_message(prior: Any) -> tuple[str, ...]:
-    """Say that a map for other shares of classes is measured on rows that have the old shares.
+    """A message that a map for other class shares is measured on rows with the old shares.
 
-    The tuple is empty if no prior was given.
+    () if no prior was given.
     """
     if prior is None:
         return ()
@@ -143,7 +143,7 @@ def _prior_message(prior: Any) -> tuple[str, ...]:
 
 
 def _votes_message(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
-    """Say how the fit uses votes, in a tuple; an empty tuple if rows have no votes."""
+    """A message on how the fit uses votes, in a tuple; () if rows have no votes."""
     if rows.votes is None:
         return ()
     if not scaler._of_votes:
@@ -156,27 +156,27 @@ def _votes_message(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
 
 
 def load_map(path: str) -> FittedMap:
-    """Load a map from its file, with its classes and the names of its columns if it has them."""
+    """Load a map from its file, with its classes and column names if the file has them."""
     try:
         scaler = load(path)
         content = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
-    def names_under(name: str) -> tuple[str, ...] | None:
-        """The list of names under a key of the file; None if it has no such key."""
+    def names_at_key(name: str) -> tuple[str, ...] | None:
+        """The names under a key of the file; None if the file does not have the key."""
         each = content.get(name)
         if each is not None and not isinstance(each, list):
             raise StateError(f"{path} is damaged: its {name} are not a list")
         return None if each is None else tuple(map(str, each))
 
-    return FittedMap(scaler, names_under("classes"), names_under("column_names"))
+    return FittedMap(scaler, names_at_key("classes"), names_at_key("column_names"))
 
 
 def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows, bool]:
     """Read the rows of a file with classes in the order of the map.
 
-    Return them, and whether they have labels, which a map does not need.
+    Return them, and whether they have labels; a map needs none.
     """
     if request.from_logits and not fitted_map.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
@@ -188,13 +188,13 @@ def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows,
         named = request.y_proba if isinstance(request.y_proba, list) else []
         request = replace(request, classes=classes_by_endings(named, classes) or classes)
     rows, labelled = _read_labelled(request)
-    return (rows if classes is None else _in_class_order(rows, classes)), labelled
+    return (rows if classes is None else _reorder_classes(rows, classes)), labelled
 
 
 def _check_columns(request: ReadRequest, fitted_map: FittedMap) -> None:
     """Raise an error if --proba names the columns of the fit in another order.
 
-    Where classes have no names the order cannot be restored.
+    If classes have no names, the order cannot be restored.
     """
     names, given = fitted_map.column_names, request.y_proba
     if names is None or request.classes is not None or not isinstance(given, list):
@@ -206,8 +206,8 @@ def _check_columns(request: ReadRequest, fitted_map: FittedMap) -> None:
         )
 
 
-def _in_class_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
-    """Reorder predictions and labels to the class order of the map; an error for other classes."""
+def _reorder_classes(rows: Rows, classes: tuple[str, ...]) -> Rows:
+    """Reorder predictions and labels to the classes of the map; an error for other classes."""
     own = tuple(map(str, rows.chosen.classes or ()))
     if own == classes or not own:
         return rows
@@ -227,7 +227,7 @@ def _in_class_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
 def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
     """Read the rows of a file; return them, and whether they have labels.
 
-    Where no labels are named or found, `y_true` holds predictions, which mean nothing there.
+    If no labels are named or found, `y_true` holds predictions as placeholders.
     """
     reader = open_reader(find_files(request.path, request.format)[0])
     given = (request.y_true, request.answers, request.counts, request.item)
@@ -250,8 +250,8 @@ def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
 def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], float | None]:
     """Apply the map to the predictions of the rows.
 
-    Return the new predictions, and the share of these rows that the map was fitted to; the share is
-    None where such rows cannot be recognised.
+    Return the new predictions, and the share of rows that the map was fitted to, None if such rows
+    cannot be recognised.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRows)
@@ -260,7 +260,7 @@ def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], f
 
 
 def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bins: Any) -> Columns:
-    """Make a table of measures before and after a map, a row per measure.
+    """Make a table of measures before and after a map, with a row per measure.
 
     The columns are the value as reported, that of the recalibrated predictions (`after`), and their
     difference, followed by the bias-corrected difference and its limits. For more than 200,000

@@ -19,8 +19,8 @@ from calibrant._cli.options import (
 )
 from calibrant._cli.output import Outcome, check_page_options, check_writable, print_status
 from calibrant._cli.parsing import Parser
-from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
-from calibrant._cli.terminal import working
+from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
+from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Evaluate the files, in memory or as they are read, and write the page if it is asked for."""
+    """Evaluate the files, in memory or as they are read, and write the page if -o names it."""
     if options.multilabel:
         from calibrant._cli import multilabel
 
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> Outcome:
         checked_maps(options.recalibrate)
         if options.out is None:
             raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
-    state = state_among(options.files)
+    state = find_state(options.files)
     if state is not None:
         return _report_state(state, options)
     streamed = options.stream or options.one_pass
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> Outcome:
 def _outcome(
     result: Evaluation, title: str, page: str | None, voters: Annotators | None = None
 ) -> Outcome:
-    """Make the outcome of an evaluation, with the table of annotators (`voters`) if there is one.
+    """Make the outcome of an evaluation, with the table of annotators (`voters`) if any.
 
     `page` is the file of the page that was written, or None.
     """
@@ -128,7 +128,7 @@ def _outcome(
         print_status(f"written: {page}")
 
     def show() -> None:
-        """Print the evaluation, then the first annotators."""
+        """Print the evaluation, then the first MOST_LISTED annotators."""
         from calibrant._cli.tables import print_evaluation, print_table
 
         print_evaluation(result, title)
@@ -142,14 +142,14 @@ def _outcome(
 
 
 def _report_state(path: str, options: argparse.Namespace) -> Outcome:
-    """Evaluate the saved state of a stream, at `path`: the sum of all of its windows.
+    """Evaluate a stream's saved state, the file at `path`: the sum of all of its windows.
 
     The page of a monitor has a time axis; other states have no page.
     """
     from calibrant._api.streaming.monitor import Monitor
 
     check_no_rows_needed(by=options.by, groups=options.groups, segments=options.segments)
-    state, total = sums_in(path)
+    state, total = load_sums(path)
     if options.out is not None:
         if not isinstance(state, Monitor):
             raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
@@ -160,10 +160,10 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
 
 
 def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
-    """Evaluate rows in memory, with intervals, and write the page if it is asked for.
+    """Evaluate rows in memory, with intervals, and write the page if -o names it.
 
-    Return the evaluation, and the annotators if rows say who gave a vote. Both are None if there
-    are too many rows for memory; for a page that is an error.
+    Return the evaluation, and the annotators' agreement if rows say who gave a vote. Both are None
+    if there are too many rows for memory; for a page that is an error.
     """
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -181,7 +181,7 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
             ) from None
         return None, None
     voters = _annotators(rows, options)
-    with working("intervals"):
+    with spinner("intervals"):
         result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
     return _with_file_info(result, rows, options), voters
 
@@ -189,7 +189,7 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
 def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
     """Measure how far annotators agree, and how well the predictions are calibrated for each.
 
-    It is None if rows do not say who gave a vote, or only one annotator did. With more than 60
+    None if rows do not say who gave a vote, or if only one annotator did. With more than 60
     annotators only their agreement is measured.
     """
     votes = rows.vote_table
@@ -200,16 +200,16 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
     several = len(set(votes.annotator.tolist()))
     if several < 2:
         return None
-    with working("annotators"):
+    with spinner("annotators"):
         return annotators(
             votes,
             rows.y_proba if several <= MOST_EVALUATED else None,
-            **inputs.given(options, "level", "seed", "from_logits"),
+            **inputs.options_by_name(options, "level", "seed", "from_logits"),
         )
 
 
 def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """Evaluate rows in memory by the options, without a page."""
+    """Evaluate rows in memory with the options of the command, without a page."""
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._api.rows import group_index
 
@@ -221,14 +221,14 @@ def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
             by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
-            **inputs.given(options, "bins", "measures", "tolerance", "level", "seed"),
+            **inputs.options_by_name(options, "bins", "measures", "tolerance", "level", "seed"),
             **_segment_arguments(rows, options),
         ),
     )
 
 
 def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the arguments of the search for segments; none without --segments."""
+    """Collect the arguments of the search for segments; {} without --segments."""
     if options.segments is None:
         if options.depth is not None:
             raise InputError("--depth is about segments: name their columns with --segments")
@@ -238,7 +238,7 @@ def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any
 
 
 def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
-    """Whether --clinical is given; raise an error where there can be no clinical summary."""
+    """Whether --clinical is given; raise an error if it does not apply to the rows."""
     if options.clinical and multiclass:
         raise InputError("--clinical is for binary outcomes; these rows have several classes")
     if options.clinical and options.measures is not None:
@@ -247,27 +247,27 @@ def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
 
 
 def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespace) -> Evaluation:
-    """Write the page, and return its evaluation, so that page and terminal agree.
+    """Write the page, and return its evaluation for the terminal.
 
     The evaluation has only the measures of --measures, and the clinical summary only with
     --clinical.
     """
-    from calibrant._api.evaluate_samples import choose
+    from calibrant._api.evaluate_samples import choose_measures
     from calibrant._api.report.report import report
 
     # Unknown names are an error before the work.
-    shown = choose(options.measures, rows.shape)
+    shown = choose_measures(options.measures, rows.shape)
     clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
         rows.y_true,
         rows.y_proba,
-        name=options.title or inputs.without_folders(options, options.files)["files"],
+        name=options.title or inputs.command_without_folders(options, options.files)["files"],
         annotators=voters,
         classes=rows.class_names,
         source=_page_source(rows, options),
         **inputs.row_arguments(rows, options),
-        **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
-        **inputs.given(options, "from_logits", "missing", "recalibrate"),
+        **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.options_by_name(options, "from_logits", "missing", "recalibrate"),
         **_segment_arguments(rows, options),
     )
     page = replace(page, evaluation=_named_slices(page.evaluation, options))
@@ -280,9 +280,9 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
 
 
 def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect what the page says of its source: command, files, columns and dropped rows."""
+    """Collect what the page says of the data: command, files, columns and dropped rows."""
     facts = {
-        **inputs.without_folders(options, options.files),
+        **inputs.command_without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
@@ -293,7 +293,7 @@ def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """Add to the evaluation what is known of its files: columns, dropped rows, messages."""
+    """Add facts on the files to the evaluation: columns, dropped rows and messages."""
     from calibrant._api.evaluate_samples import missing_note
 
     chosen = rows.chosen
@@ -316,7 +316,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
 
 
 def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation:
-    """Name the slices of an evaluation, if it has any, by the columns of --by."""
+    """Name the slices of an evaluation by the columns of --by, if it has slices."""
     if result.slices is None:
         return result
     return replace(result, slices=replace(result.slices, by=", ".join(options.by)))
@@ -340,6 +340,6 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     return evaluate_file(
         **inputs.streamed_arguments(options),
-        **inputs.given(options, "bins", "measures", "by", "progress"),
+        **inputs.options_by_name(options, "bins", "measures", "by", "progress"),
         exact=not options.one_pass,
     )

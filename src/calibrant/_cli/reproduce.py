@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING
 
-from calibrant._cli.inputs import given
+from calibrant._cli.inputs import options_by_name
 from calibrant._cli.output import Outcome, check_folder, print_line, print_lines
 from calibrant._cli.parsing import Parser
 
@@ -31,18 +31,20 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Do the paper's experiments again, and write the page and the tables if a folder is given."""
+    """Repeat the paper's experiments, and write the page and the tables if a folder is given."""
     from calibrant._research.papers.reproduce import reproduce
 
     check_folder(options.out)
     done = reproduce(
-        options.paper, **given(options, "out", "data", "quick", "seed"), progress=not options.json
+        options.paper,
+        **options_by_name(options, "out", "data", "quick", "seed"),
+        progress=not options.json,
     )
     return Outcome(done.to_dict, lambda: _show(done, options.out))
 
 
 def _show(done: Reproduction, folder: str | None) -> None:
-    """Print the sections with their tables, the errors found in the paper, and what was written."""
+    """Print the sections with their tables, the errors found in the paper, and written files."""
     from calibrant._cli.tables import print_table
 
     print_lines(f"{done.title}: {done.paper}", ())

@@ -14,13 +14,15 @@ from calibrant._data.align_rows import align, differing_rows, id_texts, row_of_i
 from calibrant._data.readers.read_rows import Rows
 
 
-def match_by_position(read: dict[str, Rows], *, own: bool | None = False) -> dict[str, Rows]:
-    """Match the rows of files by their order, and drop those in which some file lacks something.
+def match_by_position(
+    rows_by_model: dict[str, Rows], *, own_labels: bool | None = False
+) -> dict[str, Rows]:
+    """Match the rows of files by their order; drop rows that are incomplete in some file.
 
-    `read` has the rows by model. It is an error if the numbers of rows, labels or weights differ;
-    `own`, as in `match_by_id`, only changes its advice.
+    It is an error if the numbers of rows, labels or weights differ; `own_labels`, as in
+    `match_by_id`, only changes the error's advice.
     """
-    (first_name, first), *others = read.items()
+    (first_name, first), *others = rows_by_model.items()
     total = first.n + first.n_missing
     common = first.positions
     for name, rows in others:
@@ -32,20 +34,22 @@ def match_by_position(read: dict[str, Rows], *, own: bool | None = False) -> dic
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
         raise InputError("in each row something is missing for some model: nothing is left")
-    kept = {name: rows.take_positions(common) for name, rows in read.items()}
-    _check_same_rows(kept, "in the same order, or match them with --id COLUMN", own=own)
+    kept = {name: rows.take_positions(common) for name, rows in rows_by_model.items()}
+    _check_same_rows(
+        kept, "in the same order, or match them with --id COLUMN", own_labels=own_labels
+    )
     return kept
 
 
 def match_by_id(
-    read: dict[str, Rows], column: str, *, drop: bool, own: bool | None = False
+    rows_by_model: dict[str, Rows], column: str, *, drop: bool, own_labels: bool | None = False
 ) -> tuple[dict[str, Rows], tuple[str, ...]]:
     """Match the rows of files by a column of ids, in the order of the first file.
 
-    `read` has the rows by model. Rows that are not in every file are dropped with `drop`, else an
-    error. Return the matched rows by model, and notes on what was dropped. `own` says whether the
-    labels of a row may differ, as each model's own right and wrong answers do: True allows it,
-    False only if the names of the label columns say so, None never.
+    Rows that are not in every file are dropped with `drop`, else an error. Return the matched rows
+    by model, and notes on what was dropped. `own_labels` says whether the labels of a row may
+    differ, as each model's own right and wrong answers do: True allows it, False only if the names
+    of the label columns say so, None never.
     """
     need = f"--id {column} must name each row once"
     aligned = align(
@@ -53,7 +57,7 @@ def match_by_id(
             name: row_of_id(
                 id_texts(rows.other("ids", column).tolist()), f"{name}: {need}", "is twice"
             )
-            for name, rows in read.items()
+            for name, rows in rows_by_model.items()
         }
     )
     for name, keys in aligned.unmatched.items():
@@ -69,20 +73,24 @@ def match_by_id(
         for name, keys in aligned.unmatched.items()
         if keys
     )
-    kept = {name: rows.take(aligned.rows[name]) for name, rows in read.items()}
-    _check_same_rows(kept, f"for the same {column}", matched=True, own=own)
+    kept = {name: rows.take(aligned.rows[name]) for name, rows in rows_by_model.items()}
+    _check_same_rows(kept, f"for the same {column}", matched=True, own_labels=own_labels)
     return kept, notes
 
 
 def _check_same_rows(
-    read: dict[str, Rows], hint: str, *, matched: bool = False, own: bool | None = False
+    rows_by_model: dict[str, Rows],
+    hint: str,
+    *,
+    matched: bool = False,
+    own_labels: bool | None = False,
 ) -> None:
     """Raise an error if labels or weights of rows that should be the same differ.
 
-    `read` has the rows by model, `hint` ends the advice in the error. Labels may differ as `own`
-    says (see `match_by_id`), but only if rows were `matched` by id.
+    `hint` ends the advice in the error. Labels may differ as `own_labels` says (see `match_by_id`),
+    but only if rows were `matched` by id.
     """
-    (first_name, first), *others = read.items()
+    (first_name, first), *others = rows_by_model.items()
     for name, rows in others:
         if rows.y_true.shape != first.y_true.shape:
             raise InputError(
@@ -100,14 +108,14 @@ def _check_same_rows(
                 f"{first.n:,} rows, first in row {int(first.positions[row])} "
                 f"({_label(rows, row)} and {_label(first, row)})"
             )
-            if own is None:
+            if own_labels is None:
                 raise InputError(
                     f"{fault}, and models are put side by side on one outcome: give the same "
                     f"labels {hint}. Models of which each has its own labels can be taken one by "
                     "one"
                 )
             if _are_right_or_wrong(rows) and _are_right_or_wrong(first):
-                if own or are_correctness(rows, first):
+                if own_labels or are_correctness(rows, first):
                     if matched:
                         continue
                     raise InputError(
@@ -122,25 +130,25 @@ def _check_same_rows(
 
 
 def _label(rows: Rows, row: int) -> Any:
-    """Give the label of a row as it stands in the file: the name of its class, if it has one."""
+    """Give the label of a row as the file has it: the name of its class, if it has one."""
     label, classes = rows.y_true[row], rows.chosen.classes
     return label if classes is None or rows.y_true.ndim == 2 else classes[int(label)]
 
 
 def _are_right_or_wrong(rows: Rows) -> bool:
-    """Whether labels are of two classes, such as right and wrong, and may be each model's own."""
+    """Whether labels have two classes, as right and wrong answers do."""
     return rows.y_true.ndim == 1 and not rows.multiclass
 
 
 def are_correctness(*models: Rows) -> bool:
-    """Whether the names of all label columns say that labels tell if an answer was right."""
+    """Whether all label columns have names which say that labels mark right answers."""
     return all(rows.chosen.answers for rows in models)
 
 
 def _check_weights(
     name: str, first_name: str, rows: Rows, first: Rows, *, matched: bool = True
 ) -> None:
-    """Raise an error if two models both have weights, and these differ for the same rows.
+    """Raise an error if two models have different weights for the same rows.
 
     The error advises to match rows by id, unless they were `matched` already.
     """

@@ -16,7 +16,7 @@ from calibrant._cli.output import (
     print_line,
     print_status,
 )
-from calibrant._cli.parsing import Parser, changed
+from calibrant._cli.parsing import Parser, replace_options
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -75,7 +75,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Fit a map or load one, write it, and put the rows of --apply through it."""
+    """Fit a map or load one, write it, and recalibrate the rows of --apply by it."""
     from calibrant._cli.recalibration import fit_map, load_map
 
     _check_options(options)
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.fit is not None:
         before = None if written_map is None else version_of(written_map)
         _check_kept_columns(options)
-        own = changed(options, keep=None)  # the output has the applied rows only
+        own = replace_options(options, keep=None)  # the output has the applied rows only
         request = inputs.request_of(own, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
         fitted_map = fit_map(
@@ -136,7 +136,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> None:
-    """Raise an error if the output would replace an input, or a map a file of rows.
+    """Raise an error if a written file would replace an input, or the map the output rows.
 
     `map_file` is where the map will be written, or None.
     """
@@ -153,7 +153,7 @@ def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> No
 
 
 def _check_kept_columns(options: argparse.Namespace) -> None:
-    """Raise an error, before the fit, if a column of --keep is not in the rows to apply it to."""
+    """Raise an error, before the fit, if the file of --apply lacks a column of --keep."""
     if options.keep is None:
         return
     from calibrant._data.readers.columns import require
@@ -166,15 +166,15 @@ def _check_kept_columns(options: argparse.Namespace) -> None:
 
 
 def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]:
-    """Put the rows of --apply through the map and write them.
+    """Recalibrate the rows of --apply by the map, and write them.
 
-    Return what JSON says of it: files, numbers of rows, messages, the share of rows that the map
-    was fitted to, and the measures before and after (None where rows have no labels).
+    Return the facts for JSON: files, numbers of rows, messages, the share of rows that the map was
+    fitted to, and the measures before and after (None if rows have no labels).
     """
     from calibrant._cli.recalibration import apply_map, before_and_after, read_rows_to_map
     from calibrant._cli.written_rows import renamed_labels, write_rows
 
-    own = changed(options, groups=None)  # --groups is about the fit
+    own = replace_options(options, groups=None)  # --groups is about the fit
     request = inputs.request_of(own, options.apply)
     rows, labelled = read_rows_to_map(request, fitted_map)
     after, share = apply_map(rows, fitted_map)
@@ -225,7 +225,7 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
 def _table_title(share: float | None) -> str:
     """Title the table of measures by the share of its rows that the map was fitted to.
 
-    None says that such rows cannot be recognised.
+    None means that such rows cannot be recognised.
     """
     from calibrant.scaling._same_rows import overlap_sentence
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from calibrant._api.streaming.monitor import Monitor
 
 
-def state_among(files: list[str]) -> str | None:
-    """Find the saved state that is given in place of rows; None if files are all of rows.
+def find_state(files: list[str]) -> str | None:
+    """Find the saved state among the files; None if all are files of rows.
 
     It is an error if there are other files beside it.
     """
@@ -31,7 +31,7 @@ def state_among(files: list[str]) -> str | None:
 
 
 def load_state(path: str) -> Accumulator | Monitor:
-    """Load the Accumulator or Monitor of a file."""
+    """Load the Accumulator or Monitor that the file at `path` holds."""
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.state_file import read, refused
@@ -47,14 +47,14 @@ def load_state(path: str) -> Accumulator | Monitor:
 
 
 def lock_state(path: str) -> AbstractContextManager[None]:
-    """Lock a state for this process; print a line if another process holds it, and wait."""
+    """Lock the file of a state; if another process holds the lock, print a line and wait."""
     from calibrant._core.file_locks import locked
 
     return locked(path, lambda: print_status(f"{path}: waiting for another process"))
 
 
-def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
-    """Load a state; return it, and the sums of all its rows, whatever the window.
+def load_sums(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
+    """Load a state; return it, and the sums of all its rows, those of all windows together.
 
     It is an error if there are no rows yet.
     """
@@ -68,9 +68,9 @@ def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
 
 
 def check_no_rows_needed(**arguments: object) -> None:
-    """Raise an error for a given option that needs rows, where a state has only sums.
+    """Raise an error for an option that needs rows, because a state has only sums.
 
-    The keywords are the names of arguments, which the error turns into options.
+    The keywords are the names of arguments, for which the error names the options.
     """
     for argument, value in arguments.items():
         if value:

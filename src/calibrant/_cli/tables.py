@@ -39,7 +39,7 @@ def print_summary(title: str, lines: Iterable[str]) -> None:
 def print_table(columns: Columns, title: str) -> None:
     """Print a table with its title.
 
-    On a terminal with rich it has colours, and columns are left out if it is too wide.
+    On a terminal with rich it has colours; columns that matter least are dropped if it is too wide.
     """
     console = console_of(sys.stdout)
     columns = {
@@ -65,7 +65,7 @@ def print_table(columns: Columns, title: str) -> None:
 
 
 def _columns_that_fit(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
-    """Drop columns that matter least (`_SPARE`) until the table fits the width, in letters.
+    """Drop columns, in the order of `_SPARE`, until the table fits the width in letters.
 
     At least two columns stay.
     """
@@ -108,7 +108,7 @@ def print_evaluation(evaluation: Evaluation, title: str) -> None:
 def print_reliability(evaluation: Evaluation) -> None:
     """Print the reliability table, and on a terminal a diagram below it.
 
-    Elsewhere, as in a pipe, the table has a bar of letters for each bin.
+    In a pipe or file, the table has a bar of letters for each bin instead.
     """
     table = evaluation.reliability
     bins = table.display_columns(evaluation.recipe.get("level"))
@@ -126,7 +126,7 @@ def print_reliability(evaluation: Evaluation) -> None:
 
 
 def reliability_bar(prediction: float, target: float) -> str:
-    """Draw a bin between 0 and 1: o is its mean prediction, x its mean target, * both at one place.
+    """Draw a bin as a text from 0 to 1: o is its mean prediction, x its mean target, * both.
 
     The text is empty for an empty bin.
     """

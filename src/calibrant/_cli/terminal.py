@@ -23,11 +23,11 @@ Span = tuple[str, str]
 
 @dataclass(frozen=True)
 class Signs:
-    """The letters that a diagram is drawn with.
+    """The characters that a diagram is drawn with.
 
     `held` marks a bin whose interval contains its mean prediction, `missed` one whose interval does
     not. `limit` draws the intervals; `wall`, `floor`, `tick` and `corner` the axes. `heights` are
-    the numbers of rows, from none to the most.
+    bars for the numbers of rows, from none to the most.
     """
 
     held: str
@@ -47,12 +47,12 @@ ASCII = Signs("o", "x", "|", ".", "~", "|", "-", "+", "+", " .:-=+*%#@")
 
 
 def visible(text: str) -> str:
-    """Escape signs that would move the cursor or start a line: texts may come from files."""
+    """Escape control characters, which could move the cursor: texts may come from files."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def console_of(file: TextIO) -> Any:
-    """Make a rich console; None where text is plain: no terminal, or rich is not installed."""
+    """Make a rich console; None if text must be plain: no terminal, or rich is not installed."""
     if not file.isatty() or importlib.util.find_spec("rich") is None:
         return None
     from rich.console import Console
@@ -61,7 +61,7 @@ def console_of(file: TextIO) -> Any:
 
 
 def print_styled(text: str, style: str = PLAIN) -> None:
-    """Print a line, in a style of rich (a colour, bold) where the terminal has it."""
+    """Print a line, in a style of rich (a colour, bold) if the terminal has it."""
     console = console_of(sys.stdout)
     if console is None:
         print(visible(text))
@@ -72,7 +72,7 @@ def print_styled(text: str, style: str = PLAIN) -> None:
 
 
 def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> None:
-    """Print the reliability diagram of a table, in colour where the terminal has it."""
+    """Print the reliability diagram of a table, in colour if the terminal has it."""
     console = console_of(file)
     for line in diagram(table, level=level, signs=_signs(file)):
         if console is None:
@@ -84,7 +84,7 @@ def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> Non
 
 
 def _signs(file: TextIO) -> Signs:
-    """Choose the letters of a diagram: plain ASCII where the encoding lacks the others."""
+    """Choose the characters of a diagram: plain ASCII if the file's encoding lacks the others."""
     try:
         "●✕│·∿┤└─▁█".encode(file.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
@@ -93,31 +93,31 @@ def _signs(file: TextIO) -> Signs:
 
 
 def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
-    """Draw mean target against mean prediction, in letters.
+    """Draw the reliability diagram, mean target against mean prediction, in characters.
 
-    There is a point and an interval at this level for each bin, the number of rows below, and the
+    It has a point and an interval at this level for each bin, the number of rows below, and the
     isotonic curve if the rows are in memory. Returns lines of spans; a span is a text and a style
     of rich.
     """
     cells: dict[tuple[int, int], Span] = {
-        (_row(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
+        (_line_from_top(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
     }
     curve = table.curve(band=False)
     if curve is not None:
         ends = curve.points["prediction"][[0, -1]]
-        for x in range(_column(ends[0]), _column(ends[1]) + 1):
+        for x in range(_letter_column(ends[0]), _letter_column(ends[1]) + 1):
             height = float(curve.at(min(max(x / (WIDTH - 1), ends[0]), ends[1])))
-            cells[_row(height), x] = (signs.curve, "cyan")
+            cells[_line_from_top(height), x] = (signs.curve, "cyan")
     bins = table.intervals(level)
     columns = (bins[name] for name in ("mean_predicted", "mean_target", "low", "high"))
     for prediction, target, low, high in zip(*columns, strict=True):
         if prediction != prediction:  # NaN: an empty bin
             continue
         held = low <= prediction <= high
-        x, style = _column(prediction), GOOD if held else BAD
-        for y in range(_row(high), _row(low) + 1):
+        x, style = _letter_column(prediction), GOOD if held else BAD
+        for y in range(_line_from_top(high), _line_from_top(low) + 1):
             cells[y, x] = (signs.limit, style)
-        cells[_row(target), x] = (signs.held if held else signs.missed, f"bold {style}")
+        cells[_line_from_top(target), x] = (signs.held if held else signs.missed, f"bold {style}")
     lines: list[list[Span]] = [[("mean target", FAINT)]]
     for y in range(HEIGHT):
         mark = {0: "1.0", HEIGHT // 2: "0.5", HEIGHT - 1: "0.0"}.get(y)
@@ -127,7 +127,7 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     axis = f"0.0{' ' * (middle - 3)}0.5{' ' * (middle - 3)}1.0"
     lines.append([(f"    {signs.corner}{signs.floor * WIDTH}", FAINT)])
     lines.append([(f"    {axis} mean prediction", FAINT)])
-    lines.append([("rows ", FAINT), (_heights(bins, signs.heights), "cyan")])
+    lines.append([("rows ", FAINT), (_draw_row_counts(bins, signs.heights), "cyan")])
     caption = f"{level:.0%} intervals of a bin's mean target"
     held, missed = (f"{signs.held} holds", GOOD), (f"{signs.missed} misses", BAD)
     fitted = [] if curve is None else [(f"{signs.curve} isotonic curve; ", "cyan")]
@@ -136,31 +136,31 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     return lines
 
 
-def _column(value: float) -> int:
-    """The column of letters in which a prediction between 0 and 1 is drawn."""
+def _letter_column(value: float) -> int:
+    """The column of the diagram, counted from the left, for a prediction in [0, 1]."""
     return round(min(max(value, 0.0), 1.0) * (WIDTH - 1))
 
 
-def _row(value: float) -> int:
-    """The line, from the top, in which a target between 0 and 1 is drawn."""
+def _line_from_top(value: float) -> int:
+    """The line of the diagram, counted from the top, for a target in [0, 1]."""
     return HEIGHT - 1 - round(min(max(value, 0.0), 1.0) * (HEIGHT - 1))
 
 
-def _heights(bins: dict[str, list[Any]], signs: str) -> str:
-    """Draw the number of rows of each bin as a height; a single row is still visible."""
+def _draw_row_counts(bins: dict[str, list[Any]], signs: str) -> str:
+    """Draw the number of rows of each bin as a bar of `signs`; a single row is still visible."""
     largest = max(bins["n"])
     out = [" "] * WIDTH
     for n, lower, upper in zip(bins["n"], bins["lower"], bins["upper"], strict=True):
         height = -(-n * (len(signs) - 1) // largest) if largest else 0
-        start = _column(lower)
-        for x in range(start, max(_column(upper), start + 1)):
+        start = _letter_column(lower)
+        for x in range(start, max(_letter_column(upper), start + 1)):
             out[min(x, WIDTH - 1)] = signs[height]
     return "".join(out)
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """Show a spinner with this text on standard error while the body runs, if it is a terminal."""
+def spinner(text: str) -> Iterator[None]:
+    """Show a spinner with this text on standard error, if a terminal, while the body runs."""
     console = console_of(sys.stderr)
     if console is None:
         yield

@@ -24,7 +24,7 @@ FORMATS = {suffix: format for format in _FORMATS_WRITTEN for suffix in SUFFIXES[
 
 
 def format_of(path: str | Path) -> str:
-    """Tell the format of a file of rows by the ending of its name; an error for other endings."""
+    """Give the format of a file of rows by the ending of its name; an error for others."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"{path}: rows are written to {', '.join(FORMATS)}; this is none of them")
@@ -32,20 +32,20 @@ def format_of(path: str | Path) -> str:
 
 
 def check_map_name(path: str | Path) -> None:
-    """Raise an error if the name for the file of a map is that of a file of rows."""
+    """Raise an error if the name for a map's file ends like a file of rows."""
     suffix = Path(path).suffix.lower()
     if suffix != ".json" and suffix in FORMATS:
         raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
 
 
 def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
-    """Write rows to a file, whose format is that of its name.
+    """Write rows to a file in the format that its name ends in.
 
     The columns are y_true (if `labelled`), y_proba (for several classes y_proba_0, ... or
     y_proba_CLASS), weight, and the columns of --keep.
     """
     format = format_of(path)
-    columns = _columns(rows, labelled, as_matrix=format == "npz")
+    columns = _columns_to_write(rows, labelled, as_matrix=format == "npz")
     if format == "npz":
         with path.open("wb") as file:
             np.savez(file, **columns)
@@ -53,7 +53,7 @@ def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
         _write_csv(path, columns, "\t" if path.suffix.lower() == ".tsv" else ",")
     elif format == "jsonl":
         with path.open("w", encoding="utf-8") as file:
-            for row in _records(columns):
+            for row in _rows_of_columns(columns):
                 file.write(json.dumps(dict(zip(columns, row, strict=True))) + "\n")
     else:
         table = arrow("writing Arrow").table(columns)
@@ -63,21 +63,21 @@ def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
             arrow("writing Arrow", "pyarrow.feather").write_feather(table, str(path))
 
 
-def _columns(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:
+def _columns_to_write(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:
     """Give the columns to write, by name.
 
-    With `as_matrix`, for .npz, predictions and labels of several classes stay one array, and labels
-    are numbers.
+    With `as_matrix`, for .npz, predictions and labels of several classes stay one array each, and
+    labels are numbers.
     """
     named = _class_names(rows)
-    rows = _in_number_order(rows)
+    rows = _sort_numbered_classes(rows)
     out: dict[str, Any] = {}
     if labelled:
         if rows.y_true.ndim == 2:
             counted = named if named and _are_numbered_from(1, named) else None
             out |= _class_columns("y_true", rows.y_true, counted, as_matrix)
         elif named and not as_matrix:
-            out["y_true"] = _labels(named, rows.y_true)
+            out["y_true"] = _labels_by_name(named, rows.y_true)
         else:
             out["y_true"] = rows.y_true
     out |= _class_columns("y_proba", rows.y_proba, named, as_matrix or not rows.multiclass)
@@ -90,10 +90,10 @@ def _columns(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:
     return out
 
 
-def _in_number_order(rows: Rows) -> Rows:
-    """Sort classes called 0 to k-1 by their numbers, so that y_proba_0 is class 0.
+def _sort_numbered_classes(rows: Rows) -> Rows:
+    """Sort classes called 0 to k-1 by number, so that y_proba_0 is class 0.
 
-    Rows with other classes stay as they are.
+    Rows with other classes are returned unchanged.
     """
     numbers = [number_of(name) for name in rows.chosen.classes or ()] if rows.multiclass else []
     k = len(numbers)
@@ -103,9 +103,9 @@ def _in_number_order(rows: Rows) -> Rows:
 
 
 def take_classes(rows: Rows, order: list[int], classes: tuple[Any, ...]) -> Rows:
-    """Reorder the classes of the rows: their predictions, labels and names.
+    """Reorder the classes of the rows: predictions, labels and names.
 
-    `order` has the old index of each new class, and `classes` are their names.
+    `order` has the old index of each new class, and `classes` are the names in the new order.
     """
     soft = rows.y_true.ndim == 2
     return replace(
@@ -118,7 +118,7 @@ def take_classes(rows: Rows, order: list[int], classes: tuple[Any, ...]) -> Rows
 
 
 def _class_names(rows: Rows) -> tuple[str, ...] | None:
-    """Give the names of classes for columns and labels; None where they are written by number.
+    """Give the names of classes to write; None if classes are written by number.
 
     Names that are numbers are kept only if they count from 1: a reader takes others for the numbers
     of columns, which count from 0.
@@ -133,13 +133,13 @@ def _class_names(rows: Rows) -> tuple[str, ...] | None:
 
 
 def _are_numbered_from(first: int, names: tuple[str, ...]) -> bool:
-    """Whether the names are the numbers from `first` on, without gaps, in any order."""
+    """Whether the names are consecutive numbers from `first` on, in any order."""
     numbers = sorted(int(name) if name.isdigit() else -1 for name in names)
     return numbers == list(range(first, first + len(names)))
 
 
-def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
-    """Give the labels under the names of their classes, in place of their indices.
+def _labels_by_name(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
+    """Give labels by the names of their classes, in place of their indices, (n,).
 
     They are numbers if all names are numbers without leading zeros (1, not 01), else texts.
     """
@@ -149,9 +149,9 @@ def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
 
 
 def renamed_labels(path: str | Path, rows: Rows) -> str | None:
-    """Say which labels are written as numbers; None if all are written as they were read.
+    """A message on labels that are written as numbers; None if labels are written as read.
 
-    In .npz files, and where predictions are of one class, labels are numbers.
+    In .npz files, and if predictions are of one class, labels are numbers.
     """
     classes = rows.chosen.classes
     if classes is None or rows.y_true.ndim == 2:
@@ -168,10 +168,10 @@ def renamed_labels(path: str | Path, rows: Rows) -> str | None:
 def _class_columns(
     stem: str, values: NDArray[Any], named: tuple[str, ...] | None, as_matrix: bool
 ) -> dict[str, Any]:
-    """Give the columns of a matrix, one per class, called `stem` and the class.
+    """Give the columns of a matrix by name: one per class, called `stem`_CLASS.
 
-    With `as_matrix` it is the array itself, called `stem`. Without names (`named`), classes are
-    numbered from 0.
+    With `as_matrix` there is one, `stem`, the array itself. `named` are the names of classes; None
+    numbers them from 0.
     """
     if as_matrix:
         return {stem: values}
@@ -179,7 +179,7 @@ def _class_columns(
     return {f"{stem}_{end}": values[:, j] for j, end in enumerate(ends)}
 
 
-def _records(columns: dict[str, Any]) -> Any:
+def _rows_of_columns(columns: dict[str, Any]) -> Any:
     """Iterate over the rows of the columns, as tuples of Python values."""
     return zip(*(values.tolist() for values in columns.values()), strict=True)
 
@@ -189,4 +189,4 @@ def _write_csv(path: Path, columns: dict[str, Any], delimiter: str) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(_records(columns))
+        writer.writerows(_rows_of_columns(columns))

@@ -14,7 +14,7 @@ from calibrant._api.evaluate_samples import (
     LONG_FULL,
     Provenance,
     assemble,
-    choose,
+    choose_measures,
     describe_input,
     equal_mass_note,
     rule_names,
@@ -195,20 +195,20 @@ def evaluate_file(
 
 
 def _count_rows(rows: FileRows, progress: bool | None) -> int:
-    """The number of rows that will be measured: all but those dropped for a missing value."""
+    """Count the rows to be measured, in one pass: all without a missing value."""
     with RowProgress(rows.n_bytes, show=progress, label="counting rows") as shown:
         return sum(over_pieces(rows, lambda batches: sum(batch.n for batch in batches), shown))
 
 
 def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) -> None:
-    """Raise an InputError, before anything is read, for a named measure that takes several passes.
+    """Raise an InputError, before reading, for a named measure that needs several passes.
 
     Nothing is checked if no measure is named, or if the files may be read again (`plan.exact`).
     """
     if names is None or plan.exact:
         return
     own_bins = plan.tally().total.own_bins
-    for measure in choose(names, shape):
+    for measure in choose_measures(names, shape):
         # It is not known yet whether labels are soft, which distances need.
         if not in_stream(measure, own_bins=own_bins, approximate=True):
             raise InputError(
@@ -217,7 +217,7 @@ def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) ->
 
 
 def _check_not_empty(tally: Tally, rows: FileRows) -> None:
-    """Raise an InputError if no row can be measured, or if columns seem to be swapped.
+    """Raise an InputError if no row can be measured, or if two columns seem to be swapped.
 
     Soft labels beside predictions that are all 0 or 1 seem to be swapped.
     """
@@ -238,13 +238,13 @@ def _evaluation(
 ) -> Evaluation:
     """The evaluation from the sums of the first pass; exact values may read the files again.
 
-    `truthful` is the rule of bins for truthful measures, `names` are the measures asked for, None
-    for all, and `show` says whether progress is shown.
+    `truthful` is the rule of bins for truthful measures, `names` are the measures asked for (None
+    for all), and `show` says whether to show progress.
     """
     assert tally.example is not None
     total, plan = tally.total, tally.plan
     shape: Shape = "multiclass" if total.columns > 1 else plan.shape
-    chosen = choose(names, shape)
+    chosen = choose_measures(names, shape)
     own = not isinstance(truthful, Quantile)
     summary = total.summary(approximate=True)
     summary.own_bins = own
@@ -291,8 +291,8 @@ def _evaluation(
         row_notes=(empty,) if rows.n_empty else (),
         measure_notes=notes,
     )
-    slices = None if tally.slices is None else tally.slices.evaluated()
-    reliability = _reliability(tally, summary)
+    slices = None if tally.slices is None else tally.slices.evaluate_slices()
+    reliability = _reliability_of_all_rows(tally, summary)
     result = assemble(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
@@ -302,10 +302,10 @@ def _evaluation(
 def _available_measures(
     chosen: tuple[Measure, ...], summary: StreamSummary, truthful: Rule, *, everything: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
-    """Those of the `chosen` measures that these sums can give, and notes on the others.
+    """Those of the `chosen` measures that the sums can give, and notes on the others.
 
     `truthful` is the rule of bins for truthful measures. With `everything`, no measure was named,
-    and those that take long are left out.
+    and slow ones are dropped.
     """
     kept = tuple(measure for measure in chosen if summary.has(measure))
     if not everything:
@@ -348,7 +348,7 @@ def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
     return out | {"levels": cells, **dict.fromkeys(equal_mass_names(), approximate)}
 
 
-def _reliability(tally: Tally, summary: StreamSummary) -> ReliabilityTable:
-    """The reliability table of all rows, marked where squared predictions were not summed."""
+def _reliability_of_all_rows(tally: Tally, summary: StreamSummary) -> ReliabilityTable:
+    """The reliability table of all rows, marked as without squares if the pass summed none."""
     table = replace(summary.bins, has_squares=False) if tally.plan.lean else summary.bins
     return ReliabilityTable(table, tally.total.rule, Cuts(np.empty(0)), summary.scalar)

@@ -39,7 +39,7 @@ MASS, ABOVE = "equal mass", "above"
 
 @dataclass
 class FileSummary(StreamSummary):
-    """The statistics of files whose rows are read again where a first pass is not enough."""
+    """The statistics of files whose rows are read again if a first pass is not enough."""
 
     refiner: Refiner = None  # type: ignore[assignment]
     # The sums of the first pass in the cells of each class, (classes, cells, fields); None if no
@@ -50,9 +50,9 @@ class FileSummary(StreamSummary):
     measures: Iterable[Measure] = ()
 
     def has(self, measure: Measure) -> bool:
-        """Whether the measure can be given. All can, but for distances between distributions.
+        """Whether the measure can be computed: always, except distances between distributions.
 
-        They need soft labels, or a first pass that was asked to sum them for hard ones.
+        Distances need soft labels, or a first pass that summed them for hard labels too.
         """
         if measure.statistic != "distribution":
             return True
@@ -60,7 +60,7 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def distribution(self) -> LossSums:
-        """The sums of distances between predictions and targets, from a further pass if need be."""
+        """The sums of distances between predictions and targets, from another pass if necessary."""
         # The first pass does not sum them for batches whose labels are all hard.
         return self.losses if self.losses.has_distribution else self.refiner.distances()
 
@@ -74,25 +74,28 @@ class FileSummary(StreamSummary):
         return self.cells.rule if self.own_bins else Quantile(self.cells.rule.m)
 
     @cached_property
-    def _refined(self) -> dict[Key, Refinement]:
-        """The refined predictions by column and purpose (see `_keys`); `table` has their bins."""
-        problems = {key: self._problem(key) for key in self._keys()}
+    def _refinements(self) -> dict[Key, Refinement]:
+        """The refined bins of each (column, purpose) of `_columns_to_refine`, in `table`."""
+        problems = {key: self._refinement_of(key) for key in self._columns_to_refine()}
         if any(m.statistic == "levels" and m.needs_order for m in self.measures):
             self.refiner.levels_of.add(self.scalar)
         refine(problems, self.refiner.read_spans)
         return problems
 
-    def _keys(self) -> set[Key]:
-        """The columns that must be read again, and what for: (column, MASS) or (column, ABOVE).
+    def _columns_to_refine(self) -> set[Key]:
+        """The columns to read again, each with its purpose: (column, MASS) or (column, ABOVE).
 
-        A column is "binary" or "confidence", or the number of a class against the rest.
+        A column is "binary" or "confidence", or the number of a class against the rest. MASS means
+        bins of equal mass, ABOVE the same for predictions above THRESHOLD.
         """
         out: set[Key] = set()
         columns: list[Column] = list(range(self.n_columns)) if self.n_columns > 1 else [self.scalar]
         for measure in self.measures:
             by_mass = not self.own_bins or measure.equal_mass
             if measure.statistic == "above":
-                out |= {(column, ABOVE) for column in columns if self._is_above(column)}
+                out |= {
+                    (column, ABOVE) for column in columns if self._has_predictions_above(column)
+                }
             elif not by_mass:
                 continue
             elif measure.statistic == "class_quantile_bins":
@@ -103,19 +106,19 @@ class FileSummary(StreamSummary):
                 out.add(("confidence", MASS))
         return out
 
-    def _problem(self, key: Key) -> Refinement:
-        """The cells of the first pass for a (column, purpose) of `_keys`, to be refined to bins."""
+    def _refinement_of(self, key: Key) -> Refinement:
+        """An unrefined Refinement, from the first pass's cells, for a (column, purpose)."""
         column, what = key
         m = self.cells.rule.m
         if what == MASS and not isinstance(column, int):
             top = column == "confidence" and self.n_columns == 1
             sums = self.sums["top_cells" if top else "cells"]
             return Refinement.from_cells(sums, self.cells.cuts(self.precision), m)
-        first = self._threshold_cell if what == ABOVE else 0
-        return Refinement.from_cells(self._sums_of(column), self._class_cuts, m, first=first)
+        first = self._first_cell_above_threshold if what == ABOVE else 0
+        return Refinement.from_cells(self._cell_sums(column), self._class_cuts, m, first=first)
 
-    def _sums_of(self, column: Column) -> Array:
-        """The sums in the cells of a class, or of (n,) predictions, (cells, fields)."""
+    def _cell_sums(self, column: Column) -> Array:
+        """The sums in the cells of a class, or of (n,) predictions: (cells, fields)."""
         assert self.class_sums is not None
         return self.class_sums[column if isinstance(column, int) else 0]
 
@@ -125,19 +128,19 @@ class FileSummary(StreamSummary):
         return class_cells(max(2, self.n_columns)).cuts(self.precision)
 
     @cached_property
-    def _threshold_cell(self) -> int:
-        """The index of the first cell above THRESHOLD, which is rounded as the predictions are."""
+    def _first_cell_above_threshold(self) -> int:
+        """The index of the first cell above THRESHOLD, rounded to the predictions' precision."""
         limit = np.asarray(THRESHOLD, dtype=self.precision).astype(np.float64)
         return int(self._class_cuts.find(np.nextafter(limit, np.inf)))
 
-    def _is_above(self, column: Column) -> bool:
-        """Whether a column has predictions of some weight above THRESHOLD."""
-        return bool(self._sums_of(column)[self._threshold_cell :, 1].sum() > 0)
+    def _has_predictions_above(self, column: Column) -> bool:
+        """Whether a column has predictions above THRESHOLD whose weight is above 0."""
+        return bool(self._cell_sums(column)[self._first_cell_above_threshold :, 1].sum() > 0)
 
     @cached_property
     def equal_mass_bins(self) -> BinTable:
-        """Sums in bins of equal mass of predictions; with several classes, of confidences."""
-        return self._refined[self.scalar, MASS].table
+        """Sums in bins of equal mass of the predictions, or of confidences with several classes."""
+        return self._refinements[self.scalar, MASS].table
 
     @cached_property
     def confidence_bins(self) -> BinTable:
@@ -146,7 +149,7 @@ class FileSummary(StreamSummary):
             return self.quantile_bins
         if self.own_bins:
             return self.cells.bins(self.sums["top_cells"])
-        return self._refined["confidence", MASS].table
+        return self._refinements["confidence", MASS].table
 
     @cached_property
     def class_quantile_bins(self) -> BinTable:
@@ -156,15 +159,15 @@ class FileSummary(StreamSummary):
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
         """Sums in bins of equal mass of each class against the rest."""
-        return stack([self._refined[r, MASS].table for r in range(self.n_columns)])
+        return stack([self._refinements[r, MASS].table for r in range(self.n_columns)])
 
     def above(self, threshold: float) -> BinTable:
-        """Sums of predictions above `threshold` in bins of equal mass, by class that has any.
+        """Sums in bins of equal mass of predictions above `threshold`, for each class that has any.
 
-        It must be THRESHOLD. NotDefined is raised if no prediction lies above it.
+        `threshold` must be THRESHOLD. NotDefined is raised if no prediction lies above it.
         """
         assert threshold == THRESHOLD
-        above = [groups for (_, what), groups in self._refined.items() if what == ABOVE]
+        above = [groups for (_, what), groups in self._refinements.items() if what == ABOVE]
         if not above:
             raise NotDefined(none_above(threshold))
         return stack([groups.table for groups in above])
@@ -172,7 +175,7 @@ class FileSummary(StreamSummary):
     @cached_property
     def levels(self) -> BinTable:
         """Sums of the rows of each distinct prediction; NotDefined if there are too many."""
-        _ = self._refined
+        _ = self._refinements
         if self.scalar not in self.refiner.levels_of:  # the mean target is all that is asked for
             return super().levels
         if self.scalar not in self.refiner.levels:  # no bin needed refinement
@@ -193,7 +196,7 @@ class FileSummary(StreamSummary):
         """
         if self.own_bins:
             return self.refiner.vectors(self.cells.rule)
-        return self.refiner.vectors(edges_at(self._refined[self.scalar, MASS].cuts))
+        return self.refiner.vectors(edges_at(self._refinements[self.scalar, MASS].cuts))
 
     @cached_property
     def smooth(self) -> float:

@@ -55,8 +55,8 @@ MOST_LEVELS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
-    """Rows grouped by a key. Groups are in increasing order of the keys.
+class PredictionGroups:
+    """Groups of rows with neighbouring or equal predictions, in increasing order of a key.
 
     `keys`, and the smallest and largest prediction, `low` and `high`, are (groups,); `sums` are
     (groups, fields).
@@ -75,9 +75,9 @@ class Groups:
 
 @dataclass(eq=False)
 class Refiner:
-    """Rows of files that can be read again.
+    """Reads the rows of files again, and sums those that lie near an edge of a bin.
 
-    `samples_of` makes samples of a batch of rows, and `show` says whether progress is shown.
+    `samples_of` makes samples of a batch of rows, and `show` says whether to show progress.
     """
 
     rows: FileRows
@@ -89,32 +89,37 @@ class Refiner:
     levels: dict[Column, Array | None] = field(default_factory=dict)
 
     def read_spans(
-        self, asked: Mapping[Key, Ends], parts: int | None
+        self, ends: Mapping[Key, Ends], parts: int | None
     ) -> dict[Key, tuple[Array, Array, Array]]:
-        """The rows in given spans, in groups, from one reading of the files.
+        """Read the files once, and sum the rows in spans of predictions, group by group.
 
-        `asked` has the ends of the spans, (low, high), for each key. With `parts`, each span is cut
-        into at most so many equal parts, whose rows are a group; with None, rows of the same
-        prediction are. The result has (smallest prediction, largest prediction, sums) of the groups
-        of each key.
+        A span is a closed range of predictions; `ends` has (lows, highs) of the spans of each key.
+        With `parts`, each span is cut into at most so many equal parts, whose rows are a group;
+        with None, a group is the rows of one prediction. The result has, for each key, (smallest
+        predictions, largest predictions, sums) of its groups.
         """
-        n_spans = sum(low.size for low, _ in asked.values())
+        n_spans = sum(low.size for low, _ in ends.values())
         fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
-        spans = {key: Spans(low, high, fewer) for key, (low, high) in asked.items()}
+        spans = {key: Spans(low, high, fewer) for key, (low, high) in ends.items()}
         wanted = self.levels_of - self.levels.keys()
         spans |= {(column, LEVELS): Spans.whole() for column in wanted}
-        grouped = self._grouped(spans)
+        grouped = self._group_rows(spans)
         for column in wanted:
             groups = grouped.pop((column, LEVELS), None)
             self.levels[column] = None if groups is None else groups.sums
         return {key: (each.low, each.high, each.sums) for key, each in grouped.items()}
 
-    def _grouped(self, spans: dict[Key, Spans]) -> dict[Key, Groups]:
-        """The groups of rows for each key. LEVELS is left out if predictions are too many."""
+    def _group_rows(self, spans: dict[Key, Spans]) -> dict[Key, PredictionGroups]:
+        """The groups of rows in the spans of each key, from one reading of the files.
+
+        The key of distinct predictions (LEVELS) is absent if there are too many of them.
+        """
         too_many: set[Key] = set()  # threads only add to it
 
-        def merged(pending: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
-            """The groups merged to one per key; keys with too many predictions are dropped."""
+        def merge_pending(
+            pending: dict[Key, list[PredictionGroups]],
+        ) -> dict[Key, list[PredictionGroups]]:
+            """Merge the groups of each key; drop keys with too many distinct predictions."""
             out = {key: [merge_groups(groups)] for key, groups in pending.items()}
             too_many.update(
                 key
@@ -123,8 +128,8 @@ class Refiner:
             )
             return {key: groups for key, groups in out.items() if key not in too_many}
 
-        def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:
-            """The groups of the rows in some batches, merged whenever many are pending."""
+        def group_batches(batches: Iterator[Batch]) -> dict[Key, list[PredictionGroups]]:
+            """The groups, by key, of the rows in some batches, merged whenever many are pending."""
             pending = {key: [empty_groups()] for key in spans}
             n_pending = 0
             for batch in batches:
@@ -132,38 +137,41 @@ class Refiner:
                     continue
                 samples = self.samples_of(batch)
                 with batch.explained(samples):
-                    for column, u, z, w in _columns(samples, {key[0] for key in spans}):
+                    for column, u, z, w in _columns_wanted(samples, {key[0] for key in spans}):
                         for key in pending:
                             if key[0] == column and key not in too_many:
-                                pending[key].append(spans[key].grouped(u, z, w))
+                                pending[key].append(spans[key].group(u, z, w))
                                 n_pending += pending[key][-1].size
                 if n_pending > 2 * GROUPS:
-                    pending, n_pending = merged(pending), 0
-            return merged(pending)
+                    pending, n_pending = merge_pending(pending), 0
+            return merge_pending(pending)
 
         total = {key: [empty_groups()] for key in spans}
-        for piece in self._read_again(work):
+        for piece in self._read_again(group_batches):
             total = {key: [*total[key], *piece[key]] for key in total if key in piece}
-            total = merged(total)
+            total = merge_pending(total)
         return {key: groups[0] for key, groups in total.items() if key not in too_many}
 
     def vectors(self, rule: Rule) -> VectorTable:
-        """Sums of residuals of all classes together, in cells of a fixed rule: (cells, classes)."""
-        return self._total(lambda samples: vector_table(samples, rule)[0])
+        """Sums of residuals of every class, (cells, classes), in the cells of a fixed rule.
+
+        A cell is a top class and a bin of its confidence. The files are read once.
+        """
+        return self._sum_over_rows(lambda samples: vector_table(samples, rule)[0])
 
     def distances(self) -> LossSums:
-        """The sums of losses and of distances between distributions, also for hard labels."""
-        return self._total(lambda samples: loss_sums(samples, distribution=True)[0])
+        """The sums of losses and of distances between distributions, from one reading."""
+        return self._sum_over_rows(lambda samples: loss_sums(samples, distribution=True)[0])
 
     def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
-        """Sums of residuals on a grid of `cells` cells, finer than that of the first pass."""
-        return self._total(lambda samples: unit_grid(samples, notion, cells)[0])
+        """Sums of residuals on a grid of `cells` cells over [0, 1], from one reading."""
+        return self._sum_over_rows(lambda samples: unit_grid(samples, notion, cells)[0])
 
-    def _total(self, sums_of: Callable[[Samples], S]) -> S:
-        """The sum of what `sums_of` makes of each batch, over all rows, in one reading."""
+    def _sum_over_rows(self, sums_of: Callable[[Samples], S]) -> S:
+        """The sum over all rows, batch by batch, of the statistics that `sums_of` computes."""
 
-        def work(batches: Iterator[Batch]) -> S | None:
-            """The sums of the rows in some batches; None if they have no rows."""
+        def sum_batches(batches: Iterator[Batch]) -> S | None:
+            """The sums of the rows in some batches; None if these have no rows."""
             total = None
             for batch in batches:
                 if batch.n:
@@ -173,23 +181,23 @@ class Refiner:
                     total = sums if total is None else total + sums
             return total
 
-        parts = [part for part in self._read_again(work) if part is not None]
+        parts = [part for part in self._read_again(sum_batches) if part is not None]
         return reduce(operator.add, parts)
 
     def _read_again(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
-        """The result of `work` on each piece of the files; an error if a file has changed."""
+        """Yield the result of `work` for each piece of the files; check that no file changed."""
         self.rows.check_unchanged()
         with RowProgress(self.rows.n_bytes, show=self.show, label="refinement pass") as progress:
             yield from over_pieces(self.rows, work, progress)
         self.rows.check_unchanged()
 
 
-def _columns(
+def _columns_wanted(
     samples: Samples, wanted: set[Column]
 ) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Array | None]]:
-    """Each wanted column with its predictions, targets and weights, (n,); weights may be None.
+    """Each wanted column with its predictions, targets and weights (or None), all (n,).
 
-    Nothing is checked: the rows were checked in the first pass.
+    Values are not checked again: the first pass checked them.
     """
     whole, status = [(0, samples.n)], new_status()
     notions: tuple[Notion, ...] = ("binary", "confidence")
@@ -208,8 +216,8 @@ def _columns(
 class Spans:
     """Disjoint closed ranges of predictions, `low` to `high`, in increasing order.
 
-    Their rows are grouped by equal parts of each range, `parts` of them, or by distinct prediction
-    where `parts` is None. `wanted` marks the cells of [0, 1] that touch a range.
+    Rows in a range are grouped by its equal parts, `parts` of them, or by distinct prediction if
+    `parts` is None. `wanted` marks those of N_CELLS cells of [0, 1] that touch a range.
     """
 
     low: Array
@@ -226,25 +234,25 @@ class Spans:
 
     @classmethod
     def whole(cls) -> Spans:
-        """The one range [0, 1], grouped by distinct prediction."""
+        """One span, [0, 1], whose rows are grouped by distinct prediction."""
         return cls(np.zeros(1), np.ones(1), None)
 
-    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> Groups:
-        """The groups of those rows whose prediction u lies in a range.
+    def group(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> PredictionGroups:
+        """Group the rows whose prediction u lies in a span, and sum each group.
 
-        z are their targets, and w their weights, or None.
+        z are the targets, and w the weights or None; the three are (n,).
         """
         u = np.clip(u, 0, 1)
         # Predictions are clipped: a file that has changed may hold any, and raises an error later.
         near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
-        return self._group(
+        return self._group_near(
             u[near].astype(np.float64),
             np.clip(z[near].astype(np.float64), 0.0, 1.0),
             None if w is None else w[near],
         )
 
-    def _group(self, u: Array, z: Array, w: Array | None) -> Groups:
-        """The groups of rows that may lie in a range; rows that lie in none are dropped."""
+    def _group_near(self, u: Array, z: Array, w: Array | None) -> PredictionGroups:
+        """Group rows near a span, as `group` does; those outside every span are dropped."""
         at = np.searchsorted(self.low, u, side="right") - 1
         inside = np.flatnonzero((at >= 0) & (u <= self.high[at]))
         u, z, at = u[inside], z[inside], at[inside]
@@ -259,7 +267,7 @@ class Spans:
             return empty_groups()
         order = np.argsort(index, kind="stable")
         firsts = np.searchsorted(index[order], np.arange(known.size))
-        return Groups(
+        return PredictionGroups(
             known,
             np.minimum.reduceat(u[order], firsts),
             np.maximum.reduceat(u[order], firsts),
@@ -267,13 +275,13 @@ class Spans:
         )
 
 
-def empty_groups() -> Groups:
-    """Groups of no rows: arrays of length 0."""
-    return Groups(np.empty(0), np.empty(0), np.empty(0), np.empty((0, len(FIELDS))))
+def empty_groups() -> PredictionGroups:
+    """PredictionGroups of no rows: arrays of length 0."""
+    return PredictionGroups(np.empty(0), np.empty(0), np.empty(0), np.empty((0, len(FIELDS))))
 
 
-def merge_groups(several: list[Groups]) -> Groups:
-    """Several groups merged, so that each key has one entry."""
+def merge_groups(several: list[PredictionGroups]) -> PredictionGroups:
+    """Merge several sets of groups into one, in which each key occurs once."""
     keys = np.concatenate([each.keys for each in several])
     if keys.size == 0 or len(several) == 1:
         return several[0]
@@ -284,7 +292,7 @@ def merge_groups(several: list[Groups]) -> Groups:
         np.concatenate([getattr(each, name) for each in several])[order]
         for name in ("low", "high", "sums")
     )
-    return Groups(
+    return PredictionGroups(
         keys[firsts],
         np.minimum.reduceat(low, firsts),
         np.maximum.reduceat(high, firsts),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.slices import SlicesOfSums
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Edges, FixedRule
@@ -39,7 +39,7 @@ MOST_SLICES = 10_000
 
 @dataclass
 class SliceSums:
-    """The sums of every slice seen so far, by its key: a text for each column sliced by."""
+    """The sums of every slice so far. A slice's key has a text for each column sliced by."""
 
     slices: SlicesOfSums
     rule: FixedRule
@@ -47,7 +47,7 @@ class SliceSums:
     sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
-        """Add the rows of a batch to their slices; `names` has the columns sliced by."""
+        """Add the rows of a batch to their slices; `names` has each row's value by column."""
         for key, rows in _rows_by_key(names):
             subset = samples.take(rows)
             sums = self._slice_sums(key)
@@ -74,16 +74,16 @@ class SliceSums:
             )
         return self.sums[key]
 
-    def evaluated(self) -> Slices:
-        """The table of slices with their noise floors, the worst first."""
+    def evaluate_slices(self) -> Slices:
+        """The table of slices with their noise floors, the largest error first."""
         by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
-        return self.slices.evaluated(
+        return self.slices.evaluate_slices(
             (label, sums.n_rows, sums.summary()) for label, sums in sorted(by_name.items())
         )
 
 
 def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, Index]]:
-    """Each slice that occurs in a batch, by its key, and the increasing indices of its rows.
+    """Yield the key of each slice that occurs in a batch, and its row numbers in increasing order.
 
     `names` has, for each column sliced by, the distinct values and the code of each row's value.
     """
@@ -125,7 +125,7 @@ def class_cells(n_classes: int) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be summed of the rows: the columns, the bins, and the measures, None for all."""
+    """What the first pass over files sums: columns, bins and measures (None for all measures)."""
 
     chosen: ColumnMapping
     rule: FixedRule
@@ -150,26 +150,26 @@ class Plan:
 
     @property
     def lean(self) -> bool:
-        """Whether sums in ordinary bins suffice: no fine cells, no squared predictions."""
+        """Whether sums in the ordinary bins suffice, without fine cells and squared predictions."""
         return not needs_fine_cells(self.measures)
 
     @property
     def cells(self) -> Cells:
-        """The cells that predictions are summed in; the ordinary bins alone if the plan is lean."""
+        """The cells in which predictions are summed; a lean plan has the ordinary bins alone."""
         return Cells(self.rule, not self.lean)
 
     def sums_of(self, samples: Samples) -> StreamSums:
-        """The sums of some rows that the measures need."""
+        """The sums of the samples that the plan's measures need."""
         holds = holdings(self.measures, samples.multiclass)
         return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
 
     def class_sums(self, samples: Samples) -> Array | None:
         """The sums in the cells of each class against the rest, (classes, cells, fields).
 
-        Of (n,) predictions there is one such class. None unless files may be read again and a
-        measure needs quantile bins of each class.
+        (n,) predictions have one class. None unless files may be read again and a measure needs
+        quantile bins of each class.
         """
-        chosen = choose(self.measures, samples.shape)
+        chosen = choose_measures(self.measures, samples.shape)
         if not self.exact or not any(STATISTICS[m.statistic].has_class_quantiles for m in chosen):
             return None
         columns = class_columns(samples) if samples.multiclass else [samples]
@@ -187,7 +187,7 @@ class Plan:
 
 @dataclass(eq=False)
 class Tally:
-    """The sums of all rows so far, in total and for each slice."""
+    """The running sums of the rows of files, in total and for each slice."""
 
     plan: Plan
     total: Accumulator
@@ -212,7 +212,7 @@ class Tally:
             self.total.add(sums, samples.n_columns)
         except InputError as error:
             raise InputError(f"{batch.file}: {error}") from None
-        self._add_classes(by_class)
+        self._add_class_sums(by_class)
         if self.example is None:
             self.example, self.file = samples.row(0), batch.file
         self.like_labels = (
@@ -221,20 +221,20 @@ class Tally:
         if batch.by:
             self._slices(samples).add(batch.by, samples)
 
-    def _add_classes(self, sums: Array | None) -> None:
-        """Add the sums of each class, unless they are None."""
+    def _add_class_sums(self, sums: Array | None) -> None:
+        """Add the sums of each class, (classes, cells, fields), to the total; nothing for None."""
         if sums is not None:
             self.class_sums = sums if self.class_sums is None else self.class_sums + sums
 
     def _slices(self, samples: Samples) -> SliceSums:
-        """The sums of slices. They are made when the first rows come.
+        """The sums of slices, made when the first samples come.
 
-        The shape of these rows decides which measures slices have.
+        The shape of these samples (binary, answers, multiclass) decides which measures slices have.
         """
         if self.slices is None:
             plan, shape = self.plan, samples.shape
-            chosen, asked = choose(plan.measures, shape), plan.measures is not None
-            slices = SlicesOfSums.chosen(plan.chosen.by, chosen, shape, asked=asked)
+            chosen, asked = choose_measures(plan.measures, shape), plan.measures is not None
+            slices = SlicesOfSums.from_measures(plan.chosen.by, chosen, shape, asked=asked)
             self.slices = SliceSums(slices, plan.rule, plan.from_logits)
         return self.slices
 
@@ -244,7 +244,7 @@ class Tally:
         if 0 not in (mine, others) and mine != others:
             raise InputError(f"y_proba has {mine} columns in {self.file}, {others} in {other.file}")
         self.total.merge(other.total)
-        self._add_classes(other.class_sums)
+        self._add_class_sums(other.class_sums)
         self.file = self.file or other.file
         self.example = self.example or other.example
         self.like_labels = self.like_labels and other.like_labels
@@ -255,6 +255,6 @@ class Tally:
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The type of number that the predictions of the first row have, such as float32."""
+        """The dtype of the predictions in the first row, such as float32."""
         assert self.example is not None
         return self.example.precision

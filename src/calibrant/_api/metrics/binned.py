@@ -22,7 +22,7 @@ from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _binned_notion(samples: Source, notion: str | None) -> Notion:
-    """The kind of calibration that is meant, with the default for None; "full" is an error."""
+    """The user's notion of calibration, or the default for None; "full" is an InputError."""
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError(
@@ -32,10 +32,10 @@ def _binned_notion(samples: Source, notion: str | None) -> Notion:
     return resolved
 
 
-def _equal_mass(bins: Any, measure: str, samples: Source) -> Quantile:
-    """The rule of a measure that is defined by bins of equal mass, from a count or Quantile(m).
+def _equal_mass_rule(bins: Any, measure: str, samples: Source) -> Quantile:
+    """The rule of bins of equal mass, from a count or Quantile(m), for `measure`.
 
-    Other bins raise an InputError, in which `measure` is named.
+    Other bins raise an InputError, which names the measure.
     """
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not isinstance(rule, Quantile):
@@ -183,7 +183,7 @@ def ace(
     """
     samples = as_source(y_true, y_proba, **rows)
     resolved = _binned_notion(samples, notion or ("classwise" if samples.multiclass else None))
-    rule = _equal_mass(bins, "ace", samples)
+    rule = _equal_mass_rule(bins, "ace", samples)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
@@ -233,7 +233,7 @@ def tace(
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
     samples = as_source(y_true, y_proba, **rows)
-    rule = _equal_mass(bins, "tace", samples)
+    rule = _equal_mass_rule(bins, "tace", samples)
     return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
 

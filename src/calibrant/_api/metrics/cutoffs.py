@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.metrics.significance import (
     check_outcomes,
     cluster_null,
-    drawn_test,
+    result_of_test,
     scalar_problem,
 )
 from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
@@ -100,7 +100,9 @@ def atb(
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
         raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
-    value = averaged_two_bin_error(_levels(as_source(y_true, y_proba, **rows), notion), norm)
+    value = averaged_two_bin_error(
+        _sums_by_prediction(as_source(y_true, y_proba, **rows), notion), norm
+    )
     return math.sqrt(value) if root else value
 
 
@@ -140,7 +142,7 @@ def cutoff_ce(
     >>> round(cal.cutoff_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    return cutoff_error(_levels(as_source(y_true, y_proba, **rows), notion))
+    return cutoff_error(_sums_by_prediction(as_source(y_true, y_proba, **rows), notion))
 
 
 @public
@@ -202,29 +204,29 @@ def cutoff_test(
     clusters = group_index(groups, samples, rows.get("data"))
     check_outcomes(problem, "the cutoff test")
     where = worst_cutoffs(problem)
-    value, note = abs(where.gap), _where(where)
+    value, note = abs(where.gap), _largest_gap_in_words(where)
     if clusters is not None:
         null, chance = cluster_null(clusters), clustered_cutoff_p(problem, clusters, int(seed))
     else:
         chance = cutoff_p(problem, value, int(seed))
         null = "range of a random walk" if chance.n_draws else "range of a Brownian motion"
-    found = drawn_test("cutoff error", value, chance, null, note, int(seed))
+    found = result_of_test("cutoff error", value, chance, null, note, int(seed))
     found = replace(found, where=(where.lower, where.upper))
     return note_two_columns(found, samples, "confidence")
 
 
-def _where(found: Cutoffs) -> str:
-    """The interval of predictions with the largest accumulated gap, in words."""
+def _largest_gap_in_words(found: Cutoffs) -> str:
+    """Say in which interval of predictions the accumulated gap is largest, and its sign."""
     if found.gap == 0.0:
         return "no interval of predictions has a gap"
     lean = "too high" if found.gap > 0 else "too low"
     return f"predictions from {shown(found.lower)} to {shown(found.upper)} are {lean}"
 
 
-def _levels(samples: Source, notion: str | None) -> BinTable:
+def _sums_by_prediction(samples: Source, notion: str | None) -> BinTable:
     """Sums of the rows of each distinct prediction, for a single column or for each class.
 
-    The notion says what the predictions are; "full" has no order and raises an InputError.
+    The notion says what a prediction is; "full" has no order and raises an InputError.
     """
     resolved = resolve_notion(samples, notion)
     if resolved == "full":

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_samples, group_index, note_two_columns, renumbered
+from calibrant._api.rows import as_samples, group_index, note_two_columns, take_clusters
 from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
@@ -266,9 +266,9 @@ def truthful_test(
 
 
 def _is_binned(measure: str) -> bool:
-    """Whether the truthful error of this name uses bins; others use the order of the predictions.
+    """Whether the truthful error of this name uses bins; the others use the predictions' order.
 
-    An InputError is raised for a name that is no such error.
+    An InputError is raised for a name that is no truthful error.
     """
     known = {
         each.name: each.is_binned
@@ -281,7 +281,7 @@ def _is_binned(measure: str) -> bool:
 def _binned_test(
     problem: Problem, clusters: Index | None, rule: Rule, seed: int
 ) -> CalibrationTest:
-    """The test by the truthful error in bins, LinCE.
+    """Test calibration by the truthful error in bins, LinCE.
 
     `clusters` has the number of each row's cluster, or is None; `rule` is that of the bins.
     """
@@ -291,13 +291,13 @@ def _binned_test(
         p = significance.clustered_truthful_p(problem, clusters)
         return CalibrationTest(name, value, p, cluster_null(clusters), str(rule))
     chance = significance.truthful_p(problem, value, mean, variance, seed)
-    return drawn_test(name, value, chance, _known_moments(mean, variance), str(rule), seed)
+    return result_of_test(name, value, chance, _known_moments(mean, variance), str(rule), seed)
 
 
 def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int) -> CalibrationTest:
-    """The test by the error in two bins, ATB, averaged over the place where the two bins meet.
+    """Test calibration by ATB, the error in two bins averaged over where the two meet.
 
-    `clusters` has the number of each row's cluster, or is None.
+    `clusters` has the number of each row's cluster, or is None; the rule of bins is ignored.
     """
     name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
     mean, variance = paths.averaged_null(problem)
@@ -306,20 +306,21 @@ def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int)
         p = paths.clustered_averaged_p(problem, clusters)
         return CalibrationTest(name, value, p, cluster_null(clusters), note)
     chance = paths.averaged_p(problem, seed)
-    return drawn_test(name, value, chance, _known_moments(mean, variance), note, seed)
+    return result_of_test(name, value, chance, _known_moments(mean, variance), note, seed)
 
 
 def _known_moments(mean: float, variance: float) -> str:
-    """Words on the mean and standard deviation that a test's value has under calibration."""
+    """Say which mean and standard deviation a test's value has if predictions are calibrated."""
     return f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
 
 
-def drawn_test(
+def result_of_test(
     name: str, value: float, chance: significance.PValue, null: str, note: str, seed: int
 ) -> CalibrationTest:
-    """The result of a test whose p-value comes from a formula or from draws.
+    """The CalibrationTest for a value and its p-value, which comes from a formula or from draws.
 
-    `null` and `note` are texts on the distribution under calibration and on the bins.
+    `chance` is the p-value with its number of draws; `null` and `note` are texts on the
+    distribution under calibration and on the bins.
     """
     if chance.n_draws:
         null += f"; {chance}"
@@ -398,9 +399,10 @@ def cox_calibration(
 
 
 def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -> CoxCalibration:
-    """Cox's fit of a scalar problem, with predictions clipped to [eps, 1 - eps].
+    """Cox's slope and intercepts, from one prediction u and one target z per row.
 
-    If some were clipped, the result has a note, and the fit without them.
+    Predictions are clipped to [eps, 1 - eps]. If some were clipped, the result has a note, and the
+    fit without them.
     """
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
@@ -411,8 +413,8 @@ def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -
     kept = ~moved & (problem.weights > 0)
     without = None
     if kept.any():
-        own = renumbered(clusters, kept)
-        without = _cox(_kept_rows(problem, kept), logit(u[kept]), own, level)
+        own = take_clusters(clusters, kept)
+        without = _cox(_take_problem_rows(problem, kept), logit(u[kept]), own, level)
     note = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
     if isinstance(fit.note, Note):
         note = Note(note, fit.note.code, **fit.note.values)
@@ -427,7 +429,7 @@ def clipping_note(n_clipped: int, eps: float) -> str:
 
 
 def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibration:
-    """Slope and intercepts with their limits, from the logits h of the predictions.
+    """Cox's slope and intercepts with limits, from the logits h of the predictions, (n,).
 
     A parameter that cannot be fitted is NaN. `clusters` has the number of each row's cluster, or is
     None.
@@ -435,25 +437,25 @@ def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibrat
     fits = coefficients.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
 
-    def around(value: float | None, standard_error: float) -> tuple[float, float, float]:
-        """A value with its lower and upper limit; three times NaN where it is None."""
+    def with_limits(value: float | None, standard_error: float) -> tuple[float, float, float]:
+        """(value, lower limit, upper limit); three times NaN for None."""
         if value is None:
             return math.nan, math.nan, math.nan
         return value, value - half * standard_error, value + half * standard_error
 
     both, large = fits.both, fits.large
     return CoxCalibration(
-        *around(None if both is None else both.slope, fits.both_errors[1]),
-        *around(None if both is None else both.intercept, fits.both_errors[0]),
-        *around(None if large is None else large.intercept, fits.large_error),
+        *with_limits(None if both is None else both.slope, fits.both_errors[1]),
+        *with_limits(None if both is None else both.intercept, fits.both_errors[0]),
+        *with_limits(None if large is None else large.intercept, fits.large_error),
         fits.p_value,
         level,
         fits.why_not,
     )
 
 
-def _kept_rows(problem: Problem, kept: Mask) -> Problem:
-    """The scalar problem reduced to the rows that are marked in `kept`."""
+def _take_problem_rows(problem: Problem, kept: Mask) -> Problem:
+    """The predictions, targets, weights and bins of the rows that the mask `kept` marks."""
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
@@ -461,15 +463,15 @@ def _kept_rows(problem: Problem, kept: Mask) -> Problem:
 
 
 def cluster_null(clusters: Index) -> str:
-    """Words on the distribution under calibration of a test that sums over clusters."""
+    """Name the distribution under calibration of a test that sums over clusters."""
     return f"scatter of {int(clusters.max()) + 1:,} clusters"
 
 
 def _bins_of_rows(u: Array, rule: Rule, cuts: Cuts) -> Index:
     """The index of the bin that each prediction u lies in, (n,).
 
-    `cuts` are the edges of the bins. Bins by rank have no edges, for they may separate equal
-    predictions: these are counted off in order.
+    `cuts` are the edges of the bins. Bins by rank may separate equal predictions and have no edges:
+    they hold equal numbers of rows in order.
     """
     if isinstance(rule, Quantile) and rule.ties == "rank":
         bins = np.empty(u.size, dtype=np.intp)
@@ -491,7 +493,7 @@ def check_outcomes(problem: Problem, test: str) -> None:
 
 
 def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
-    """What a test is about, "binary" or "confidence"; an InputError for other notions."""
+    """The notion that a test is about, "binary" or "confidence"; an InputError for others."""
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -502,7 +504,7 @@ def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
 
 
 def scalar_problem(samples: Samples, notion: str | None, bins: Bins) -> Problem:
-    """The validated predictions, targets, weights and bins of each row that a test is about.
+    """The predictions, targets, weights and bins of the rows that a test is about, checked.
 
     An InputError is raised for bins without edges.
     """

@@ -96,9 +96,9 @@ def ls_ece(
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
     samples = as_source(y_true, y_proba, **rows)
-    resolved = _resolved(samples, notion)
+    resolved = _smoothed_notion(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
-    width = _width(sigma, summary, noise if method == "exact" else "uniform")
+    width = _logit_bandwidth(sigma, summary, noise if method == "exact" else "uniform")
     if method == "monte-carlo":
         _check_draws(n_draws, rng)
         return summary.monte_carlo(width, noise, n_draws, rng or np.random.default_rng())
@@ -148,7 +148,7 @@ def smooth_ece(
     samples = as_source(y_true, y_proba, **rows)
     if sigma is not None:
         _check_unit_sigma(sigma)
-    return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
+    return SmoothSummary(samples, _smoothed_notion(samples, notion)).smooth_ece(sigma)
 
 
 @public
@@ -205,7 +205,7 @@ def smooth_reliability(
     elif sigma is not None:
         _check_logit_sigma(sigma)
     samples = as_source(y_true, y_proba, **rows)
-    resolved = _resolved(samples, notion)
+    resolved = _smoothed_notion(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
     return note_two_columns(smooth_curve(samples, resolved, kind, sigma), samples, resolved)
@@ -214,9 +214,10 @@ def smooth_reliability(
 def smooth_curve(
     samples: Source, notion: Notion, kind: str = "unit", sigma: float | None = None
 ) -> SmoothCurve:
-    """The smoothed reliability curve of validated rows, over predictions ("unit") or their logits.
+    """The smoothed reliability curve of validated rows.
 
-    `sigma` is the bandwidth, None for the default of the kind.
+    It is smoothed over predictions (`kind` "unit") or over their logits ("logit"). `sigma` is the
+    bandwidth, None for the default of the kind.
     """
     summary = SmoothSummary(samples, notion)
     width = sigma or (
@@ -241,8 +242,8 @@ def smooth_curve(
     return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, notion)))
 
 
-def _resolved(samples: Source, notion: str | None) -> Notion:
-    """The kind of calibration that is smoothed, with the default for None; "full" is an error."""
+def _smoothed_notion(samples: Source, notion: str | None) -> Notion:
+    """The user's notion of calibration, or the default for None; "full" is an InputError."""
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")
@@ -258,7 +259,7 @@ def _check_sigma(sigma: Any) -> None:
 
 
 def _check_unit_sigma(sigma: Any) -> None:
-    """Raise an InputError unless the bandwidth on the scale of predictions fits the finest grid."""
+    """Raise an InputError if a bandwidth over predictions is too small for the finest grid."""
     _check_sigma(sigma)
     if sigma < smallest_unit_sigma():
         raise InputError(
@@ -268,7 +269,7 @@ def _check_unit_sigma(sigma: Any) -> None:
 
 
 def _check_logit_sigma(sigma: Any) -> None:
-    """Raise an InputError if the bandwidth is too small or too large for a grid over logits."""
+    """Raise an InputError if a bandwidth over logits is too small or too large for the grid."""
     _check_sigma(sigma)
     if not smallest_sigma() <= sigma <= WIDEST_CURVE:
         raise InputError(
@@ -287,11 +288,11 @@ def _check_draws(n_draws: Any, rng: Any) -> None:
         )
 
 
-def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
-    """The bandwidth on the logit scale: `sigma` itself, or n^(-1/3) where that is "schedule".
+def _logit_bandwidth(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
+    """The bandwidth on the logit scale: `sigma`, or n^(-1/3) for "schedule".
 
-    n is the effective number of rows. Gaussian noise needs a bandwidth that the grid can resolve:
-    an InputError is raised for a smaller one.
+    n is the effective number of rows. With Gaussian `noise`, an InputError is raised for a
+    bandwidth too small for the grid.
     """
     if isinstance(sigma, str):
         one_of("sigma", sigma, ("schedule",))
@@ -347,7 +348,7 @@ def ici(
     >>> round(cal.ici(y, p), 4), round(cal.ici(y, p, part="emax"), 4)
     (0.351, 0.7)
     """
-    parts = _parts()
+    parts = _ici_measures()
     one_of("part", part, parts)
     samples = as_source(y_true, y_proba, **rows)
     if samples.multiclass:
@@ -358,7 +359,7 @@ def ici(
     return parts[part].compute(Summary(samples))
 
 
-def _parts() -> dict[str, Measure]:
-    """The measures that `ici` computes, by the value of its argument `part`."""
+def _ici_measures() -> dict[str, Measure]:
+    """The measures that `ici` computes, by the value of its argument `part`, such as "mean"."""
     own = (m for m in catalogue("binary") if m.function.partition("(")[0] == ici.__name__)
     return {m.function.partition("part='")[2].rstrip("')") or "mean": m for m in own}

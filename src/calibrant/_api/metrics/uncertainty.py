@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import as_samples, group_index, note_two_columns, of_two_columns
+from calibrant._api.rows import as_samples, group_index, is_top_label_of_two, note_two_columns
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, both_rules
@@ -98,7 +98,9 @@ def noise_floor(
     """
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     clusters = group_index(groups, samples, rows.get("data"))
-    uncertainty, chosen, summary = _measured(samples, measure, bins, n_resamples, seed, clusters)
+    uncertainty, chosen, summary = _uncertainty_of_measure(
+        samples, measure, bins, n_resamples, seed, clusters
+    )
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
         raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
@@ -171,7 +173,7 @@ def interval(
     level = check_level(level)
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     clusters = group_index(groups, samples, rows.get("data"))
-    uncertainty, chosen, summary = _measured(
+    uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
     found = uncertainty.interval(chosen, chosen.compute(summary))
@@ -253,7 +255,7 @@ def verdict(
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     clusters = group_index(groups, samples, rows.get("data"))
-    uncertainty, chosen, summary = _measured(
+    uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
     if chosen.is_ranking:
@@ -265,7 +267,7 @@ def verdict(
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
     found = verdict_of(interval, floor, tolerance, chosen, uncertainty)
-    if not of_two_columns(samples, chosen.notion):
+    if not is_top_label_of_two(samples, chosen.notion):
         return found
     more = f"{TWO_COLUMNS[0].upper()}{TWO_COLUMNS[1:]}"
     return replace(found, sentence=f"{found.sentence} {more}.")
@@ -341,7 +343,7 @@ def vote_noise(
             "vote_noise needs the number of votes behind each label: give votes=, or counts of "
             "votes as y_true"
         )
-    uncertainty, chosen, summary = _measured(
+    uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, N_RESAMPLES, seed, resample="votes"
     )
     value = chosen.compute(summary)
@@ -370,7 +372,7 @@ def vote_noise(
     )
 
 
-def _measured(
+def _uncertainty_of_measure(
     samples: Samples,
     measure: str,
     bins: Bins,
@@ -381,7 +383,7 @@ def _measured(
     level: float = 0.95,
     resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
-    """The uncertainty of a measure, the measure itself, and the statistics that it reads.
+    """The Uncertainty of one measure, the measure found by name, and the rows' statistics.
 
     `groups` has the number of each row's cluster, or is None.
     """

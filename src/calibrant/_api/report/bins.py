@@ -51,25 +51,25 @@ def bin_views(
     level: float = 0.95,
     whole: ScalarRows | None = None,
 ) -> tuple[BinView, ...]:
-    """The view of the labels as they are and, if they are soft, that of their likeliest outcomes.
+    """The diagram's data for the labels as given and, if they are soft, for likeliest labels too.
 
-    `extra` is a further number of bins. `truthful` is the rule of the evaluation's truthful
-    measures: they are shown in bins of its kind alone. Bars take clusters, `groups`, into account.
-    `whole` has the predictions, targets, weights and findings, where they are known.
+    `extra` is a number of bins beside the usual ones. `truthful` is the rule of the evaluation's
+    truthful measures: they are shown in bins of its kind alone. Bars allow for clusters, `groups`.
+    `whole` has each row's prediction, target and weight, and findings; None if yet to be computed.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
-    kind = plain_rule(truthful)[0]
+    kind = kind_and_count(truthful)[0]
     views = [_view(samples, notion, counts, "labels as given", kind, groups, level, whole)]
     if not views[0].tables["equal-width"][0].is_hard:
-        hard = _hardened(samples)
+        hard = _with_likeliest_labels(samples)
         views.append(_view(hard, notion, counts, "likeliest label", kind, groups, level))
     return tuple(views)
 
 
-def plain_rule(rule: Rule) -> tuple[str | None, int | None]:
+def kind_and_count(rule: Rule) -> tuple[str | None, int | None]:
     """The kind, "equal-width" or "quantile", and the number of bins of a rule.
 
-    Both are None for a rule that the page does not have.
+    Both are None for a rule that the page cannot show.
     """
     for kind, plain in (("equal-width", EqualWidth), ("quantile", Quantile)):
         if isinstance(rule, plain) and rule == plain(rule.m):
@@ -87,9 +87,10 @@ def _view(
     level: float,
     whole: ScalarRows | None = None,
 ) -> BinView:
-    """One set of labels in every number of bins, with measures and curves; `labels` is its title.
+    """The diagram's data for one set of labels: tables in every number of bins, measures, curves.
 
-    `truthful` is the kind of bins in which truthful measures are shown, None for none.
+    `labels` is the title. `truthful` is the kind of bins in which truthful measures are shown, None
+    for none.
     """
     with explained(samples):
         u, z, w, _ = whole or whole_problem(samples, notion)
@@ -99,7 +100,7 @@ def _view(
     if groups is not None:
 
         def with_bars(table: ReliabilityTable) -> ReliabilityTable:
-            """The table with bars that take clusters into account."""
+            """The reliability table with error bars that allow for clusters."""
             bins, m = table.cuts.find(u), table.table.n_bins
             return replace(table, design=design_effects(bins, z, w, groups, m))
 
@@ -108,7 +109,7 @@ def _view(
     values = {
         rule: {
             m.name: [m.compute(OneTable(table.table)) for table in tables[rule]]
-            for m in _measures(shape, in_truthful_bins=rule == truthful)
+            for m in _measures_in_bins(shape, in_truthful_bins=rule == truthful)
         }
         for rule in RULES
     }
@@ -127,7 +128,7 @@ def _view(
 def _curves(
     samples: Samples, notion: Notion, groups: Index | None, level: float
 ) -> dict[str, ReliabilityCurve]:
-    """The curves that follow the rows, by name, the default one first."""
+    """The isotonic and the local reliability curve, by name, the default one first."""
     problem, groups = scalar_problem(samples, "binary", groups)
     blocks = blocks_of(problem.n, groups, 0)
     return {
@@ -136,16 +137,16 @@ def _curves(
     }
 
 
-def _measures(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
-    """The measures that are shown in the bins of one kind, in the order of the catalogue.
+def _measures_in_bins(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
+    """The measures shown in the bins of one kind (equal-width or quantile), in catalogue order.
 
-    Ordinary errors are shown in the bins of either kind, which the page names beside them. Truthful
+    Ordinary errors are shown in bins of either kind, which the page names beside them. Truthful
     errors are shown only in bins of the kind that the evaluation uses, `in_truthful_bins`, so that
     one name has one value on a page.
     """
 
     def is_shown(measure: Measure) -> bool:
-        """Whether the measure belongs to the diagram, is not over classes, and has such bins."""
+        """Whether the diagram shows the measure, in one problem, in such bins."""
         statistic = STATISTICS[measure.statistic]
         own_bins = statistic.binning == "fixed" or in_truthful_bins
         return bool(measure.rank_in("bins", shape)) and not statistic.over_classes and own_bins
@@ -153,15 +154,15 @@ def _measures(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
     return [measure for measure in catalogue(shape) if is_shown(measure)]
 
 
-def _hardened(samples: Samples) -> Samples:
-    """The samples with each soft label replaced by the likeliest class, the first of equals."""
+def _with_likeliest_labels(samples: Samples) -> Samples:
+    """The samples with each soft label replaced by its likeliest class, the first of equals."""
     soft: NDArray[np.floating] = samples.targets
     hard = soft.argmax(axis=1) if soft.ndim == 2 else (soft > 0.5)
     return replace(samples, targets=hard)
 
 
 def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
-    """The values of every binned measure by number of bins, in the order of the catalogue."""
+    """The values of every binned measure at each number of bins, in catalogue order."""
     shape = samples.shape
     curves = [
         MeasureOverBins(name, rule, view.counts, tuple(values))
@@ -175,12 +176,12 @@ def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
 
 
 def classes_are_few(samples: Samples) -> bool:
-    """Whether errors over all classes are cheap enough for several numbers of bins."""
+    """Whether errors over all classes are quick enough to compute at several numbers of bins."""
     return samples.multiclass and is_small_over_classes(samples)
 
 
 def _class_curves(samples: Samples) -> list[MeasureOverBins]:
-    """The values of errors over all classes by number of bins."""
+    """The values of errors over all classes at each number of bins."""
     tables = BinCounts(samples, _CLASS_COUNTS)
     summaries = [tables.summary_at(m) for m in _CLASS_COUNTS]
     curves = []

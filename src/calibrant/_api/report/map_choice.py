@@ -42,7 +42,7 @@ class Trial:
 
 
 def checked_maps(names: Any) -> tuple[str, ...] | None:
-    """The maps that the user named, each once; None if the data are to choose."""
+    """The names of maps that the user gave, checked, each once; None to let the data choose."""
     if names is None:
         return None
     given = [names] if isinstance(names, str) else names
@@ -60,9 +60,9 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
 def try_maps(
     samples: Samples, groups: Index | None, names: tuple[str, ...] | None = None, seed: int = 0
 ) -> Trial:
-    """The map that `recommend` chooses for these rows, and those that are shown beside it.
+    """The map that `recommend` chooses for these rows, and the maps to show beside it.
 
-    If none could be chosen, because of an error, that is the reason given.
+    If none could be chosen because of an error, the error is the reason given.
     """
     n_units = samples.n if groups is None else int(groups.max()) + 1
     folds = max(2, min(FOLDS, n_units))
@@ -77,12 +77,16 @@ def try_maps(
     chosen = METHODS[found.best] if found.helps else None
     shown = names or _maps_to_show(samples, tuple(row.map for row in found), found.best)
     return Trial(
-        _unfitted_maps(samples, shown), chosen, _why(found.why, found.n), scores, found.notes
+        _unfitted_maps(samples, shown),
+        chosen,
+        _reason_in_words(found.why, found.n),
+        scores,
+        found.notes,
     )
 
 
-def _why(reason: str, n: int) -> str:
-    """The sentence on why a map, or none, was chosen, from n rows."""
+def _reason_in_words(reason: str, n: int) -> str:
+    """The sentence on why a map, or none, was chosen from n rows."""
     return (
         f"By the rule of cal.recommend and of calibrant scale --map auto, on {n:,} rows of both "
         f"halves: {reason}"
@@ -92,7 +96,10 @@ def _why(reason: str, n: int) -> str:
 def _maps_to_show(
     samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE
 ) -> tuple[str, ...]:
-    """The names of maps to show, the simplest first: usual ones of those `tried`, and the best."""
+    """The names of the maps to show, the simplest first.
+
+    They are the usual ones among those `tried`, and the best.
+    """
     usual = (*_MULTICLASS, *_BY_CLASS) if samples.multiclass else _BINARY
     kept = [name for name in usual if name in tried or name in _MULTICLASS or not tried]
     if best not in (AS_THEY_ARE, *kept):
@@ -101,15 +108,15 @@ def _maps_to_show(
 
 
 def _unfitted_maps(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler]:
-    """Maps by their class name, not yet fitted."""
+    """New maps, not yet fitted, by class name; `names` are those that users type."""
     made = (new_scaler(METHODS[name], from_logits=samples.from_logits) for name in names)
     return {type(scaler).__name__: scaler for scaler in made}
 
 
 def on_simplex(samples: Samples) -> NDArray[Any]:
-    """The predictions as a map takes them: rows of probabilities that sum to 1.
+    """The predictions in the form that a map takes: rows of probabilities that sum to 1.
 
-    Logits and (n,) predictions stay as they are; other rows may be off 1 by rounding.
+    Logits and (n,) predictions are returned unchanged; other rows may be off 1 by rounding.
     """
     if samples.from_logits or not samples.multiclass:
         return samples.predictions

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.report.map_choice import Trial, on_simplex, try_maps
-from calibrant._api.rows import renumbered
+from calibrant._api.rows import take_clusters
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
 from calibrant._core.typing import Array, Index
@@ -49,7 +49,7 @@ REVERSES = " It turns the order of the predictions round, which is no calibratio
 
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """What each map does; `absent`: why none was chosen; `failed`: which were not fitted."""
+    """What each map changes; `absent` says why none was chosen, `failed` which were not fitted."""
 
     maps: tuple[BeforeAfter, ...] = ()
     absent: str | None = None
@@ -57,7 +57,7 @@ class SideBySide:
 
     @property
     def chosen(self) -> BeforeAfter | None:
-        """The map that was chosen; None if none was."""
+        """The changes by the map that was chosen; None if none was."""
         return next((each for each in self.maps if each.chosen), None)
 
 
@@ -97,7 +97,9 @@ def side_by_side(
     except InputError as error:
         return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
     trial = try_maps(samples, groups, names, seed)
-    held_out = _HeldOut(samples.take(rest), rule, quantile, renumbered(groups, rest), level, seed)
+    held_out = _HeldOut(
+        samples.take(rest), rule, quantile, take_clusters(groups, rest), level, seed
+    )
     maps, failed = [], []
     for name, scaler in trial.maps.items():
         try:
@@ -127,7 +129,7 @@ def _note_on_held_out(maps: list[BeforeAfter]) -> str:
 def _fit_and_measure(
     scaler: Scaler, training: Samples, held_out: _HeldOut, trial: Trial, split: str
 ) -> BeforeAfter:
-    """What one map does: it is fitted to the `training` half and measured on the other.
+    """Fit a map to the `training` half, and measure it on the other half.
 
     `split` says in words how the rows were divided.
     """
@@ -149,7 +151,7 @@ def _fit_and_measure(
     reverses = not before.multiclass and _reverses(on_simplex(before), after.predictions)
     return BeforeAfter(
         method=name,
-        learned=_learned(scaler),
+        learned=_describe_map(scaler),
         split=split,
         n_fitted=training.n,
         n_measured=before.n,
@@ -159,19 +161,19 @@ def _fit_and_measure(
         notes=notes,
         why=trial.why,
         tried=trial.scores,
-        outcome=_outcome(changes) + (REVERSES if reverses else ""),
+        outcome=_outcome_in_words(changes) + (REVERSES if reverses else ""),
         chosen=name == trial.chosen,
         reverses=reverses,
     )
 
 
 def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
-    """Whether the map mostly turns the order of predictions round."""
+    """Whether a map mostly reverses the order of predictions: a correlation below 0."""
     one, two = (each.astype(np.float64) - each.mean() for each in (before, after))
     return bool(one @ two < 0)
 
 
-def _outcome(changes: tuple[Change, ...]) -> str:
+def _outcome_in_words(changes: tuple[Change, ...]) -> str:
     """A sentence on whether the map improves the Brier score of the measured half."""
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
@@ -183,7 +185,7 @@ def _outcome(changes: tuple[Change, ...]) -> str:
 
 
 def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, Index, str]:
-    """The rows to fit on, the rows to judge on, and words on how they were divided.
+    """The row numbers to fit on and to measure on, and words on how rows were divided.
 
     Both are in random order. All rows of a cluster are in one half.
     """
@@ -201,8 +203,8 @@ def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, I
     return halves[0], halves[1], how
 
 
-def _learned(scaler: Any) -> str:
-    """What a map has learned, in words."""
+def _describe_map(scaler: Any) -> str:
+    """Say in words what a fitted map has learned, such as its temperature."""
     if isinstance(scaler, TemperatureScaling):
         shown = f"{scaler.temperature_:.4g}"
         if shown == "1":
@@ -232,26 +234,26 @@ def _learned(scaler: Any) -> str:
         return f"from class shares of {old} to {new}"
     if isinstance(scaler, VennAbers):
         each = " for each class" if len(scaler.values_0_) > 1 else ""
-        steps = " and ".join(_counted(v) for v in (scaler.values_0_, scaler.values_1_))
+        steps = " and ".join(_n_values(v) for v in (scaler.values_0_, scaler.values_1_))
         return f"two increasing staircases{each}, through {steps} values"
     if not hasattr(scaler, "values_"):
         return "a matrix and a bias, from all classes to each"
     each = " for each class" if len(scaler.values_) > 1 else ""
     if isinstance(scaler, IsotonicCalibration):
-        return f"an increasing curve{each} through {_counted(scaler.values_, 'value')}"
+        return f"an increasing curve{each} through {_n_values(scaler.values_, 'value')}"
     if isinstance(scaler, SplineScaling):
-        return f"an increasing spline{each} over the logit, with {_counted(scaler.knots_, 'knot')}"
-    return f"the mean target of each of {_counted(scaler.values_, 'bin')}"
+        return f"an increasing spline{each} over the logit, with {_n_values(scaler.knots_, 'knot')}"
+    return f"the mean target of each of {_n_values(scaler.values_, 'bin')}"
 
 
 def _only_parameter(values: Any) -> float:
-    """The first of the values as a number; a value that is 0 but for rounding becomes 0."""
+    """The first of the values as a number; one that is 0 up to rounding becomes 0."""
     value = float(np.ravel(values)[0])
     return 0.0 if abs(value) < 1e-12 else value
 
 
-def _counted(values: tuple[Array, ...], what: str = "") -> str:
-    """The number of distinct values that a map has, in words; a range where classes differ.
+def _n_values(values: tuple[Array, ...], what: str = "") -> str:
+    """The number of distinct values of a map, in words; a range if classes differ.
 
     `what` is the noun that follows the number, "" for none.
     """
@@ -261,7 +263,7 @@ def _counted(values: tuple[Array, ...], what: str = "") -> str:
 
 
 class _HeldOut:
-    """The half of the rows that maps are measured on, and its measures before any map."""
+    """The half of the rows that maps are measured on, with its measures before any map."""
 
     def __init__(
         self,
@@ -280,24 +282,24 @@ class _HeldOut:
         # away from their own distribution: both are shown.
         if samples.votes is not None:
             self.measures += (find("dist_ce", samples.shape),)
-        self.values = self._values(samples)
+        self.values = self._measure_values(samples)
         self.losses = self._row_losses(samples)
         self.own = self._uncertainty(samples)
 
-    def _values(self, samples: Samples) -> dict[str, float]:
+    def _measure_values(self, samples: Samples) -> dict[str, float]:
         """The value of each measure, by name."""
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
 
     def _row_losses(self, samples: Samples) -> dict[str, Array]:
-        """The losses of each row by name and, where there are votes, its distances from them."""
+        """The losses of each row by name, (n,); with votes, distances from the votes too."""
         losses = row_values(samples, distribution=False)
         if samples.votes is None:
             return losses
         return {**losses, **row_values(samples, distribution=True)}
 
     def _uncertainty(self, samples: Samples) -> Uncertainty:
-        """What computes intervals and noise floors of these rows."""
+        """The Uncertainty of these samples, which computes intervals and noise floors."""
         return Uncertainty(
             samples,
             self.rule,
@@ -314,7 +316,7 @@ class _HeldOut:
 
         A loss has limits of its change; an error has an interval before and one after.
         """
-        values, losses = self._values(after), self._row_losses(after)
+        values, losses = self._measure_values(after), self._row_losses(after)
         own = self._uncertainty(after)
         return tuple(
             self._loss_change(measure, values[measure.name], losses, own)
@@ -326,10 +328,10 @@ class _HeldOut:
     def _loss_change(
         self, measure: Measure, now: float, losses: dict[str, Array], own: Uncertainty
     ) -> Change:
-        """The change of a loss, the mean over rows, with limits from the rows' differences.
+        """The change of a mean loss, with limits from the differences of rows.
 
-        `now` is its value after the map, `losses` are those of each row, and `own` is the
-        uncertainty after the map.
+        `now` is the loss after the map, `losses` are the row losses after it by name, and `own` is
+        the uncertainty after it.
         """
         was = self.values[measure.name]
         apart = losses[measure.loss] - self.losses[measure.loss]
@@ -344,7 +346,7 @@ class _HeldOut:
         return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
     def _error_change(self, measure: Measure, now: float, own: Uncertainty) -> Change:
-        """A calibration error before and after the map, with intervals; the noise floor after.
+        """A calibration error before and after a map, each with its interval, and the floor after.
 
         `now` is the value after the map, and `own` the uncertainty after it.
         """

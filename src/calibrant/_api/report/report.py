@@ -16,7 +16,7 @@ from calibrant._api.report.bins import (
     NOT_OVER_CLASSES,
     bin_views,
     classes_are_few,
-    plain_rule,
+    kind_and_count,
     sensitivity,
 )
 from calibrant._api.report.map_choice import checked_maps
@@ -24,7 +24,7 @@ from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
 from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.row_curves import PLACES
-from calibrant._api.rows import group_index, renumbered
+from calibrant._api.rows import group_index, take_clusters
 from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Rule, both_rules
 from calibrant._core.blas_threads import one_blas_thread
@@ -221,7 +221,7 @@ def report(
         absent={section: why for section, why in absent.items() if isinstance(why, str)},
         recipe={"options": options, "source": origin, "versions": versions()},
         risk=risk,
-        decisions=_decisions(samples, float(level), index, int(seed)),
+        decisions=_decision_curve(samples, float(level), index, int(seed)),
         histogram=histogram,
         recalibrations=change.maps,
         votes=votes_beside,
@@ -234,14 +234,17 @@ def _other_sections(
 ) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage, Histogram]:
     """The sections of the page beside the evaluation.
 
-    They are: views in every number of bins, recalibration maps, what other tools show (or why they
-    are not asked), the risk-coverage curve, and a histogram. `maps` are the maps named, or None.
+    They are: views in every number of bins, recalibration maps, the values of other tools (or why
+    these are not asked), the risk-coverage curve, and a histogram. `maps` are the maps that the
+    user named, or None.
     """
     fixed, quantile = both_rules(bins, samples.n)
     notion = resolve_notion(samples, None)
     with explained(samples):
         whole = whole_problem(samples, notion)
-    views = bin_views(samples, notion, plain_rule(fixed)[1], quantile, groups, float(level), whole)
+    views = bin_views(
+        samples, notion, kind_and_count(fixed)[1], quantile, groups, float(level), whole
+    )
     change = side_by_side(
         samples, fixed, quantile, groups=groups, level=float(level), seed=int(seed), names=maps
     )
@@ -250,8 +253,8 @@ def _other_sections(
     return views, change, _other_tools(samples, fixed, whole), risk, _histogram(whole)
 
 
-def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
-    """The decision curve of a binary outcome, from MOST_DECIDED random rows if there are more.
+def _decision_curve(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
+    """The decision curve of a binary outcome, from at most MOST_DECIDED random rows.
 
     None with several classes.
     """
@@ -260,7 +263,7 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
     if samples.n > MOST_DECIDED:
         rows = np.sort(np.random.default_rng((seed, 17)).permutation(samples.n)[:MOST_DECIDED])
         samples = samples.take(rows)
-        groups = renumbered(groups, rows)
+        groups = take_clusters(groups, rows)
     thresholds = np.array(THRESHOLDS) * _largest_threshold(samples)
     return curve_of_samples({"model": samples}, thresholds, "default", level, groups, seed)
 
@@ -268,7 +271,7 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
 def _largest_threshold(samples: Samples) -> float:
     """Where the decision curve ends: at ten times the share of a rare event, otherwise at 1.
 
-    Beyond that nobody would be acted on.
+    Above it nobody would be acted on.
     """
     weights = np.ones(samples.n) if samples.weights is None else samples.weights
     share = float(weights @ samples.targets.astype(np.float64) / weights.sum())
@@ -276,7 +279,7 @@ def _largest_threshold(samples: Samples) -> float:
 
 
 def _histogram(whole: ScalarRows) -> Histogram:
-    """The edges of predictions, and the weight of events and of non-events between them.
+    """The histogram of predictions: edges, weights of events and weights of non-events.
 
     A soft label counts in part as an event, in part as a non-event.
     """
@@ -292,18 +295,18 @@ def _histogram(whole: ScalarRows) -> Histogram:
 
 
 def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
-    """The measures asked for, with the ECE first, which the page needs; None stays None."""
+    """Put the ECE, which the page needs, before the measures asked for; None stays None."""
     if measures is None or isinstance(measures, str):
-        return measures  # type: ignore[return-value] # a text is an error of choose()
+        return measures  # type: ignore[return-value] # a text is an error of choose_measures()
     return list(dict.fromkeys([HEADLINE, *measures]))
 
 
 def _other_tools(samples: Samples, rule: Rule, whole: ScalarRows) -> Conventions | str:
-    """What other tools show for these predictions, or a sentence on why they are not asked.
+    """The values of other tools for these predictions, or a sentence on why there are none.
 
     `whole` has the predictions, targets, weights and findings.
     """
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
-    own = EqualWidth(plain_rule(rule)[1] or 15)
+    own = EqualWidth(kind_and_count(rule)[1] or 15)
     return conventions_of(samples, own, resolve_notion(samples, None), whole)

@@ -19,7 +19,7 @@ def headlines(evaluation: Evaluation, shape: Shape) -> tuple[str, ...]:
 
 
 def grouped(evaluation: Evaluation, shape: Shape) -> Groups:
-    """The measures of the evaluation by kind: title, description and names of each kind."""
+    """The measures of the evaluation by kind: (title, description, names) of each kind."""
     groups = []
     for key, (title, what) in GROUPS.items():
         own = [m for m in catalogue(shape) if m.group == key and m.name in evaluation]
@@ -66,7 +66,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _direction(evaluation: Evaluation) -> str:
-    """A sentence that compares the mean prediction with the mean target."""
+    """A sentence on whether predictions are too high or too low on average."""
     reliability = evaluation.reliability
     sums = reliability.table.sums[0].sum(axis=0)
     predicted, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])

@@ -141,7 +141,7 @@ class Accumulator:
         measures = None if measures == "all" else measures
         self.measures = None if measures is None else known_measures(measures)
         self.missing = check_missing(missing)
-        self.approximate = _flag(approximate)
+        self.approximate = _check_flag(approximate)
         self.n_rows = 0
         self.n_missing = 0
         self._cells = Cells(rule, needs_fine_cells(self.measures))
@@ -246,10 +246,10 @@ class Accumulator:
                     f"{values_of('y_proba')} has {columns} column{'s' if columns > 1 else ''}; "
                     f"this Accumulator has been given {self._n_classes} so far"
                 )
-            self._take(sums.arrays, sums.findings, sums.n_rows, sums.n_missing, columns)
+            self._add_arrays(sums.arrays, sums.findings, sums.n_rows, sums.n_missing, columns)
         return self
 
-    def _take(
+    def _add_arrays(
         self,
         arrays: Mapping[str, Array],
         findings: Findings,
@@ -257,9 +257,10 @@ class Accumulator:
         n_missing: int,
         columns: int,
     ) -> None:
-        """Add new sums to the state: all of them, or none. The caller holds the lock.
+        """Add new sums to the state, all or none; the caller must hold the lock.
 
-        `arrays` are sums by name, of `n_rows` rows; `n_missing` rows more were dropped.
+        `arrays` are sums by name, of `n_rows` rows; `n_missing` more rows were dropped. `columns`
+        is the number of columns of y_proba.
         """
         # Arrays and their mapping are never changed, only replaced: copies may share them.
         state = dict(self._state)
@@ -294,7 +295,7 @@ class Accumulator:
             mine, theirs = self._n_classes, other._n_classes
             if 0 not in (mine, theirs) and mine != theirs:
                 raise StateError(f"states of {mine} and {theirs} columns cannot be merged")
-            self._take(
+            self._add_arrays(
                 other._state, other._findings, other.n_rows, other.n_missing, max(mine, theirs)
             )
         return self
@@ -312,7 +313,7 @@ class Accumulator:
         StreamSummary
             Statistics for measures to read.
         """
-        nearly = self.approximate if approximate is None else _flag(approximate)
+        nearly = self.approximate if approximate is None else _check_flag(approximate)
         return StreamSummary(
             self._cells, self._state, self._n_classes, self._findings, self.own_bins, nearly
         )
@@ -349,7 +350,7 @@ class Accumulator:
     def _check_not_swapped(self) -> None:
         """Raise an InputError for soft labels beside predictions that are all 0 or 1.
 
-        Labels and predictions seem to be swapped then. All predictions u are 0 or 1 where the sums
+        Labels and predictions are then probably swapped. All predictions u are 0 or 1 if the sums
         of u and of u^2 are equal.
         """
         if not self._findings.soft or self._findings.voted or self.given is True:
@@ -362,7 +363,7 @@ class Accumulator:
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
         """The evaluation of an accumulator that no other thread changes meanwhile.
 
-        `measures` and `approximate` are those of `evaluate`.
+        `measures` and `approximate` have the meaning that they have in `evaluate`.
         """
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
@@ -386,15 +387,14 @@ class Accumulator:
         return stream.evaluate(measures)
 
     def warn_of_logits(self) -> None:
-        """Warn of logits of one column that look like probabilities or their logarithms."""
+        """Warn if logits of one column look like probabilities or their logarithms."""
         if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
             check_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
     def _kind_of_logits(self) -> str:
-        """What the logits look like: PROBABILITIES, LOG_PROBABILITIES, or "" for neither.
+        """What the "logits" may be instead: PROBABILITIES, LOG_PROBABILITIES, or "" for neither.
 
-        The fine cells tell: whether all predictions lie in the range that the sigmoid of such
-        values has.
+        The fine cells show whether all predictions lie in the range of sigmoids of such values.
         """
         edges = np.concatenate([[0.0], self._cells.cuts(np.dtype(np.float64)).inner, [1.0]])
         nonempty = np.flatnonzero(self._state["cells"][:, 0] > 0)
@@ -414,7 +414,7 @@ class Accumulator:
         return copy.copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all of one moment, without the lock."""
+        """The attributes to copy or pickle: all of one moment, without the lock."""
         with self._lock:
             own = ("_lock", "_version")
             return {name: value for name, value in vars(self).items() if name not in own}
@@ -536,9 +536,9 @@ class Accumulator:
         }
 
     def _sums_of_one_row(self, columns: int) -> dict[str, Array]:
-        """The arrays of sums for a single row of so many columns, made for their names and shapes.
+        """The arrays of sums for one made-up row, of use for their names and shapes alone.
 
-        0 columns stand for (n,) predictions.
+        `columns` is the number of columns of y_proba; 0 stands for (n,) predictions.
         """
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
         samples = to_source(row, row, from_logits=False)
@@ -643,8 +643,8 @@ class Accumulator:
         return f"Accumulator({self.n_rows} rows, {self.rule})"
 
 
-def _flag(approximate: Any) -> bool:
-    """The value of `approximate`, unchanged; an InputError if it is not True or False."""
+def _check_flag(approximate: Any) -> bool:
+    """Return `approximate` unchanged; an InputError if it is not True or False."""
     if not isinstance(approximate, bool):
         raise InputError(f"approximate must be True or False; got {approximate!r}")
     return approximate

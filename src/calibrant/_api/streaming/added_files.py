@@ -20,7 +20,7 @@ DIGITS = 32
 
 @dataclass(frozen=True)
 class AddedFile:
-    """A file whose rows were added: its name, and the size and hash of its content at that time."""
+    """A file whose rows were added: its name, and its content's size and hash at that time."""
 
     name: str
     size: int
@@ -29,24 +29,28 @@ class AddedFile:
 
 @dataclass
 class AddedFiles:
-    """The files whose rows were added last, at most MOST of them, the oldest first."""
+    """The files that were added last, at most MOST of them, the oldest first."""
 
     files: list[AddedFile] = field(default_factory=list)
 
     def add(self, files: Iterable[AddedFile]) -> None:
-        """Remember files. A file that is known already is not listed twice."""
+        """Append files to the list; a file that is listed already is not listed twice."""
         known = dict.fromkeys((*self.files, *files))
         self.files = list(known)[-MOST:]
 
     def check_new(self, file: File) -> AddedFile:
-        """The name, size and hash of a file, unless its rows were added before.
+        """Raise an InputError if a file was added before; return its name, size and hash.
 
-        An InputError is raised if a file with the same content was added, or if one of the same
-        name was that has grown since. Of a compressed file the content is what counts.
+        A file was added before if one with the same content was, or one of the same name that has
+        grown since. Of a compressed file the unpacked content is compared.
         """
         name = file.path.name
-        own_name = _unpacked_name(name)
-        grown = {each.size: each for each in self.files if _unpacked_name(each.name) == own_name}
+        own_name = _name_without_compression(name)
+        grown = {
+            each.size: each
+            for each in self.files
+            if _name_without_compression(each.name) == own_name
+        }
         with opened(file) as (content, _):
             new, starts = fingerprint(content, name, grown)
         same = {(new.size, new.digest)}
@@ -70,18 +74,18 @@ class AddedFiles:
                 )
         return new
 
-    def common(self, other: AddedFiles) -> AddedFile | None:
-        """A file whose rows are in both states, or None if there is none."""
+    def first_common_file(self, other: AddedFiles) -> AddedFile | None:
+        """A file whose rows are in both states; None if there is none."""
         known = {(file.size, file.digest) for file in self.files}
         return next((file for file in other.files if (file.size, file.digest) in known), None)
 
     def packed(self) -> list[list[Any]]:
-        """The files as plain data: [name, size, hash] of each."""
+        """The files as plain data for a state file: a list of [name, size, hash]."""
         return [[file.name, file.size, file.digest] for file in self.files]
 
 
 def unpacked_files(packed: Any) -> AddedFiles:
-    """The files that a state lists as `packed` does; a ValueError for any other form."""
+    """The files from the plain data of `AddedFiles.packed`; a ValueError for any other form."""
     if not isinstance(packed, list) or len(packed) > MOST:
         raise ValueError(f"added {shortened(packed)}")
     files = []
@@ -93,8 +97,8 @@ def unpacked_files(packed: Any) -> AddedFiles:
     return AddedFiles(files)
 
 
-def _unpacked_name(name: str) -> str:
-    """The name of a file without the ending of its compression, such as ".gz", if it has one."""
+def _name_without_compression(name: str) -> str:
+    """The name of a file without an ending such as ".gz"."""
     stem, ending = os.path.splitext(name)
     return stem if ending.lower() in PACKED else name
 
@@ -102,9 +106,9 @@ def _unpacked_name(name: str) -> str:
 def fingerprint(
     file: BinaryIO, name: str, sizes: Iterable[int] = ()
 ) -> tuple[AddedFile, dict[int, str]]:
-    """The name, size and hash of a file's content, and the hashes of its beginnings.
+    """The name, size and hash of a file's content, and the hashes of its beginnings by length.
 
-    The dict has the hash of the first `size` bytes for each of `sizes` that the file reaches.
+    A beginning is the first `size` bytes, for each of `sizes` that the file reaches.
     """
     hashed, done, starts = hashlib.blake2b(digest_size=DIGITS // 2), 0, {}
     stops = sorted(sizes)

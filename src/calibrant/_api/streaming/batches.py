@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.rows import read_groups
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._api.streaming.spans import Rows, WindowWidth, split
+from calibrant._api.streaming.spans import Rows, WindowWidth, split_by_window
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._core.messages import setting
 from calibrant._core.typing import Array, Index, Mask
@@ -36,7 +36,7 @@ from calibrant._engines.arrays.streams import StreamSums
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a batch adds to a monitor: pairs of a window's start and the sums of its rows.
+    """A batch of rows, summed: for each window of time its start and the sums of its rows.
 
     Starts are microseconds since 1970. `columns` is the number of columns of y_proba, and
     `n_without_time` the number of rows that were dropped because they have no time.
@@ -47,12 +47,15 @@ class Batch:
     n_without_time: int = 0
 
 
-def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **rows: Any) -> Batch:
-    """The sums that a batch of rows adds to each window.
+def sum_by_window(
+    stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **rows: Any
+) -> Batch:
+    """Sum a batch of rows in each window of time that the rows lie in.
 
-    `stream` is an Accumulator with the options of the monitor. `time` is one time for all rows, one
-    for each, or the name of a column; `groups` are the clusters of the rows, or None. `rows` has
-    y_true, y_proba, sample_weight, votes and data, as `Monitor.update` takes them.
+    `stream` is an Accumulator with the options of the monitor, `every` the width of windows. `time`
+    is one time for all rows, one for each, or the name of a column; `groups` are the clusters of
+    the rows, or None. `rows` has y_true, y_proba, sample_weight, votes and data, as
+    `Monitor.update` takes them.
     """
     given = {
         **rows,
@@ -68,33 +71,36 @@ def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **
                 "frame"
             )
         if isinstance(time, str):
-            return lazy_batch(stream, every, time, given)
-    us, missing = _times(time, given["data"], stream.missing)
+            return sum_lazy_frame_by_window(stream, every, time, given)
+    us, missing = _checked_times(time, given["data"], stream.missing)
     if groups is not None:
-        given = _with_clusters(given, groups, us, missing, every)
-    windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
+        given = _with_cluster_weights(given, groups, us, missing, every)
+    windows = split_by_window(np.atleast_1d(us), np.atleast_1d(missing), every)
     if not us.ndim or (len(windows) == 1 and not missing.any()):
         # All rows in one window, as mostly: they stay where they are.
         samples = to_source(**given)
         with explained(samples):
             sums = stream.sums_of(samples)
         n = sums.n_rows + sums.n_missing
-        _check_one_each(us, n)
+        _check_one_time_each(us, n)
         if not windows:
             return Batch([], samples.n_columns, n)
         return Batch([(windows[0][0], sums)], samples.n_columns)
     in_memory = to_samples(**given)
-    _check_one_each(us, in_memory.n + in_memory.n_missing)
-    positions = _positions(given) if in_memory.n_missing else None
+    _check_one_time_each(us, in_memory.n + in_memory.n_missing)
+    positions = _positions_of_complete_rows(given) if in_memory.n_missing else None
     with explained(in_memory):
-        parts = [(start, _sums(stream, in_memory, which, positions)) for start, which in windows]
+        parts = [
+            (start, _sums_of_window(stream, in_memory, which, positions))
+            for start, which in windows
+        ]
     return Batch(parts, in_memory.n_columns, int(missing.sum()))
 
 
-def _with_clusters(
+def _with_cluster_weights(
     given: dict[str, Any], groups: Any, us: NDArray[np.int64], missing: Mask, every: WindowWidth
 ) -> dict[str, Any]:
-    """The arguments `given` with the weights of clustered rows as sample_weight.
+    """The arguments `given` with weights that make each cluster of rows count once.
 
     Names of columns are replaced by the columns themselves, and data by None. `us` are the times in
     microseconds since 1970, and `missing` marks rows without a time.
@@ -104,17 +110,17 @@ def _with_clusters(
         named = {name: pick(data, given[name], name) for name in ("y_true", "y_proba")}
         given = {**given, **named, "data": None}
     if given["missing"] == "drop":
-        kept = _positions(given) >= 0
+        kept = _positions_of_complete_rows(given) >= 0
     else:
         kept = np.ones(len(given["y_true"]), dtype=bool)
     if us.ndim:
-        _check_one_each(us, kept.size)
+        _check_one_time_each(us, kept.size)
     kept = kept & ~missing
     return {**given, "sample_weight": cluster_weights(groups, data, us, kept, every)}
 
 
 def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
-    """Raise an InputError unless clusters are named exactly where the monitor counts them.
+    """Raise an InputError unless clusters are named if, and only if, the monitor counts them.
 
     Clusters together with weights are an error as well.
     """
@@ -162,9 +168,10 @@ def cluster_weights(
 def _check_in_one_window(
     names: NDArray[Any], index: Index, us: NDArray[np.int64], kept: Mask, every: WindowWidth
 ) -> None:
-    """Raise an InputError for a cluster with kept rows in several windows.
+    """Raise an InputError for a cluster whose kept rows lie in several windows.
 
-    `index` is the number of each row's cluster, and `names` has the cluster's name for each row.
+    `index` is the number of each row's cluster, `names` the cluster's name for each row, `us` the
+    times in microseconds since 1970, and `kept` marks rows that are not dropped.
     """
     starts = every.numbers(us) * every.us + every.offset
     first = np.full(int(index.max(initial=-1)) + 1, np.iinfo(np.int64).max)
@@ -183,14 +190,14 @@ def _check_in_one_window(
         )
 
 
-def _times(time: Any, data: Any, missing: str) -> Times:
-    """The times of the rows in microseconds since 1970, and which are missing.
+def _checked_times(time: Any, data: Any, missing: str) -> Times:
+    """The times of the rows in microseconds since 1970, and a mask of missing times.
 
     `time` is a time, one for each row, or the name of a column of `data`. An InputError is raised
-    for missing times unless `missing` is "drop", and for times of a lazy frame's rows.
+    for missing times unless `missing` is "drop", and for several times of a lazy frame.
     """
     named = data is not None and isinstance(time, str)
-    us, absent = times = microseconds(_column(data, time) if named else time)
+    us, absent = times = microseconds(_time_column(data, time) if named else time)
     if is_lazy(data) and us.ndim:
         raise InputError(
             "the rows of a lazy frame are not cut into windows here: give one time for all of them "
@@ -208,10 +215,10 @@ def _times(time: Any, data: Any, missing: str) -> Times:
     return times
 
 
-def _column(data: Any, name: str) -> Any:
-    """The column of times with this name; an InputError if there is none.
+def _time_column(data: Any, name: str) -> Any:
+    """The column of times with this name; an InputError if the frame has none.
 
-    The error has a hint where the name reads like a time: a single time is given as a datetime.
+    If the name reads like a time, the error says that a single time is given as a datetime.
     """
     try:
         return pick(data, name, "time")
@@ -225,14 +232,14 @@ def _column(data: Any, name: str) -> Any:
         ) from None
 
 
-def _check_one_each(us: NDArray[np.int64], n: int) -> None:
-    """Raise an InputError unless there is a single time, or one for each of the n rows."""
+def _check_one_time_each(us: NDArray[np.int64], n: int) -> None:
+    """Raise an InputError unless there is a single time, or one for each of n rows."""
     if us.ndim and us.size != n:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
 
-def _positions(given: dict[str, Any]) -> Index:
-    """The position of each row among those with nothing missing; -1 for rows to be dropped."""
+def _positions_of_complete_rows(given: dict[str, Any]) -> Index:
+    """The position of each row among the complete rows, (n,); -1 if a value is missing."""
     absent: Any = False
     for name in ("y_true", "y_proba", "sample_weight"):
         value = given[name]
@@ -242,11 +249,14 @@ def _positions(given: dict[str, Any]) -> Index:
     return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 
-def _sums(stream: Accumulator, samples: Samples, rows: Rows, positions: Index | None) -> StreamSums:
+def _sums_of_window(
+    stream: Accumulator, samples: Samples, rows: Rows, positions: Index | None
+) -> StreamSums:
     """The sums of the rows of one window.
 
-    `rows` are numbers in the batch. `positions` translates them to numbers in `samples`, from which
-    incomplete rows were dropped (-1); it is None if none was. The number in a BadRow is adjusted.
+    `rows` are row numbers in the batch. `positions` translates them to numbers in `samples`, from
+    which incomplete rows were dropped (-1); None if none was. A BadRow error is raised with the
+    number in the batch.
     """
     n_missing = 0
     if positions is not None:
@@ -264,14 +274,17 @@ def _sums(stream: Accumulator, samples: Samples, rows: Rows, positions: Index | 
 MOST_WINDOWS = 1000
 
 
-def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[str, Any]) -> Batch:
-    """The sums that the rows of a lazy frame add to each window, by the column `time`.
+def sum_lazy_frame_by_window(
+    stream: Accumulator, every: WindowWidth, time: str, given: dict[str, Any]
+) -> Batch:
+    """Sum the rows of a lazy frame in each window, by the column of times `time`.
 
-    `given` are the arguments of `to_source`, with the frame as "data".
+    Each window is a query of the frame's engine. `given` are the arguments of `to_source`, with the
+    frame as "data".
     """
     import narwhals as nw
 
-    frame = _in_utc(nw.from_native(given["data"]), time)
+    frame = _with_times_in_utc(nw.from_native(given["data"]), time)
     kind = _time_type(frame.collect_schema(), time)
     column = column_of(frame, time)
     if kind == nw.Date:
@@ -296,11 +309,11 @@ def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[s
     if first is None:
         named = given["y_proba"]
         return Batch([], 1 if isinstance(named, str) else len(named), absent)
-    starts = _starts(first, last, every)
+    starts = _window_starts(first, last, every)
 
     def in_window(start: int) -> Any:
-        """The condition that a row's time lies in the window that begins at `start`."""
-        low, high = (_literal(us, zone, frame) for us in (start, start + every.us))
+        """The condition, as an expression, that a row lies in the window that begins at `start`."""
+        low, high = (_time_literal(us, zone, frame) for us in (start, start + every.us))
         return (column >= low) & (column < high)
 
     counts = (
@@ -320,8 +333,8 @@ def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[s
     return Batch(parts, columns, absent)
 
 
-def _in_utc(frame: Any, time: str) -> Any:
-    """A Dask frame with its column of times in UTC; other frames are returned as they are.
+def _with_times_in_utc(frame: Any, time: str) -> Any:
+    """A Dask frame with its column of times in UTC; other frames unchanged.
 
     narwhals cannot read the type of times in some zones, such as New York's.
     """
@@ -353,10 +366,10 @@ def _time_type(schema: Any, time: str) -> Any:
     return kind
 
 
-def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
+def _window_starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
     """The starts of all windows from the first time to the last, in microseconds since 1970.
 
-    An InputError is raised if there are more than MOST_WINDOWS.
+    An InputError is raised for more than MOST_WINDOWS windows.
     """
     begin, end = (every.start(single(value, "time")) for value in (first, last))
     n = (end - begin) // every.us + 1
@@ -368,8 +381,8 @@ def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
     return [begin + i * every.us for i in range(n)]
 
 
-def _literal(us: int, zone: str | None, frame: Any) -> Any:
-    """A time in microseconds since 1970 as an expression that compares with the column of times.
+def _time_literal(us: int, zone: str | None, frame: Any) -> Any:
+    """A time in microseconds since 1970 as an expression to compare the column of times with.
 
     `zone` is the column's time zone, None if its times have none.
     """

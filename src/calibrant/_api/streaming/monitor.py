@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
-from calibrant._api.streaming.batches import batch_of, check_grouped
+from calibrant._api.streaming.batches import check_grouped, sum_by_window
 from calibrant._api.streaming.recipe import check_same_recipe
 from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.summed_stream import alternatives
@@ -186,7 +186,7 @@ class Monitor:
         """
         sums = self._sums
         check_grouped(sums.grouped, groups, sample_weight)
-        batch = batch_of(
+        batch = sum_by_window(
             sums.blank,
             sums.every,
             time,
@@ -211,11 +211,11 @@ class Monitor:
         return self
 
     def _check_measurable(self, shape: Shape) -> None:
-        """Raise an InputError, at the first rows, for a measure that no window can ever show."""
+        """Raise an InputError, at the first rows, for a measure that no window can ever have."""
         if self.measures is None:
             return
         names = of_answers(self.measures) if shape == "answers" else self.measures
-        for measure in choose(names, shape):
+        for measure in choose_measures(names, shape):
             _check_summable((measure,), self._sums.blank)
 
     def merge(self, other: Monitor, *, again: bool = False) -> Monitor:
@@ -243,8 +243,8 @@ class Monitor:
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         check_same_recipe(self.recipe(), other.recipe())
         # The other's state first: holding two locks at a time could deadlock.
-        more, n_without_time = other._now()
-        twice = None if again else self.added.common(other.added)
+        more, n_without_time = other._snapshot()
+        twice = None if again else self.added.first_common_file(other.added)
         if twice is not None:
             raise StateError(
                 f"both states have the rows of {twice.name}, which would count twice: merge the "
@@ -259,14 +259,14 @@ class Monitor:
             self.added.add(other.added.files)
         return self
 
-    def _now(self) -> tuple[WindowedSums, int]:
-        """A copy of the windows, and the number of rows without a time, both of the same moment."""
+    def _snapshot(self) -> tuple[WindowedSums, int]:
+        """A copy of the windows, and the number of rows without a time at the same moment."""
         with self._lock:
             return self._sums.copy(), self.n_without_time
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all of one moment, without the lock."""
-        sums, n_without_time = self._now()
+        """The attributes to copy or pickle: all of one moment, without the lock."""
+        sums, n_without_time = self._snapshot()
         added = AddedFiles(list(self.added.files))
         return {"_sums": sums, "n_without_time": n_without_time, "added": added}
 
@@ -281,7 +281,7 @@ class Monitor:
         dict of datetime to Accumulator
             Copies of the sums by the start of their window.
         """
-        by_start = self._now()[0].windows
+        by_start = self._snapshot()[0].windows
         return {moment(start): by_start[start].copy() for start in sorted(by_start)}
 
     @property
@@ -298,7 +298,7 @@ class Monitor:
         Accumulator
             The sums of all windows, and of what came before them.
         """
-        return self._now()[0].between(None, None)
+        return self._snapshot()[0].between(None, None)
 
     def between(self, start: Any, stop: Any) -> Accumulator:
         """The windows from `start` to before `stop` together.
@@ -320,24 +320,24 @@ class Monitor:
         InputError
             If a time is not where a window begins.
         """
-        return self._now()[0].between(*self._span(start, stop))
+        return self._snapshot()[0].between(*self._span_in_microseconds(start, stop))
 
-    def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
-        """`start` and `stop` in microseconds since 1970; None for a side that is open.
+    def _span_in_microseconds(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
+        """`start` and `stop` in microseconds since 1970; None stays None, an open side.
 
-        An InputError is raised unless each is where a window begins, and the first lies before the
+        An InputError is raised unless each is the start of a window, and the first lies before the
         second.
         """
-        first = None if start is None else self._edge(start, name_of("start"))
-        last = None if stop is None else self._edge(stop, name_of("stop"))
+        first = None if start is None else self._checked_window_start(start, name_of("start"))
+        last = None if stop is None else self._checked_window_start(stop, name_of("stop"))
         if first is not None and last is not None and first >= last:
             raise InputError(
                 f"{name_of('start')} must lie before {name_of('stop')}; got {start!r} and {stop!r}"
             )
         return first, last
 
-    def _edge(self, time: Any, argument: str) -> int:
-        """A time in microseconds since 1970; an InputError unless a window begins there.
+    def _checked_window_start(self, time: Any, argument: str) -> int:
+        """A time in microseconds since 1970; an InputError unless a window begins then.
 
         `argument` is the name of the argument, for the error.
         """
@@ -381,9 +381,9 @@ class Monitor:
         # Imported here: programs that only add rows never need it.
         from calibrant._api.streaming.tables import windows_table
 
-        span = self._span(start, stop)
+        span = self._span_in_microseconds(start, stop)
         other = baseline.copy() if isinstance(baseline, Accumulator) else baseline
-        return windows_table(*self._now(), span, measures, other)
+        return windows_table(*self._snapshot(), span, measures, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file.
@@ -401,7 +401,7 @@ class Monitor:
         """
         from calibrant._core.state_file import State, write
 
-        sums, n_without_time = self._now()
+        sums, n_without_time = self._snapshot()
         arrays, index = sums.packed()
         index["n_without_time"] = n_without_time
         if self.added.files:
@@ -501,15 +501,15 @@ class Monitor:
     @property
     def n_rows(self) -> int:
         """Number of rows in all windows, and before."""
-        return sum(stream.n_rows for stream in self._now()[0].streams())
+        return sum(stream.n_rows for stream in self._snapshot()[0].streams())
 
     @property
     def n_missing(self) -> int:
         """Number of rows dropped because a value was missing; see `n_without_time` too."""
-        return sum(stream.n_missing for stream in self._now()[0].streams())
+        return sum(stream.n_missing for stream in self._snapshot()[0].streams())
 
     def __repr__(self) -> str:
-        starts = sorted(self._now()[0].windows)
+        starts = sorted(self._snapshot()[0].windows)
         if not starts:
             return f"Monitor(no rows yet, windows of {self.every}, {self.rule})"
         span = f"from {moment(starts[0]).isoformat()} to {moment(starts[-1]).isoformat()}"
@@ -518,10 +518,11 @@ class Monitor:
 
 
 def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
-    """Raise an InputError if a monitor like `blank` can never give a measure.
+    """Raise an InputError if no monitor with the options of `blank` can give a measure.
 
-    `shapes` are the entries of one measure, one for each shape of predictions (binary, answers,
-    multiclass) that is possible here: it is enough if one of them can be given.
+    `blank` is an Accumulator without rows. `shapes` are the catalogue's entries of the measure, one
+    for each shape of predictions (binary, answers, multiclass) that may come: it is enough if one
+    of them can be given.
     """
     # It is not known yet whether labels are soft, which distances need.
     own, approximate = blank.own_bins, blank.approximate

@@ -13,7 +13,10 @@ from calibrant._core.errors import StateError
 
 
 def rule_to_dict(rule: FixedRule) -> dict[str, Any]:
-    """A rule of fixed bins as plain data: its "kind" ("equal-width" or "edges") and its options."""
+    """Describe a rule of fixed bins as plain data: its "kind" and the options of that kind.
+
+    The kind is "equal-width" or "edges".
+    """
     if isinstance(rule, EqualWidth):
         shape = {"closed": rule.closed, "drop_one": rule.drop_one}
         return {"kind": "equal-width", "m": rule.m, **shape}
@@ -21,14 +24,17 @@ def rule_to_dict(rule: FixedRule) -> dict[str, Any]:
 
 
 def rule_from_dict(data: Mapping[str, Any]) -> FixedRule:
-    """The rule of fixed bins that `rule_to_dict` has described."""
+    """Make the rule of fixed bins from the plain data of `rule_to_dict`."""
     if data["kind"] == "equal-width":
         return EqualWidth(data["m"], data["closed"], data["drop_one"])
     return Edges(data["edges"], data["closed"])
 
 
 def check_recipe(recipe: Mapping[str, Any]) -> None:
-    """Raise a StateError for faults in a recipe that the constructors would not notice."""
+    """Raise a StateError for faults in a recipe that the constructors would accept.
+
+    A recipe is the options by which sums are made, as plain data.
+    """
     given = [recipe["from_logits"], recipe.get("from_logprobs", False)]
     if not all(isinstance(flag, bool) for flag in (*given, recipe["rule"].get("drop_one", False))):
         raise StateError("from_logits, from_logprobs and drop_one must be true or false")
@@ -47,7 +53,7 @@ def check_recipe(recipe: Mapping[str, Any]) -> None:
 
 
 def check_same_recipe(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
-    """Raise a StateError that names the options in which two recipes differ, if they do."""
+    """Raise a StateError that names the options in which two recipes differ, if any."""
     differ = [
         f"{key} ({mine.get(key)!r} and {theirs.get(key)!r})"
         for key in {**mine, **theirs}

@@ -46,7 +46,7 @@ class WindowWidth:
 
     @property
     def offset(self) -> int:
-        """Microseconds from 1970-01-01 00:00 UTC to a window's start; 0 unless in weeks."""
+        """Microseconds from 1970-01-01 UTC to a window's start; 0 unless widths are in weeks."""
         return 0 if self.weekday is None else _WEEKDAYS[self.weekday] * _UNITS["d"]
 
     def __str__(self) -> str:
@@ -58,23 +58,23 @@ class WindowWidth:
         return f"{Decimal(self.us) / SECOND}s"
 
     def start(self, us: int) -> int:
-        """Where the window that contains a time begins; both are microseconds since 1970."""
+        """The start of the window that contains the time `us`; both in microseconds since 1970."""
         return (us - self.offset) // self.us * self.us + self.offset
 
     def numbers(self, us: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of the window that each time lies in; times are microseconds since 1970.
+        """The number of the window that contains each time; times are microseconds since 1970.
 
         Window 0 begins at `offset`. `begin` gives the start of a window from its number.
         """
         return (us - self.offset) // self.us
 
     def begin(self, number: int) -> int:
-        """Where the window of this number begins, in microseconds since 1970."""
+        """The start of the window with this number, in microseconds since 1970."""
         return number * self.us + self.offset
 
 
 def window_width(value: Any) -> WindowWidth:
-    """The width that a user gave, as "1d", "15m" or "1w-sun", as a timedelta, or in seconds.
+    """Parse the width of windows: "1d", "15m" or "1w-sun", a timedelta, or seconds.
 
     An InputError is raised for anything else, and for widths of 0 or of more than 100 years.
     """
@@ -121,7 +121,7 @@ def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
 
 
 def _width_from_text(text: str) -> Decimal:
-    """The microseconds of a width such as "15m"; an InputError for a text that is no width."""
+    """Parse a width such as "15m" into microseconds; an InputError for other texts."""
     match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
@@ -138,12 +138,15 @@ def _width_from_text(text: str) -> Decimal:
     return Decimal(match[1]) * _UNITS[unit]
 
 
-def split(us: NDArray[np.int64], missing: Mask, every: WindowWidth) -> list[tuple[int, Rows]]:
-    """The windows that hold rows, in order of time: the start of each, and which rows lie in it.
+def split_by_window(
+    us: NDArray[np.int64], missing: Mask, every: WindowWidth
+) -> list[tuple[int, Rows]]:
+    """Split rows by window of time: (start, rows) of each window that has rows, in order of time.
 
     `us` are the times of the rows in microseconds since 1970, (n,), and `missing` marks rows
-    without a time, which are in no window. The rows of a window are a slice where the rows come in
-    order of time, as most do, so that nothing is copied; otherwise they are indices.
+    without a time, which are in no window. Starts are microseconds since 1970. The rows of a window
+    are a slice if all rows are in order of time, so that nothing is copied; otherwise they are
+    indices.
     """
     there: Index | None = None
     if missing.any():
@@ -172,7 +175,7 @@ def split(us: NDArray[np.int64], missing: Mask, every: WindowWidth) -> list[tupl
 
 
 def _check_in_range(start: int) -> int:
-    """The start of a window, unchanged; an InputError if it lies before the year 1."""
+    """Return the start of a window unchanged; an InputError if it lies before the year 1."""
     try:
         moment(start)
     except OverflowError:

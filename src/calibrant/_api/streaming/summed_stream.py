@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from calibrant._api.evaluate_samples import Provenance, assemble, choose, rule_names
+from calibrant._api.evaluate_samples import Provenance, assemble, choose_measures, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, worded
@@ -27,7 +27,7 @@ _GIVEN = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
 
 
 def alternatives(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) -> str:
-    """How to get a measure that a stream cannot give, as the end of an error; "" if in no way.
+    """The end of an error: how to get a measure that a stream cannot give; "" if in no way.
 
     A stream gives some measures if `bins` is a rule, which all measures then follow (`own_bins`),
     and some approximately, from `cells` fine cells. A cell sums rows of nearly the same prediction.
@@ -65,14 +65,14 @@ class SummedStream:
     shape: Shape
 
     def evaluate(self, measures: Iterable[str] | None) -> Evaluation:
-        """The evaluation with the measures asked for by name; None gives all that the sums allow.
+        """Evaluate the measures of these names; None means all that the sums allow.
 
-        An InputError is raised for a measure that was named and that the sums do not give.
+        An InputError is raised for a named measure that the sums cannot give.
         """
         made_for = self.measures
         if made_for is not None and self.shape == "answers":
             made_for = of_answers(made_for)
-        chosen = choose(made_for if measures is None else measures, self.shape)
+        chosen = choose_measures(made_for if measures is None else measures, self.shape)
         self._check_summed(chosen)
         summary = self.summary
         kept = tuple(measure for measure in chosen if summary.has(measure))
@@ -110,7 +110,7 @@ class SummedStream:
         return result
 
     def _classes_note(self) -> tuple[str, ...]:
-        """A note on how labels are matched with class names; () without names."""
+        """A note on how labels are matched with class names; () if classes have none."""
         if self.classes is None:
             return ()
         return (note_on_stream_labels(self.classes, self.columns > 1),)
@@ -130,10 +130,10 @@ class SummedStream:
         )
 
     def _notes(self, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]) -> tuple[str, ...]:
-        """Notes on measures that are left out, and on those that come from fine cells.
+        """Notes on measures that were dropped, and on those that are approximated from fine cells.
 
-        `chosen` are the measures that were to be shown, `kept` those of them that the stream can
-        give. Distances between distributions that are left out are noted elsewhere.
+        `chosen` are the measures to show, `kept` those of them that the stream can give. Dropped
+        distances between distributions have a note elsewhere.
         """
         notes, summary = [], self.summary
         near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
@@ -152,7 +152,7 @@ class SummedStream:
         return tuple(notes)
 
     def _check_summed(self, chosen: Iterable[Measure]) -> None:
-        """Raise an InputError for a measure whose sums the stream was not made to keep."""
+        """Raise an InputError for a measure whose sums this stream does not keep."""
         for measure in chosen:
             if not is_available(measure, self.measures, self.columns > 1):
                 made_for = (

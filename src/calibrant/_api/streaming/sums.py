@@ -60,49 +60,52 @@ class WindowedSums:
         return next(iter(self.windows.values())).columns if self.windows else 0
 
     def copy(self) -> WindowedSums:
-        """An independent copy: rows that are added to one are not in the other."""
+        """An independent copy: rows added to one do not change the other."""
         out = WindowedSums(self.blank, self.every, self.keep, self.grouped)
         out.windows, out.earlier = dict(self.windows), self.earlier
         return out
 
     def streams(self) -> list[Accumulator]:
-        """All accumulators: that of merged windows, if there are any, then each window's."""
+        """All accumulators: that of merged earlier windows, if any, then each window's."""
         before = [] if self.earlier is None else [self.earlier.sums]
         return [*before, *self.windows.values()]
 
     def add(self, parts: Iterable[tuple[int, StreamSums]], columns: int) -> None:
-        """Add sums that an engine has made to their windows.
+        """Add new sums to their windows.
 
-        `parts` has a window's start and the sums of the new rows in it; `columns` is the number of
+        `parts` has (start of a window, sums of the new rows in it); `columns` is the number of
         columns of y_proba.
         """
-        grown = {start: self._window(start).copy().add(sums, columns) for start, sums in parts}
+        grown = {
+            start: self._sums_of_window(start).copy().add(sums, columns) for start, sums in parts
+        }
         self.windows.update(grown)
-        self._fold()
+        self._merge_oldest()
 
     def merge(self, other: WindowedSums) -> None:
-        """Add another monitor's windows. The caller has checked that recipes agree."""
+        """Add another monitor's windows to these; the caller must have compared the recipes."""
         grown = {
-            start: self._window(start).copy().merge(sums) for start, sums in other.windows.items()
+            start: self._sums_of_window(start).copy().merge(sums)
+            for start, sums in other.windows.items()
         }
         self.windows.update(grown)
         if other.earlier is not None:
             self._add_earlier(other.earlier)
-        self._fold()
+        self._merge_oldest()
 
-    def _window(self, start: int) -> Accumulator:
-        """The accumulator of the window that begins at `start`; the blank one if it is new."""
+    def _sums_of_window(self, start: int) -> Accumulator:
+        """The accumulator of the window that begins at `start`; `blank` if the window is new."""
         return self.windows.get(start, self.blank)
 
-    def _fold(self) -> None:
-        """Merge the oldest windows into `earlier`, until no more than `keep` are left."""
+    def _merge_oldest(self) -> None:
+        """Merge the oldest windows into `earlier` until at most `keep` windows are left."""
         while self.keep is not None and len(self.windows) > self.keep:
             start = min(self.windows)
             self._add_earlier(MergedWindows(start, start + self.every.us, self.windows[start]))
             del self.windows[start]
 
     def _add_earlier(self, more: MergedWindows) -> None:
-        """Merge windows into `earlier`, which then spans both."""
+        """Merge windows into `earlier`, whose start and stop then enclose both."""
         old = self.earlier
         if old is None:
             self.earlier = more
@@ -111,13 +114,12 @@ class WindowedSums:
             self.earlier = MergedWindows(min(old.start, more.start), max(old.stop, more.stop), sums)
 
     def between(self, start: int | None, stop: int | None) -> Accumulator:
-        """The sums of windows that begin from `start` to before `stop`; None is an open side.
+        """The sums of the windows that begin from `start` to before `stop`; None is an open side.
 
-        The merged windows count as one: an InputError is raised if only a part of them lies in the
-        span.
+        Merged windows count as one: an InputError is raised if only some of them lie in the span.
         """
         out = self.blank.copy()
-        if self.earlier is not None and _holds_all(self.earlier, start, stop):
+        if self.earlier is not None and _contains_merged(self.earlier, start, stop):
             out.merge(self.earlier.sums)
         for at in sorted(self.windows):
             if (start is None or start <= at) and (stop is None or at < stop):
@@ -125,9 +127,9 @@ class WindowedSums:
         return out
 
     def packed(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """The state as arrays and an index of plain data, as a state file holds them.
+        """The state for a state file: its arrays by name, and an index of plain data.
 
-        Each array is stacked over the windows in order of time, then the merged ones. The index has
+        Each array is stacked over the windows in order of time, the merged ones last. The index has
         the keys "windows" (the starts as ISO texts) and "earlier" ([start, stop], or None if
         nothing was merged).
         """
@@ -147,7 +149,7 @@ class WindowedSums:
     def unpack(
         self, recipe: Mapping[str, Any], arrays: Mapping[str, Array], index: Mapping[str, Any]
     ) -> None:
-        """Replace the state by one that `packed` gave; a ValueError for times that cannot be right.
+        """Replace the state by one that `packed` gave; a ValueError for impossible times.
 
         `recipe` says how the sums were made (see `Accumulator.recipe`); `arrays` and `index` are
         the two results of `packed`.
@@ -169,11 +171,11 @@ class WindowedSums:
             self.earlier = MergedWindows(start, stop, streams[-1])
 
 
-def _holds_all(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
-    """Whether the span from `start` to `stop` contains all merged windows; False for none.
+def _contains_merged(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
+    """Whether the span from `start` to `stop` contains all merged windows; False if it has none.
 
-    An InputError is raised if it contains a part of them: their sums can no longer be told apart.
-    None for `start` or `stop` leaves that side open.
+    An InputError is raised if it contains some of them: their sums can no longer be separated. None
+    for `start` or `stop` leaves that side open.
     """
     whole = (start is None or start <= earlier.start) and (stop is None or earlier.stop <= stop)
     after = start is not None and earlier.stop <= start

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from calibrant._api.evaluate_samples import choose
+from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
@@ -42,7 +42,7 @@ def windows_table(
     asked: Iterable[str] | None,
     baseline: Any,
 ) -> Windows:
-    """The table of those windows of a monitor that begin in a span of time.
+    """Evaluate the windows of a monitor that begin in a span of time, as a table.
 
     `span` has the start and the stop in microseconds since 1970, None for an open side. `asked`
     names the measures, None for all. `baseline` is what each window is compared with: an
@@ -53,20 +53,22 @@ def windows_table(
     if not total.n_rows:
         raise InputError("this Monitor holds no samples yet: call update(..., time=...) first")
     whole = total.evaluate(measures=asked)
-    chosen = choose(tuple(whole.values), total.shape)
+    chosen = choose_measures(tuple(whole.values), total.shape)
     headline = next((m for m in chosen if m.statistic == "bins" and m.of_tables), None)
-    starts = _starts(sums, *span)
-    windows = [_window(moment(start), sums.windows[start], chosen, headline) for start in starts]
+    starts = _window_starts(sums, *span)
+    windows = [
+        _evaluate_window(moment(start), sums.windows[start], chosen, headline) for start in starts
+    ]
     if baseline is not None:
         before = _baselines(sums, starts, total.columns, baseline)
         windows = [
-            _changed(window, sums.windows[start], other)
+            _with_change(window, sums.windows[start], other)
             for window, start, other in zip(windows, starts, before, strict=True)
         ]
     # Merged windows still count as evidence, unless a span was asked for.
     folded = sums.earlier.sums if sums.earlier is not None and span[0] is None else None
     streams = [sums.windows[start] for start in starts]
-    windows = _corrected(windows, streams, folded, grouped=sums.grouped)
+    windows = _with_corrected_p_values(windows, streams, folded, grouped=sums.grouped)
     no_floor = _no_floor_notes(total, grouped=sums.grouped)
     two_columns = (TWO_COLUMNS,) if total.columns == 2 else ()
     notes = (*_notes(sums, starts, n_without_time), *two_columns, *whole.notes, *no_floor)
@@ -75,16 +77,16 @@ def windows_table(
         measure=None if headline is None else headline.name,
         rows=tuple(windows),
         notes=notes,
-        baseline=None if baseline is None else _describe(baseline),
+        baseline=None if baseline is None else _describe_baseline(baseline),
         shown=tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
     return replace(out, notes=(*notes, *_summary_notes(out)))
 
 
-def _corrected(
+def _with_corrected_p_values(
     windows: list[Window], streams: list[Accumulator], before: Accumulator | None, *, grouped: bool
 ) -> list[Window]:
-    """The windows with Holm-corrected p-values, and with the e-value of all evidence up to each.
+    """The windows with Holm-corrected p-values, and the e-value of all evidence up to each.
 
     `streams` are the sums of the windows, and `before` those of merged earlier windows, if any. The
     e-values are NaN if some window has soft labels, or weights that do not come from clusters.
@@ -92,7 +94,7 @@ def _corrected(
     corrected = holm([window.p_value for window in windows])
     first = [] if before is None else [before]
     streams = [*first, *streams]
-    tables = [_bins_of(stream) if stream.weight > 0 else None for stream in streams]
+    tables = [_bin_sums(stream) if stream.weight > 0 else None for stream in streams]
     has_floors = all(
         table is None or _has_evidence(stream, table, grouped)
         for table, stream in zip(tables, streams, strict=True)
@@ -106,12 +108,12 @@ def _corrected(
 
 
 def _summary_notes(windows: Windows) -> list[str]:
-    """Notes on how many windows stand out by corrected p-values, and on an alarm."""
+    """Notes on the number of windows with a small corrected p-value, and on an alarm."""
     notes = []
     known = [window for window in windows if not math.isnan(window.p_value)]
     if known:
         out = windows.standing_out
-        which = f", the first {_when(out[0].start)}" if out else ""
+        which = f", the first {_time_as_text(out[0].start)}" if out else ""
         notes.append(
             f"{len(out) or 'none'} of {counted(len(known), 'window', '')} stand"
             f"{'' if len(out) > 1 else 's'} out once their number is taken into account "
@@ -119,15 +121,15 @@ def _summary_notes(windows: Windows) -> list[str]:
         )
     if windows.alarm is not None:
         notes.append(
-            f"alarm: by {_when(windows.alarm.start)} the evidence against calibration had "
+            f"alarm: by {_time_as_text(windows.alarm.start)} the evidence against calibration had "
             f"reached {ALARM:g} (e_value), which calibrated predictions ever do with a chance of "
             "at most 5%"
         )
     return notes
 
 
-def _starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:
-    """The starts of windows from `first` to before `last`; an InputError if there is none.
+def _window_starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:
+    """The starts of the windows from `first` to before `last`; an InputError if there are none.
 
     Times are microseconds since 1970; None leaves a side open.
     """
@@ -163,15 +165,16 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
     return notes
 
 
-def _when(start: datetime) -> str:
-    """A time as text, without seconds if they are 0, and without the hour if it is midnight."""
+def _time_as_text(start: datetime) -> str:
+    """A time as text, without seconds of 0, and without the hour at midnight."""
     return start.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
 
 
 def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
-    """The reason why windows have no noise floor, as a note; () if they have one.
+    """A note with the reason why windows have no noise floor; () if they have one.
 
-    `grouped` says whether rows come in clusters, each of which has the weight 1.
+    `total` has the sums of all rows; `grouped` says whether rows come in clusters, each of weight
+    1.
     """
     if total.soft:
         return ("soft labels have no noise floor of their own",)
@@ -181,20 +184,20 @@ def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
             f"{clusters}, each of which counts once; there is no noise floor or p-value where rows "
             "come in clusters: e_value is the evidence against calibration",
         )
-    if not counts_once(_bins_of(total)):
+    if not counts_once(_bin_sums(total)):
         return ("there is no noise floor or p-value where rows have weights other than 1",)
     return ()
 
 
-def _bins_of(stream: Accumulator) -> BinTable:
-    """The sums of a window's rows in its ordinary bins."""
+def _bin_sums(stream: Accumulator) -> BinTable:
+    """The sums of the rows of an accumulator in its ordinary bins."""
     return stream.summary().bins
 
 
-def _window(
+def _evaluate_window(
     start: datetime, stream: Accumulator, chosen: tuple[Measure, ...], headline: Measure | None
 ) -> Window:
-    """The table's row for one window: its measures, noise floor, p-value and means.
+    """One row of the table: a window's measures, noise floor, p-value and means.
 
     Noise floor and p-value are those of the measure `headline`, NaN if it is None. All values are
     NaN in a window whose rows have no weight.
@@ -224,16 +227,15 @@ def _window(
 
 
 def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
-    """Whether evidence against calibration can be computed from a window.
+    """Whether evidence against calibration can be computed from the sums of a window.
 
-    Its labels must be hard, and each row, or each cluster where rows are `grouped`, must count
-    once.
+    Its labels must be hard, and each row must count once, or each cluster if rows are `grouped`.
     """
     return not stream.soft and (grouped or counts_once(table))
 
 
-def _describe(baseline: Any) -> str:
-    """The baseline in words, as the table shows it."""
+def _describe_baseline(baseline: Any) -> str:
+    """The baseline of the table, in words."""
     if isinstance(baseline, Accumulator):
         return f"a baseline of {baseline.n_rows} rows"
     return "the window before" if baseline == 1 else f"the {baseline} windows before each"
@@ -242,10 +244,10 @@ def _describe(baseline: Any) -> str:
 def _baselines(
     sums: WindowedSums, starts: list[int], columns: int, baseline: Any
 ) -> list[Accumulator]:
-    """The sums that each window is compared with, one Accumulator for each of `starts`.
+    """The sums to compare each window with, one Accumulator for each of `starts`.
 
-    It is the `baseline` itself if that is an Accumulator with the same bins and columns; if it is a
-    number, the sums of the windows in that many widths of time before the window. An InputError is
+    An Accumulator as `baseline` serves for all windows; it must have the same bins and columns. A
+    number stands for the windows in that many widths of time before each window. An InputError is
     raised for anything else.
     """
     if isinstance(baseline, Accumulator):
@@ -271,15 +273,16 @@ def _baselines(
     return out
 
 
-def _changed(window: Window, stream: Accumulator, before: Accumulator) -> Window:
-    """A window with the change of its gap since the baseline, and the p-value of that.
+def _with_change(window: Window, stream: Accumulator, before: Accumulator) -> Window:
+    """A window with the change of its gap since the baseline, and the p-value of the change.
 
-    The gap is the mean target less the mean prediction. The window stays as it is if it or the
-    baseline has no weight; the p-value is NaN where rows have weights other than 1.
+    The gap is the mean target less the mean prediction; `before` has the sums of the baseline. The
+    window is unchanged if it or the baseline has no weight; the p-value is NaN if rows have weights
+    other than 1.
     """
     if not stream.weight > 0 or not before.weight > 0:
         return window
-    now, then = _bins_of(stream), _bins_of(before)
+    now, then = _bin_sums(stream), _bin_sums(before)
     p = math.nan
     if counts_once(now) and counts_once(then):
         p = p_of_change(now, then, soft=stream.soft or before.soft)
