@@ -25,6 +25,8 @@ FLAT = 1e-6
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-4, 1e4
 # The noncentral chi-square value from which on its root is taken to be normal.
 MANY_ERRORS = 1e5
+# The fewest degrees of freedom of one: below, it hardly depends on them, and with 0 it has none.
+LEAST_DF = 1e-6
 # Eigenvalues below this share of the largest are 0.
 NO_EIGENVALUE = 1e-14
 

@@ -97,15 +97,23 @@ class SecondMoments:
         return np.concatenate([each.sums(each.residuals) / each.total for each in self.slots])
 
     @cached_property
-    def residual_factor(self) -> Array:
-        """A factor (f, p) of C, the covariance of the slots' mean residuals: F'F = C."""
+    def unbiased_factor(self) -> Array:
+        """A factor (f, p) of an estimate without bias of C, the covariance of the slots' mean
+        residuals.
+        """
         p = self.size
         weights = [part.sum(axis=1) / each.k for part, each in self._weight_parts]
         of_units = np.repeat(np.stack(weights, 1), [each.size for each in self.slots], axis=1)
-        centred = (self.factor[:, :p] - of_units * self.mean_residual) / self.totals
-        centred *= self.cluster_factor / np.sqrt(max(1.0 - self.share, 0.5))
+        centred: Array = (self.factor[:, :p] - of_units * self.mean_residual) / self.totals
+        return centred / np.sqrt(max(1.0 - self.share, 0.5))
+
+    @cached_property
+    def residual_factor(self) -> Array:
+        """A factor (f, p) of C as it is used for limits: enlarged where clusters are few, and in
+        slots (bins) whose few rows show too little variance.
+        """
         missing = self.missing_factor * (self.stacked("weight") / self.totals)
-        return np.concatenate([centred, missing])
+        return np.concatenate([self.unbiased_factor * self.cluster_factor, missing])
 
     @property
     def _weight_parts(self) -> list[tuple[Array, Slots]]:

@@ -22,7 +22,8 @@ import numpy as np
 
 from calibrant._core.typing import Array
 from calibrant._inference.budget import MOST_UNITS
-from calibrant._inference.rounding import MANY_ERRORS
+from calibrant._inference.numbers import SLOPE_BIAS
+from calibrant._inference.rounding import LEAST_DF, MANY_ERRORS
 from calibrant._inference.second_moments import SecondMoments
 
 
@@ -93,7 +94,15 @@ class Square:
 
     @cached_property
     def bias(self) -> float:
-        """tr(A C): how much the sample's error exceeds the true one on average."""
+        """tr(A C): how much the sample's error exceeds the true one on average, without bias."""
+        factor = self.moments.unbiased_factor
+        return float((factor * self.form.times(factor)).sum())
+
+    @cached_property
+    def noise(self) -> float:
+        """tr(A C) with the covariance C that limits are computed with, which is enlarged where rows
+        or clusters are too few to show it: at least the bias.
+        """
         return float((self._factor * self.form.times(self._factor)).sum())
 
     @cached_property
@@ -149,18 +158,17 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
     """
     from scipy.special import chndtr, chndtrinc, ndtri
 
-    trace, squares = square.bias, square.squares
-    if not (trace > 0 and squares > 0):
+    squares = square.squares
+    if not (square.noise > 0 and squares > 0):
         return value, value, value
-    scale = squares / trace
-    df = trace / scale
+    scale = squares / square.noise
     # Along the observed residuals noise may be larger than on average over all directions.
     noise = scale * square.value
     stretch = math.sqrt(max(square.slope / noise, 1.0)) if noise > 0 else 1.0
     x, tail = value / scale, (1.0 - level) / 2.0
-    estimate = max(value - trace, 0.0)
+    estimate = max(value - square.bias, 0.0)
 
-    def noncentrality(p: float) -> float:
+    def noncentrality(p: float, df: float) -> float:
         """The noncentrality at which the probability of values up to the observed one is p; 0 where
         even without noncentrality it is at most p.
         """
@@ -170,7 +178,9 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
             return float(chndtrinc(x, df, p))
         return (math.sqrt(x - df) - float(ndtri(p))) ** 2
 
-    low, high = (scale * noncentrality(p) for p in (1.0 - tail, tail))
+    # Noise that few rows only may have lowers the lower limit, and not the upper one.
+    low = scale * noncentrality(1.0 - tail, square.noise / scale)
+    high = scale * noncentrality(tail, max(square.bias / scale, LEAST_DF))
     low, high = estimate + stretch * (low - estimate), estimate + stretch * (high - estimate)
     return max(min(low, estimate), 0.0), max(high, estimate), estimate
 
@@ -188,7 +198,7 @@ def limits_of_difference(square: Square, value: float, level: float) -> tuple[fl
     estimate, normal = value - square.bias, float(ndtri((1.0 + level) / 2.0))
     curvature = square.curvature
     rest = max(square.squares - curvature**2, 0.0)
-    slope = math.sqrt(max(square.slope - rest, 0.0))
+    slope = math.sqrt(max(square.slope - SLOPE_BIAS * rest, 0.0))
     steps = [-normal, normal]
     if slope < normal * abs(curvature):  # the parabola has its extremum between the two
         steps.append(-slope / curvature)
