@@ -50,6 +50,23 @@ def _temperatures(k: int, first: float, second: float) -> Draw:
     return draw
 
 
+def _two_confused(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Two of six classes are confused in a quarter of the labels; a second model is too steep."""
+    h = rng.normal(0.0, 2.0, (n, 6))
+    right, confused = softmax(h), softmax(h)
+    confused[:, :2] = 0.75 * right[:, :2] + 0.25 * right[:, 1::-1]
+    return np.stack([right, softmax(1.2 * h)]), confused
+
+
+def _frequent_and_rare(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Thirty classes of Zipf's frequencies; one model is too sure of the frequent ones."""
+    frequency = 1 / np.arange(1, 31) ** 1.3
+    frequency /= frequency.sum()
+    h = rng.normal(0.0, 1.0, (n, 30)) + np.log(frequency)
+    h[np.arange(n), rng.choice(30, n, p=frequency)] += 3
+    return np.stack([softmax(h + 0.25 * np.log(frequency)), softmax(0.8 * h)]), softmax(h)
+
+
 def _two_values(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Nineteen of twenty rows at two values, 0.06 off; a second model is half as far off."""
     h, kind = rng.normal(0.0, 1.0, n), rng.random(n)
@@ -116,6 +133,12 @@ PAIRS: dict[str, dict[str, Population]] = {
         ),
         "10 classes, temperatures 1.6 and 1.4": _pair(
             _temperatures(10, 1.6, 1.4), rows=(1000, 2000), measures=OF_CLASSES
+        ),
+        "two of 6 classes confused": _pair(
+            _two_confused, rows=(800, 2000), measures=(*OF_CLASSES, "top_label_ece", "classwise_ce")
+        ),
+        "30 classes, frequent and rare": _pair(
+            _frequent_and_rare, rows=(1000,), measures=("ece", "classwise_ce", "confidence_ce")
         ),
     },
     "pairs of other data": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,12 +48,25 @@ class Differences:
             self._cache[key] = make()
         return self._cache[key]
 
+    @cached_property
+    def _swapped(self) -> Differences | None:
+        """The second predictor less the first if that is the order in which both are drawn, by the
+        sum of their predictions; None if it is the present one.
+        """
+        first, second = (float(each.plain_problem.u.sum()) for each in (self.first, self.second))
+        return Differences(self.second, self.first, self.paired) if second < first else None
+
     def limits(
         self, measure: Measure, values: tuple[float, float], level: float
     ) -> DifferenceLimits:
         """The lower limit, the upper limit and an estimate of the true difference (first less
         second) of a measure; `values` are the two observed values.
+
+        They do not depend on which predictor is the first: draws are made in one order.
         """
+        if self._swapped is not None:
+            low, high, estimate = self._swapped.limits(measure, (values[1], values[0]), level)
+            return -high, -low, -estimate
         value = values[0] - values[1]
         readings = [slot_reading(measure, each) for each in (self.first, self.second)]
         ours, theirs = readings
@@ -129,11 +143,10 @@ class Differences:
         alpha = (1.0 - level) / 4.0
         predictors = []
         for j, own in enumerate((self.first, self.second)):
-            calibrated = not pair.has_trend(j, alpha) and not _floor_rejects(
-                own, measure, values[j], alpha
-            )
+            rejected = _floor_rejects(own, measure, values[j], alpha)
+            zero = pair.may_be_zero(j, alpha, rejected=rejected)
             each = readings[j]
-            predictors.append(Reading(each.of_sample, each.of_population, values[j], calibrated))
+            predictors.append(Reading(each.of_sample, each.of_population, values[j], zero))
         return pair.limits(predictors, level)
 
     # --- rare events, and the limits of each alone -----------------------------------------------

@@ -16,7 +16,9 @@ sample tells the two apart, and the bias of a sample's error depends on it.
 Where the two predictors err in opposite directions, shifts and slopes have a prior of fixed size.
 
 Closure: where a predictor's noise floor does not reject that it is calibrated, its gaps may all be
-exactly 0. The limits cover that case too, with the other predictor's gaps drawn given that.
+exactly 0. The limits cover that case too, with the other predictor's gaps drawn given that. Where
+it is rejected, some classes may be calibrated beside others that are far off: the largest set of
+classes that together show no more than noise has its gaps at 0.
 """
 
 from __future__ import annotations
@@ -49,8 +51,9 @@ class Reading:
     of_sample: Formula
     of_population: Formula
     value: float
-    # Whether no test rejects that all gaps are 0.
-    may_be_calibrated: bool
+    # The slots (bins) of both predictors, (p,), whose gaps may all be 0: those of this predictor,
+    # or of some of its classes.
+    may_be_zero: Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +88,52 @@ class GapPair:
             variance = np.maximum(variance, predicted @ contrasts**2)
         return (slots.gap * slots.weight) @ contrasts, variance
 
-    def has_trend(self, j: int, alpha: float) -> bool:
-        """Whether a test of level `alpha` (Bonferroni's over all classes) rejects that the mean
-        residual of predictor j, and its trend over the predictions, are 0 in every class.
+    def _off_by_trend(self, j: int, alpha: float) -> Mask:
+        """Whether the sum of predictor j's residuals, and their trend over the predictions, reject
+        that they are 0, (2 classes,); at the level `alpha` for all of them together (Bonferroni).
         """
         from scipy.special import ndtri
 
         trends, variance = self._trends(j)
         critical = -float(ndtri(alpha / 2.0 / trends.size))
-        return bool((np.abs(trends) > critical * np.sqrt(variance)).any())
+        return np.abs(trends) > critical * np.sqrt(variance)
+
+    def has_trend(self, j: int, alpha: float) -> bool:
+        """Whether a test of level `alpha` (Bonferroni's over all classes) rejects that the mean
+        residual of predictor j, and its trend over the predictions, are 0 in every class.
+        """
+        return bool(self._off_by_trend(j, alpha).any())
+
+    def may_be_zero(self, j: int, alpha: float, *, rejected: bool) -> Mask:
+        """The slots (bins) of predictor j, (p,), whose gaps (mean target less prediction) may all
+        be 0; slots of the other predictor are not among them.
+
+        All of them if no test of level `alpha` rejects that the predictor is calibrated; `rejected`
+        says whether its noise floor does. Else those of the largest set of classes that together
+        show no more than noise gives on average and a standard deviation, without classes that a
+        test calls off.
+        """
+        own = self.moments.owners == j
+        if not rejected and not self.has_trend(j, alpha):
+            return own
+        slots = self.moments.slots[j]
+        names, member = np.unique(slots.classes, return_inverse=True)
+        if names.size == 1 or self.noise.fine is not None:
+            return np.zeros_like(own)
+        of_class = (member.reshape(-1)[:, None] == np.arange(names.size)) * slots.weight[:, None]
+        noise = np.abs(self.noise.drawn[0][j]) @ of_class
+        excess = np.abs(slots.gap) @ of_class - noise.mean(axis=0)
+        off = self._off_by_trend(j, alpha).reshape(2, -1).any(axis=0)
+        excess = np.where(off, np.inf, excess)
+        variance = noise.var(axis=0)
+        order = np.argsort(excess / np.sqrt(np.maximum(variance, 1e-300)), kind="stable")
+        together = np.cumsum(excess[order]) <= np.sqrt(np.cumsum(variance[order]))
+        n_quiet = np.flatnonzero(together).max(initial=-1) + 1
+        # Not all of them: together they are rejected.
+        quiet = order[: min(n_quiet, names.size - 1)]
+        out = np.zeros_like(own)
+        out[own] = np.isin(member.reshape(-1), quiet)
+        return out
 
     @cached_property
     def opposed(self) -> bool:
@@ -308,31 +348,31 @@ class GapPair:
     # --- limits ----------------------------------------------------------------------------------
 
     @cached_property
-    def _drawn_gaps(self) -> dict[tuple[int, ...], list[Array]]:
-        """What `_true_gaps` has drawn, by the numbers of the predictors taken to be calibrated."""
+    def _drawn_gaps(self) -> dict[bytes, list[Array]]:
+        """What `_true_gaps` has drawn, by the slots (bins) whose gaps are taken to be 0."""
         return {}
 
-    def _true_gaps(self, calibrated: tuple[int, ...]) -> list[Array]:
+    def _true_gaps(self, zero: Mask) -> list[Array]:
         """Draws of the true gaps (mean target less prediction), (draws, p), one array for each
-        prior. `calibrated` are the numbers of the predictors whose gaps are taken to be 0.
+        prior. The gaps of the slots (bins) in `zero`, (p,), are 0.
         """
-        if calibrated not in self._drawn_gaps:
-            live = ~np.isin(self.moments.owners, calibrated)
+        key = zero.tobytes()
+        if key not in self._drawn_gaps:
             mean = self.moments.stacked("mean_u")
-            self._drawn_gaps[calibrated] = [
-                np.clip(each, -mean, 1.0 - mean) * live for each in self._posteriors(live)
+            self._drawn_gaps[key] = [
+                np.clip(each, -mean, 1.0 - mean) * ~zero for each in self._posteriors(~zero)
             ]
-        return self._drawn_gaps[calibrated]
+        return self._drawn_gaps[key]
 
     def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
         """For each case, draws of the true difference under the first prior, (draws,), and a list
         of the roots (a sample's difference less the true one) under each prior.
 
-        The first case has no constraint; then each predictor that may be calibrated has its gaps
-        (mean target less prediction) at 0.
+        The first case has no constraint; then each predictor has the gaps (mean target less
+        prediction) at 0 that may be.
         """
-        cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
-        for case in cases:
+        unconstrained = np.zeros(self.moments.size, dtype=bool)
+        for case in (unconstrained, *(r.may_be_zero for r in readings if r.may_be_zero.any())):
             differences, roots = [], []
             for gaps in map(self.moments.parts, self._true_gaps(case)):
                 (true, sample), (other_true, other_sample) = (
