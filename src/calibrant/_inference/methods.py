@@ -62,7 +62,9 @@ def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
     method, only_votes = measure.interval_method, rows.resampling == "votes"
     if rows.resampling != "rows" and measure.vote_model:
         return ("bounds",)
-    if only_votes and method != "inversion":
+    # Other votes of the same rows: the variance of targets is a square in each row's votes, and
+    # draws about the observed shares vary less than votes do. Its limits for other rows cover both.
+    if only_votes and method not in ("inversion", "rate"):
         return ("votes",)
     if method != "inversion":
         return (method if method in METHODS else "resampled",)
@@ -229,7 +231,7 @@ def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     Soft labels have limits of a mean of squared deviations.
     """
     problem, groups = rows.plain_problem, rows.groups
-    if rows.removes_vote_noise(measure):
+    if rows.removes_vote_noise(measure) or rows.resampling == "votes":
         return rows.voted.target_variance(measure, value, problem.z, problem.w)
     method = "limits of the rate"
     z, w = problem.z, problem.weights
