@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.engine_choice import asked_for
+from calibrant._core.engine_choice import requested_engine
 from calibrant._core.errors import InputError
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Mask
@@ -129,7 +129,7 @@ def stays_on_device(value: Any) -> bool:
     """
     if type(value).__module__.partition(".")[0] != "torch":
         return False
-    return value.device.type != "cpu" or asked_for() == "torch"
+    return value.device.type != "cpu" or requested_engine() == "torch"
 
 
 def plain_tensor(value: Any, argument: str) -> Any:

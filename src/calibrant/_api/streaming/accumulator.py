@@ -481,10 +481,10 @@ class Accumulator:
         StateError
             If the file is damaged, of another kind, or not a state.
         """
-        from calibrant._core.state_file import read, refused
+        from calibrant._core.state_file import content_errors, read
 
         state = read(path, "accumulator")
-        with refused(path):
+        with content_errors(path):
             return cls.restored(state)
 
     @classmethod
