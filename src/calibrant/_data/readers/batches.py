@@ -19,7 +19,13 @@ from calibrant._data.answers import as_answers
 from calibrant._data.checks import describe
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, NOT_COUNTED, ONE_HOT, BadCount
 from calibrant._data.explain import explain, first_bad_row
-from calibrant._data.labels import Lookup, are_indices, named_once, note_on_labels, short
+from calibrant._data.labels import (
+    Lookup,
+    are_indices,
+    checked_class_names,
+    note_on_labels,
+    short_repr,
+)
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.csv_errors import EMPTY
@@ -281,7 +287,7 @@ def class_indices(
             return _numbers_before_a_name(location, labels), None
         return labels, None
     n_classes = predictions.values.shape[1] if multiclass else 2
-    classes = named_once(chosen.classes, n_classes, multiclass)
+    classes = checked_class_names(chosen.classes, n_classes, multiclass)
     if isinstance(labels, Column):
         if labels.values.ndim == 2:
             return labels, None
@@ -331,7 +337,7 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
             "the columns are numbered from 1, and so are classes. If these are others, say which "
             f"class each column is of with {setting('classes', [...])}"
         )
-    return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
+    return InputError(f"{location}: y_true is {short_repr(label)}, which is not in classes: {hint}")
 
 
 def _numbers_before_a_name(location: Location, labels: Names) -> Column:

@@ -11,7 +11,7 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, setting, settings, worded
 from calibrant._data.answers import says_right
 from calibrant._data.columns import (
-    are_counted,
+    are_consecutive,
     check_column_order,
     check_columns_of_classes,
     check_order_of_classes,
@@ -520,7 +520,7 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
             if match:
                 by_number.setdefault(int(match[1]), name)
         numbers = sorted(by_number)
-        if len(numbers) > 1 and are_counted(numbers):
+        if len(numbers) > 1 and are_consecutive(numbers):
             columns = tuple(by_number[number] for number in numbers)
             out.append(ColumnSpec(columns, True, family=pattern))
     return out

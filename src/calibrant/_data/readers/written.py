@@ -17,9 +17,9 @@ from calibrant._data.checks import check_bool
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import (
     FROM_LOGPROBS,
-    above_zero,
+    above_zero_message,
     exponentials,
-    first_above,
+    first_above_zero,
     first_impossible,
     given_as,
 )
@@ -207,10 +207,10 @@ def probabilities(location: Location, given: Column) -> Column:
     logs = given.values.astype(np.float64)
     if given.gaps is not None:
         logs[given.gaps] = 0.0
-    row = first_above(logs)
+    row = first_above_zero(logs)
     if row is not None:
         name = f"y_proba[{location.number(row)}]"
-        raise InputError(f"{location.row(row)}: {above_zero(name, given.values[row])}")
+        raise InputError(f"{location.row(row)}: {above_zero_message(name, given.values[row])}")
     row = first_impossible(logs)
     if row is not None:
         raise InputError(f"{location.row(row)}: y_proba is -inf for every class")
