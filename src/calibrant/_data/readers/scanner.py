@@ -15,8 +15,8 @@ else:
 
 
 def scanner() -> Any:
-    """The compiled module; None if it was not built, or if the engine "numpy" was asked for.
-    Readers then do without it.
+    """The compiled module that scans text; None if it was not built, or if the user requested the
+    engine "numpy". Readers then do without it.
     """
     return None if requested_engine() == "numpy" else _compiled
 
