@@ -243,7 +243,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "(1/W) sum_r sum_B |R_B| of the rows whose top label is r", "confidence by class",
             _MULTI, "confidence_by_class", 0, 1, _BINNED,
             "Gupta and Ramdas (2022), ICLR, arXiv:2107.08353", "top_label_ece",
-            lambda s: binned_error(s.confidence_by_class.as_one()), of_tables=binned_errors,
+            lambda s: binned_error(s.confidence_by_class.as_one_class()), of_tables=binned_errors,
             group="classwise", rank=2, label="TL-ECE", on_request=True, cost="medium",
             aliases=("TL-ECE", "tl_ece", "top_label_calibration_error")),
     # --- over all classes ---

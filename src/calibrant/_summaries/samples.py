@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable, VectorTable, squared
+from calibrant._core.bin_tables import BinTable, VectorTable, table_has_squares
 from calibrant._core.binning import (
     Cuts,
     EqualWidth,
@@ -270,7 +270,7 @@ class Summary:
         if self._fused:
             table = self._matrix.classwise
             assert table is not None
-            return self._checked(BinTable(table, has_squares=squared(table)))
+            return self._checked(BinTable(table, has_squares=table_has_squares(table)))
         return self.table("classwise", self.fixed)
 
     @cached_property

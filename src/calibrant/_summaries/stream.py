@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS, BinTable, squared
+from calibrant._core.bin_tables import FIELDS, BinTable, table_has_squares
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._core.loss_sums import LossSums
@@ -100,8 +100,8 @@ class StreamSummary(Statistics):
         """Each class against the rest in the ordinary bins."""
         sums = self.sums["classwise"]
         if self.cells.rule.drops_one:
-            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
-        return BinTable(sums.copy(), has_squares=squared(sums))
+            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), table_has_squares(sums))
+        return BinTable(sums.copy(), has_squares=table_has_squares(sums))
 
     @cached_property
     def confidence_by_class(self) -> BinTable:

@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant._api import metrics
 from calibrant._core.errors import InputError, MissingExtra, UnknownOption, nearest
-from calibrant._data.labels import named_once
+from calibrant._data.labels import checked_class_names
 from calibrant._measures.catalogue import Measure, canonical, catalogue, find, nearest_measure
 from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
@@ -135,7 +135,7 @@ def scorer(
 
 def _all_classes(classes: Any) -> list[Any]:
     """All classes as a list; an error unless each is named once."""
-    return named_once(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
+    return checked_class_names(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
 
 
 class _UncheckedMethod(BaseEstimator):  # type: ignore[misc]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, counted, nearest
-from calibrant._data.checks import noted_shape
+from calibrant._data.checks import shape_from_notes
 from calibrant._measures.catalogue import canonical, find
 from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
@@ -152,7 +152,7 @@ class Evaluation(Result):
         for estimate in self.estimates:
             if estimate.name == own:
                 return estimate
-        if noted_shape(self.inferred) == "answers":
+        if shape_from_notes(self.inferred) == "answers":
             find(own, "answers")  # raises an error that says why answers lack this measure
         known = [estimate.name for estimate in self.estimates]
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
