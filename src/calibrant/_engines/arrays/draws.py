@@ -43,13 +43,13 @@ _END = 2.0**31
 
 
 def _compiled() -> Any:
-    """The compiled passes, or None where NumPy is in use."""
+    """The module of compiled kernels for draws; None where the NumPy engine is in use."""
     return getattr(kernels(), "draws", None)
 
 
 def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
-    """Random whole numbers of 31 bits, at half the cost of any other kind. The generator's state
-    moves on.
+    """Random whole numbers of 31 bits, in an array of this shape, taken from the generator `bits`;
+    its state moves on.
     """
     size = shape[0] * shape[1]
     compiled = _compiled()
@@ -63,7 +63,9 @@ def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
 
 
 def _last_below(chances: Array) -> Numbers:
-    """The largest random number that counts as an outcome of each chance; -1 where none does."""
+    """The largest 31-bit random number that counts as an outcome of 1 for each chance in [0, 1]; -1
+    for a chance of 0.
+    """
     return (np.ceil(np.clip(chances, 0.0, 1.0) * _END) - 1.0).astype(np.int32)
 
 
@@ -81,8 +83,8 @@ class Outcomes:
     seed: Sequence[int]
 
     def draw(self, rates: Array) -> Array:
-        """How many of the rows of each cell have the outcome 1, (draws, cells), if each cell's
-        outcomes are 1 at its rate.
+        """Draw the number of outcomes 1 in each cell, (draws, cells), where `rates` has the chance
+        of a 1 in each cell.
         """
         shape = (self.n_draws, self.rows.shape[1])
         if len(self.rows) == 1 and self._rows_per_draw <= FEW_TABLED * shape[1]:
@@ -103,7 +105,7 @@ class Outcomes:
 
     @property
     def _rows_per_draw(self) -> int:
-        """The number of rows of the first draw."""
+        """The total number of rows of the first draw."""
         return int(self.rows[0].sum())
 
     @property
@@ -116,28 +118,29 @@ class Outcomes:
 
     @property
     def _keeps(self) -> bool:
-        """Whether the random numbers are kept for the next call: draws differ in rows, and all fit
-        into memory.
+        """Whether the random numbers stay in memory for the next call: draws differ in rows, and
+        all numbers fit.
         """
         return len(self.rows) > 1 and self._rows_per_draw * self.n_draws <= KEPT
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
-        """All random numbers, kept: one array (draws, rows) for each lot of draws."""
+        """All random numbers in memory, as a list of arrays (draws, rows) that each cover some
+        draws.
+        """
         return list(self._parts())
 
     def _parts(self) -> Iterator[Numbers]:
-        """Yield the random numbers of some draws after another, (draws, rows) each, from the
-        seed.
-        """
+        """Yield the random numbers for some draws at a time, (draws, rows), from the seed."""
         bits, step = np.random.SFC64(self.seed), max(1, AT_A_TIME // max(1, self._rows_per_draw))
         for start in range(0, self.n_draws, step):
             yield _numbers(bits, (min(step, self.n_draws - start), self._rows_per_draw))
 
 
 def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequence[int]) -> Array:
-    """How many rows of each cell have the outcome 1, (draws, cells), where every draw has the same
-    rows. Each count is looked up by one random number in the table of its binomial distribution.
+    """Binomial counts of the outcomes 1 in each cell, (draws, cells), from the number of rows of
+    each cell and the chance of a 1 there. Each count is looked up in the cell's cumulative
+    distribution by one random number.
     """
     from scipy.special import gammaln, xlog1py, xlogy
 
@@ -162,8 +165,10 @@ def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequen
 
 
 def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts: Numbers) -> None:
-    """Write to `hits` (draws, cells) how many random numbers of each cell are at most the cell's
-    number in `lasts`. Each row of `numbers` has one number for each row of a draw, cell by cell.
+    """Count the outcomes 1 of each draw and cell, and write them to `hits` (draws, cells).
+
+    A row's outcome is 1 if its random number in `numbers` (draws, rows in order of cells) is at
+    most its cell's number in `lasts`; `rows` are the numbers of rows in each cell.
     """
     of_cell = np.broadcast_to(rows, hits.shape).ravel()
     lasts_of_cell = np.broadcast_to(lasts, hits.shape).ravel()
@@ -175,7 +180,9 @@ def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts
 
 
 def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
-    """Random labels for rows whose class probabilities are `rates` (n, k): (draws, n)."""
+    """Random labels of n rows in each draw, (draws, n), where `rates` (n, k) are the chances of the
+    k classes.
+    """
     n, k = rates.shape
     # The memory order suits both ways: comparing few classes, or searching among many.
     lasts = _last_below(np.cumsum(rates, axis=1)[:, : k - 1])
@@ -196,10 +203,11 @@ def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
 def count_labels(
     labels: Labels, index: NDArray[np.int32], size: int, weights: Array | None
 ) -> Array:
-    """The weight of the labels in each bin, or their number without weights: (draws, size).
+    """The sum of weights (without weights, the number) of the labels that fall in each bin, (draws,
+    size).
 
-    `index` (n, k) is the bin to which a row adds for each label that it may have; below 0 it adds
-    to none.
+    `labels` is (draws, n); `index` (n, k) is the bin that a row belongs to under each possible
+    label, below 0 if none.
     """
     sums = np.zeros((len(labels), size))
     compiled = _compiled()
@@ -215,8 +223,8 @@ def count_labels(
 
 
 def fit_isotonic(w: Array, wz: Array) -> Array:
-    """The isotonic fit of each draw, (draws, cells): the rising means that best fit each cell's
-    mean target, `wz` / `w`, weighted sum by weight. It is 0 where a cell has no weight.
+    """The isotonic regression of each draw, (draws, cells): the increasing values that fit the
+    cells' mean targets `wz` / `w` best, weighted by `w`; 0 where a cell has no weight.
     """
     fits = np.zeros(w.shape)
     compiled = _compiled()
@@ -234,10 +242,11 @@ def fit_isotonic(w: Array, wz: Array) -> Array:
 
 
 def rising_bins(w: Array, wz: Array) -> NDArray[np.int32]:
-    """The bin of each cell in each draw, (draws, cells), among the most bins of equal mass whose
-    mean targets never fall. `w` and `wz` are each cell's weight and weighted sum of targets.
+    """The bin of each cell in each draw, (draws, cells), in the largest number of equal-mass bins
+    whose mean targets never fall from one bin to the next.
 
-    The number of bins is raised until the first fall, draw by draw (Roelofs et al., 2022).
+    `w` and `wz` are each cell's weight and weighted sum of targets. The number of bins is raised
+    until the first fall, draw by draw (Roelofs et al., 2022).
     """
     bins = np.zeros(w.shape, dtype=np.int32)
     compiled = _compiled()

@@ -32,11 +32,11 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses, on request of the distances between distributions too, and the
-    findings.
+    """Sums of the proper losses, with `distribution` also of the distances between predicted and
+    target distributions, and the findings.
 
-    Where `only` one loss is asked for the others may be NaN, which is faster. `spacing` is how far
-    neighbouring classes are apart, 1 by default.
+    If `only` one loss is named the sums of others may be NaN, which is faster. `spacing` is the
+    distance between neighbouring classes, 1 by default.
     """
     if samples.multiclass and not distribution:
         total = matrix_sums(samples, losses=True)
@@ -55,8 +55,9 @@ def loss_sums(
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Which losses to sum: all proper ones, with `distribution` the distances between distributions
-    too, or `only` one of these. `spacing` is how far neighbouring classes are apart (None: 1).
+    """Which losses to sum: all proper ones, with `distribution` also the distances between
+    distributions; or `only` the one named. `spacing` is the distance between neighbouring classes
+    (None: 1).
     """
 
     distribution: bool
@@ -65,8 +66,8 @@ class Wanted:
 
     @property
     def proper(self) -> tuple[int, ...]:
-        """The proper losses to sum, as positions in FIELDS. If only a distance is wanted it is the
-        log loss, because that counts the predictions which are lifted before a logarithm.
+        """The proper losses to sum, as positions in FIELDS. If only a distance is wanted, it is the
+        log loss, whose pass also counts the predictions raised to the floor of logarithms.
         """
         if self.only is None:
             return tuple(range(N_PROPER))
@@ -74,8 +75,8 @@ class Wanted:
         return (loss if loss < N_PROPER else FIELDS.index("log"),)
 
     def absent(self, multiclass: bool) -> list[int]:
-        """The positions in FIELDS of losses that are not summed, and become NaN. Of (n, k)
-        predictions every proper loss is summed anyway.
+        """The positions in FIELDS of losses that are not summed and become NaN. For (n, k)
+        predictions (`multiclass`) every proper loss is summed anyway.
         """
         if self.only is None:
             return []
@@ -85,8 +86,8 @@ class Wanted:
 
 
 def _block_rows(samples: Samples, distribution: bool) -> int:
-    """How many rows are summed at once: all, where the compiled kernel makes its own blocks, else
-    the usual number.
+    """The number of rows to sum at once: all of them if the compiled kernel makes its own blocks,
+    else the usual block size.
     """
     # The compiled kernel needs no blocks where nothing must be converted.
     compiled = kernels().name == "native" and not samples.multiclass and not distribution
@@ -94,7 +95,9 @@ def _block_rows(samples: Samples, distribution: bool) -> int:
 
 
 def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
-    """The sums of the wanted losses, by FIELDS, and the findings of some blocks of rows."""
+    """The sums of the wanted losses over some blocks of rows, by position in FIELDS, and the
+    findings. `spans` are (first row, end) of each block.
+    """
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         part = np.zeros(len(FIELDS))
@@ -115,7 +118,9 @@ def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Arr
 
 
 def two_columns(class_one: NDArray[np.generic]) -> Array:
-    """The probabilities of class 1 as rows of the probabilities of both classes, (n, 2)."""
+    """Rows (1 - p, p) of both classes' probabilities, (n, 2), from the probabilities p of class
+    1.
+    """
     one = np.clip(class_one.astype(np.float64), 0.0, 1.0)
     return np.stack([1.0 - one, one], axis=1)
 
@@ -123,8 +128,8 @@ def two_columns(class_one: NDArray[np.generic]) -> Array:
 def _add_distribution(
     sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: Wanted
 ) -> None:
-    """Add the distances between predictions p (n, k) and targets q (labels, or rows of shares) to
-    their fields of `sums`.
+    """Add the distances between the predictions p (n, k) and the targets q (labels, or rows of
+    probabilities) to their fields of `sums`.
     """
     p = np.clip(p.astype(np.float64), 0.0, 1.0)
     hard = q.ndim == 1

@@ -39,10 +39,10 @@ MANY_ROWS = 1 << 16
 def vector_table(
     samples: Samples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of a linear property of the label, and the findings.
+    """Sums by cell of vector predictions, for a linear property of the label, and the findings.
 
-    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
-    vector with a 1 for its class.
+    `phi` (k, d) has the property's value for each class; None means the label itself, as a vector
+    with a 1 for its class. A cell is which coordinate is largest and the bin of that coordinate.
     """
     if phi is None and kernels().name == "native" and not isinstance(rule, LevelSets):
         return _full_table(samples, rule)
@@ -76,10 +76,11 @@ def vector_table(
 
 
 def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
-    """The table of the label itself as a vector, by compiled kernels, and the findings.
+    """The table of `vector_table` for the label itself as a vector, by compiled kernels, and the
+    findings.
 
-    Rows are added in the order of their cells, some at a time, so that a cell's k sums are brought
-    into the cache once for all of its rows.
+    Rows are added in the order of their cells, many at a time, so that a cell's k sums come into
+    the cache once for all of its rows.
     """
     k, ranked = samples.n_classes, _rank_bins(samples, rule, None)
     cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
@@ -97,7 +98,7 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
 
 
 def _is_converted(samples: Samples) -> bool:
-    """Whether a block of rows has to be a converted copy of the predictions, so that blocks must be
+    """Whether reading a block of rows copies and converts the predictions, so that blocks must be
     small.
     """
     plain = samples.predictions.flags.c_contiguous and not samples.from_logits
@@ -105,8 +106,8 @@ def _is_converted(samples: Samples) -> bool:
 
 
 def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
-    """Add the weights and the weighted residuals of a block of rows to their cells; `index` has the
-    cell of each row.
+    """Add the weights and the weighted residuals of a block of rows to their cells in `total`;
+    `index` has the cell of each row.
     """
     from calibrant._engines.arrays.native import classes
 
@@ -118,7 +119,7 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     columns = (block.predictions, labels, targets, block.weights)
 
     def work(span: Span) -> None:
-        """Add the residuals of a run of rows in the order of cells."""
+        """Add the residuals of a run (first, end) of rows in the order of cells."""
         part = slice(*span)
         classes.add_residuals(total.residual, *columns, order[part], cells[part])
 
@@ -130,8 +131,8 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
 
 
 def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
-    """The first row of each block, and the row after its last. A block has the usual size, or
-    `at_least` so many rows.
+    """The blocks (first row, end) to read the samples in, of the usual size but no fewer than
+    `at_least` rows.
     """
     return cut_into_spans(samples.n, max(row_block(samples.n_classes), at_least))
 
@@ -139,7 +140,9 @@ def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
 def _block(
     samples: Samples, start: int, stop: int, phi: Array | None
 ) -> tuple[Array, Array, Array]:
-    """Vector predictions, vector targets, both (rows, d), and weights of a run of rows."""
+    """Vector predictions, vector targets, both (rows, d), and weights of the rows from `start` to
+    `stop`.
+    """
     block = samples.block(start, stop)
     p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
     q = one_hot(block.targets, p.shape[1]) if block.targets.ndim == 1 else block.targets
@@ -148,8 +151,8 @@ def _block(
 
 
 def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
-    """The smallest value of each coordinate of `phi` and the width of its range (1 for a constant),
-    by which coordinates are scaled to [0, 1]. Without `phi`, 0 and 1.
+    """The smallest value of each coordinate of `phi` and the width of its range (1 for a constant
+    coordinate), to scale coordinates to [0, 1]. Without `phi`: 0 and 1.
     """
     if phi is None:
         return 0.0, 1.0
@@ -171,8 +174,8 @@ def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
 
 
 def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
-    """For a rule of bins by rank, how many bins there are, and each row's bin by the rank of its
-    largest coordinate. None for any other rule.
+    """The number of bins, and each row's bin by the rank of its largest coordinate, for a rule of
+    bins by rank; None for any other rule.
     """
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
@@ -191,19 +194,21 @@ def _largest(samples: Samples, phi: Array | None) -> Array:
 
 
 class _LevelIndex:
-    """A number for each distinct vector prediction, in the order in which they are first seen."""
+    """Numbers for distinct vector predictions, in the order in which they first come."""
 
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
     def numbers(self, u: Array) -> Index:
-        """The number of each row of u (rows, d)."""
+        """The number of each row of the vector predictions u (rows, d); new vectors get new
+        numbers.
+        """
         whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 
 
 def _grown(table: VectorTable, size: int) -> VectorTable:
-    """The table with empty cells added up to `size` cells; itself if it has as many."""
+    """The table with empty cells added up to `size` cells; unchanged if it has as many."""
     more = size - table.sum_w.size
     if more <= 0:
         return table

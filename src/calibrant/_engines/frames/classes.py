@@ -36,7 +36,7 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """The sums of (n, k) predictions that are asked for; the others are None.
+    """The requested sums of (n, k) predictions; the others are None.
 
     One query checks every row and sums the top label in the bins between the cuts `confidence`, and
     the losses; a second one sums every class against the rest in the bins between the cuts
@@ -68,8 +68,8 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """Sums of each class against the rest in fine cells, (classes, cells, fields); (n,) predictions
-    are one class.
+    """Sums of each class against the rest in the `cells` of a stream, (classes, cells, fields).
+    Predictions (n,) count as one class, class 1.
     """
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
@@ -88,8 +88,8 @@ def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
-    """The rows of a binary problem with positive weight and a prediction above the threshold, as
-    samples; None if there are none.
+    """The samples restricted to the rows of a binary problem with positive weight and a prediction
+    above the threshold; None if there are none.
     """
     limit = float(np.asarray(threshold, dtype=samples.precision))
     above = col("u") > exact(limit)
@@ -103,8 +103,8 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
 
 
 def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
-    """The samples of a binary problem from a frame of checked columns: `u` (prediction), `z`
-    (target) and `w` (weight) if there are weights. `hard` says that all targets are 0 or 1.
+    """The samples of a binary problem from a frame with the columns `u` (prediction), `z` (target)
+    and `w` (weight, if any), all checked. `hard` says that all targets are 0 or 1.
     """
     return replace(
         samples.as_binary(frame, weighted=has_weights(samples), hard=hard),
@@ -116,8 +116,8 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
 
 
 def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
-    """The frame of class r against the rest: columns `u` (prediction), `z` (target), `w` (weight)
-    if any.
+    """The frame of class r against the rest as a binary problem: columns `u` (prediction), `z`
+    (target), and `w` (weight) if there is one.
     """
     target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
     weights = ["w"] if has_weights(samples) else []
@@ -125,16 +125,20 @@ def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
 
 
 def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
-    """A function that reads again the rows of several classes whose predictions lie in given spans.
+    """A function that reads again the rows of several classes whose predictions lie in the spans to
+    refine (see `refine.JointPass`).
 
-    It takes each class's spans (lowest and highest predictions) and the number of parts that a span
-    is cut into, or None for a group per distinct prediction. It gives for each class the smallest
-    and largest prediction and the sums of every group. One query serves as many classes as it can.
+    Its arguments are each class's spans (lowest and highest predictions) and the number of parts to
+    cut a span into, or None for a group per distinct prediction. It returns for each class the
+    smallest and largest prediction and the sums of every group. One query serves as many classes as
+    it can.
     """
     names = prediction_names(samples)
 
     def read(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
-        """The groups of each class (smallest and largest prediction, sums), given its spans."""
+        """The groups of each class (smallest prediction, largest prediction, sums) within its
+        spans.
+        """
         if not samples.multiclass:
             binary = refinement_pass(samples, "binary")
             return {r: binary(*spans, parts) for r, spans in asked.items()}
@@ -156,8 +160,8 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
 
 
 def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
-    """Yield the classes, with their spans, that one query serves: no more than MOST_SPANS spans in
-    all, since planners slow down, unless one class alone has more.
+    """Yield the classes with their spans in groups, one for each query: at most MOST_SPANS spans in
+    a group, since planners slow down, unless a single class has more.
     """
     some: dict[int, Spans] = {}
     for r, spans in asked.items():
@@ -171,8 +175,8 @@ def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
 
 @plan_once
 def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
-    """Binary samples with one row for every row and class (the `wanted` columns, or all), the name
-    of the class's column being in the column `class`.
+    """Binary samples with one row for every pair of row and class; the column `class` has the name
+    of the class's column of predictions. `wanted` names the columns (none: all).
 
     A hard label goes into the sign of the prediction, so that one column holds both and the frame
     is read once. Not every engine can stack two columns together: with soft labels the result is a
@@ -203,13 +207,15 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
 
 
 def _negated(prediction: Expr) -> Expr:
-    """Minus the prediction; -2 for a prediction of 0, since the sign of -0 would be lost."""
+    """The prediction with a minus sign, as an expression; -2 in place of -0, whose sign would be
+    lost.
+    """
     return nw.when(prediction > 0.0).then(0.0 - prediction).otherwise(nw.lit(-2.0))
 
 
 def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:
-    """The frame with the columns `names` stacked into one column `value`, their names in a column
-    `class`, and the `index` columns repeated.
+    """The frame in long form: the columns `names` stacked into one column `value`, their names in a
+    column `class`, and the columns `index` repeated for each.
     """
     if not frame.implementation.is_duckdb():
         return frame.unpivot(on=names, index=index, variable_name="class", value_name="value")

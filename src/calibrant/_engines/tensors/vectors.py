@@ -24,11 +24,11 @@ from calibrant._engines.tensors.tally import Tally, resolved
 def vector_table(
     samples: TensorSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of a linear property of the label, and the findings.
+    """Sums by cell of vector predictions, for a linear property of the label, and the findings.
 
-    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
-    vector with a 1 for its class. Level sets, and bins by rank, need every vector prediction at
-    once, on the device.
+    `phi` (k, d) has the property's value for each class; None means the label itself, as a vector
+    with a 1 for its class. A cell is which coordinate is largest and the bin of that coordinate.
+    Level sets, and bins by rank, need every vector prediction at once, on the device.
     """
     tally = Tally(samples.place)
     property_ = _Property(samples, phi)
@@ -74,7 +74,7 @@ class _Property:
         return tuple(torch.cat(part) for part in zip(*parts, strict=True))
 
     def scaled(self, u: Tensor) -> Tensor:
-        """Vector predictions with each coordinate brought from its range to [0, 1], so that
+        """Vector predictions with each coordinate scaled from its range to [0, 1], so that
         coordinates can be compared and binned.
         """
         return u if self.phi is None else (u - self.low) / self.span
@@ -106,7 +106,7 @@ def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iter
 def _ranked(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
-    """The table by cells of which coordinate is largest and its bin by rank, and the findings;
+    """The table whose cells are which coordinate is largest and its bin by rank, and the findings;
     every vector prediction is on the device at once.
     """
     u, z, w = property_.all_vectors(samples, tally)
@@ -138,8 +138,8 @@ class _CellSums:
         self.residual = torch.zeros((cells, d), dtype=torch.float64, device=device)
 
     def add(self, cell: Tensor, difference: Tensor, w: Tensor) -> None:
-        """Add rows to their cells: `difference` (rows, d) is prediction less target, w the
-        weights.
+        """Add rows to their cells: `difference` (rows, d) is prediction less target, w the weights,
+        `cell` the number of each row's cell.
         """
         d = self.residual.shape[1]
         self.weight.index_add_(0, cell, w)
