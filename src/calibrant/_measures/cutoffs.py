@@ -18,16 +18,19 @@ from calibrant._measures.cell_formulas import CellSums
 
 
 def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:
-    """The averaged two-bin error (ATB), the mean over classes.
+    """The averaged two-bin error (ATB), the mean over classes: each threshold q makes two bins,
+    below and above it.
 
     By norm "l2" it is ``integral of [L(q)^2 + (T - L(q))^2] dq / W^2``, and by "l1" that of
-    absolute values over W.
+    absolute values over W. L(q) is the sum of residuals below q, T the sum of all, and W the total
+    weight.
     """
     return float(np.mean([_averaged(table, norm) for table in _classes(levels)]))
 
 
 def averaged_two_bin_spread(levels: BinTable) -> float:
-    """What ATB would be if every row had a gap of 1: ``integral of [F^2 + (1 - F)^2] dq``.
+    """The value of ATB on these predictions if every row had a gap of 1: ``integral of [F^2 + (1 -
+    F)^2] dq``.
 
     F(q) is the share of weight below q.
     """
@@ -35,7 +38,7 @@ def averaged_two_bin_spread(levels: BinTable) -> float:
 
 
 def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
-    """ATB of one class; with `unit`, as if every row had a gap of 1."""
+    """ATB of one class by norm "l1" or "l2"; with `unit`, its value if every row had a gap of 1."""
     total = float(levels.total_weight[0])
     if isinstance(levels, OrderedLevels) and not unit:
         return levels.averaged_two_bins(norm)
@@ -54,13 +57,15 @@ def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
 
 
 def _two_bins(below: Array, total: float, norm: str) -> Array:
-    """The sizes of the sums below and above a threshold together: squared, or absolute for "l1"."""
+    """The size of the two bins of a threshold together, from the sum of residuals below it and the
+    total: squares, or absolute values for norm "l1".
+    """
     above = total - below
     return np.abs(below) + np.abs(above) if norm == "l1" else below**2 + above**2
 
 
 def averaged_two_bin_errors(sums: CellSums) -> Array:
-    """ATB of each draw, (draws,)."""
+    """The averaged two-bin error (ATB) of each draw, (draws,)."""
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     ends = partial[:, -1:]
     widths = np.diff(sums.u, append=1.0)
@@ -72,9 +77,11 @@ def averaged_two_bin_errors(sums: CellSums) -> Array:
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """The interval of predictions over which residuals add up to most: ``lower <= u <= upper``.
+    """The interval of predictions ``lower <= u <= upper`` with the largest absolute sum of
+    residuals.
 
-    `gap` is the sum of w (u - z) over it, divided by W: above 0 where predictions are too high.
+    `gap` is the sum of w (u - z) over it, divided by the total weight W: above 0 where predictions
+    are too high.
     """
 
     gap: float
@@ -83,21 +90,26 @@ class Cutoffs:
 
 
 def cutoff_error(levels: BinTable) -> float:
-    """``(max L - min L) / W``, with L = 0 before the first prediction; the mean over classes."""
+    """The cutoff error ``(max L - min L) / W``, the mean over classes: the largest absolute sum of
+    residuals over any interval of predictions.
+
+    L is the partial sum of residuals in order of predictions, with L = 0 before the first.
+    """
     return float(np.mean([abs(_largest(table)) for table in _classes(levels)]))
 
 
 def _largest(levels: BinTable) -> float:
-    """The cutoff error of one class, possibly with a negative sign."""
+    """The cutoff error of one class, up to its sign, which may be that of the worst interval's
+    residuals.
+    """
     if isinstance(levels, OrderedLevels):
         return levels.partial_residual_range() / float(levels.total_weight[0])
     return worst_interval(levels).gap
 
 
 def worst_interval(levels: BinTable) -> Cutoffs:
-    """The interval of predictions that gives the cutoff error of a scalar problem.
-
-    If several do, it is the one that the path reaches first.
+    """The interval of predictions that gives the cutoff error of a scalar problem; the first one of
+    several.
     """
     # The highest and the lowest point of the path, and the level that each comes after.
     high, after_high, low, after_low = 0.0, -1, 0.0, -1
@@ -128,13 +140,14 @@ def cutoff_errors(sums: CellSums) -> Array:
 
 
 def _classes(levels: BinTable) -> Iterator[BinTable]:
-    """The table of each class in turn."""
+    """Yield the one-class table of each class."""
     for r in range(levels.n_classes):
         yield levels.of_class(r)
 
 
 def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Predictions, and the partial sums of residuals through each, in blocks that fit a cache.
+    """Yield predictions and the partial sums of residuals up to and including each, in blocks that
+    fit a cache.
 
     With `unit` the sums are of weights. Levels without weight are left out.
     """
@@ -152,5 +165,5 @@ def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]
 
 
 def _steps(stretch: BinTable, unit: bool) -> Array:
-    """What each level adds to the path: its residual, or with `unit` its weight."""
+    """The term of each level in the partial sums: its residual, or with `unit` its weight."""
     return stretch.sum_w[0] if unit else stretch.residual[0]

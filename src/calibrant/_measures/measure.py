@@ -327,7 +327,9 @@ class Measure:
 
     @property
     def _many(self) -> object:
-        """A formula for many samples at once, whichever it has; None if it has none."""
+        """The formula that computes the measure for many samples at once, of whatever kind; None if
+        there is none.
+        """
         return self.table_formula or self.cell_formula or self.of_vectors
 
     @property
@@ -372,7 +374,7 @@ class Measure:
         return "low" if of_few_bins and self.is_binned else "medium"
 
     def called(self, *, soft: bool = False) -> str:
-        """Its name in a sentence: ECE, or SMECE of soft labels."""
+        """The name of the measure in a sentence: "ECE", or "SMECE" for soft labels."""
         return (self.soft_label if soft else "") or self.label or self.title
 
     def rank_in(self, where: str, shape: Shape) -> int:
@@ -382,9 +384,8 @@ class Measure:
 
 
 def only_distance(measures: Iterable[Measure]) -> str | None:
-    """The one distance between distributions that the measures read; None if none or several.
-
-    It is a field of `LossSums`.
+    """The one distance between distributions that the measures read, a field of `LossSums`; None if
+    there are none or several.
     """
     read = {m.loss for m in measures if m.statistic == "distribution"}
     return (read.pop() or None) if len(read) == 1 else None

@@ -26,7 +26,7 @@ ONE_OUTCOME = (
 def _columns(levels: BinTable) -> tuple[Array, Array]:
     """The weight, and the weighted sum of targets, of each level with weight, (levels,) each.
 
-    Levels are in increasing order.
+    A level is a distinct prediction; levels are in increasing order.
     """
     w, wz = levels.sum_w[0], levels.sum_wz[0]
     if w.all():
@@ -36,7 +36,7 @@ def _columns(levels: BinTable) -> tuple[Array, Array]:
 
 
 def auroc(levels: BinTable) -> float:
-    """P(u of an event > u of a non-event), where ties count one half.
+    """The area under the ROC curve, P(u of an event > u of a non-event), where ties count one half.
 
     A row of target z counts as z of an event and 1 - z of a non-event.
     """
@@ -110,7 +110,8 @@ Levels = Index
 
 
 class Moved(NamedTuple):
-    """How far each row moves a value (its influence), and the number of rows that decide on it.
+    """The influence of each row on a value, and the effective number of rows that the value depends
+    on.
 
     `values` has the change of the value for each unit of weight at a row. `units` is an effective
     number of rows: as many of equal weight are worth as much. Of two outcomes it is the rarer
@@ -122,9 +123,10 @@ class Moved(NamedTuple):
 
 
 def _by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
-    """The weight, and the weighted sum of targets, of each level in increasing order.
+    """The weight, and the weighted sum of targets, of each level (distinct prediction) in
+    increasing order.
 
-    `at` has the number of each row's level.
+    `at` has the number of each row's level, `z` its target and `w` its weight.
     """
     both, up = (np.bincount(at, x).astype(np.float64) for x in (w, w * z))
     return both, up
@@ -139,8 +141,8 @@ def _worth(w: Array) -> float:
 def auroc_influence(at: Levels, z: Array, w: Array) -> Moved:
     """The influence of each row on the AUROC, by DeLong's placements.
 
-    A placement is the share of the other outcome that a row is on the right side of. `at` has the
-    number of each row's level.
+    A placement is the share of rows of the other outcome that a row is ranked correctly against.
+    `at` has the number of each row's level (distinct prediction).
     """
     both, up = _by_level(at, z, w)
     down = np.maximum(both - up, 0.0)
@@ -153,10 +155,10 @@ def auroc_influence(at: Levels, z: Array, w: Array) -> Moved:
 
 
 def aurc_influence(at: Levels, z: Array, w: Array) -> Moved:
-    """The influence of each row on the AURC.
+    """The influence of each row on the AURC (area under the risk-coverage curve).
 
-    It has a row's own risk, and what the row adds to the risk of every row predicted no higher.
-    `at` has the number of each row's level.
+    It is the row's own risk, plus what the row adds to the risk of every row predicted no higher.
+    `at` has the number of each row's level (distinct prediction).
     """
     both, up = _by_level(at, z, w)
     total = both.sum()
@@ -172,8 +174,8 @@ def aurc_influence(at: Levels, z: Array, w: Array) -> Moved:
 def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
     """The influence of each row on the accuracy at a coverage.
 
-    A kept row counts by how far its target is from that of rows at the threshold, the others not at
-    all. `at` has the number of each row's level.
+    A row above the threshold counts by the difference of its target from that of rows at the
+    threshold, other rows not at all. `at` has the number of each row's level (distinct prediction).
     """
     both, up = _by_level(at, z, w)
     total = both.sum()

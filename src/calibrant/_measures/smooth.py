@@ -89,7 +89,9 @@ def valid_convolution(values: Array, kernel: Array) -> Array:
 
 
 def _logistic(t: Array) -> tuple[Array, Array]:
-    """sigmoid(t) and sigmoid(-t), both with all their digits: neither is 1 less the other."""
+    """sigmoid(t) and sigmoid(-t), each with full precision: neither is computed as 1 less the
+    other.
+    """
     odds = np.exp(np.minimum(-t, 700.0))
     up = 1.0 / (1.0 + odds)
     return up, odds * up
@@ -143,10 +145,10 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
 
 
 def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
-    """The integral of LS-ECE of class r, not yet divided by the weight, for very wide noise.
+    """The integral of LS-ECE of class r, before division by the weight, for very wide noise.
 
     Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
-    masses are convolved with the noise as it stands: nothing grows with sigma.
+    masses are convolved with the noise directly: nothing grows with sigma.
     """
     from scipy.special import ndtr
 
@@ -204,10 +206,11 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
 
 
 def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
-    """The ends of the intervals about sorted logits h, in increasing order, as rows and signs.
+    """The ends of the intervals of width sigma about sorted logits h, in increasing order: the row
+    of each end, and its sign, (2n,) each.
 
-    An end is h - sigma/2 of a row (sign 1) or h + sigma/2 (sign -1); both arrays are (2n,). Ends
-    are compared by differences of h, which are exact where sigma is small.
+    An end is h - sigma/2 of a row (sign 1) or h + sigma/2 (sign -1). Ends are compared by
+    differences of h, which are exact where sigma is small.
     """
     n = h.size
     reach = h + sigma
@@ -225,7 +228,8 @@ def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
 
 
 def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
-    """The integral of Z (1 - rho) - N rho from a to a + d, for each stretch.
+    """The integral of Z (1 - rho) - N rho over each interval from a to a + d, where rho is the
+    sigmoid.
 
     `positive` is Z and `negative` is N. The integral of rho is log(1 + rho(a) (e^d - 1)), which
     keeps its digits where d is small.
@@ -290,7 +294,7 @@ N_POINTS = 513
 
 
 def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
-    """What LS-ECE integrates, point by point on the logit scale, for the first class.
+    """The integrand of LS-ECE, point by point on the logit scale, for the first class.
 
     The columns are "logit", "prediction" (its sigmoid), the smoothed "density" of logits and the
     "mean_target" there, and "difference", the integrand before its absolute value is taken.
@@ -311,7 +315,8 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
 
 
 def mean_targets(targets: Array, mass: Array, keep: Index) -> Array:
-    """Mean targets at the nodes `keep` of a curve: smoothed targets over smoothed weights.
+    """Mean targets at the nodes `keep` of a curve: smoothed sums of targets over smoothed weights
+    (`mass`).
 
     They are NaN where there is no mass, as there may be between predictions that lie far apart.
     """

@@ -38,7 +38,9 @@ def effective_rows(
 
 
 def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
-    """The Gaussian kernel between points t and nodes u, not normed; reflected at 0 and 1 or not."""
+    """The unnormalized Gaussian kernel of width sigma between points t and nodes u, `reflected` at
+    0 and 1 or not.
+    """
 
     def bell(distance: Array) -> Array:
         return np.exp(-0.5 * (distance / sigma) ** 2)
@@ -52,9 +54,8 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
 
 
 def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
-    """The nodes that hold mass, with neighbours put together as far as the width sigma allows.
-
-    They are given as places (centres of mass), and sums of `mass` and of `squares` there.
+    """Fewer nodes with the same mass: neighbours are merged as far as the width sigma allows.
+    Returns their positions (centres of mass), and sums of `mass` and of `squares` there.
     """
     nonempty = np.flatnonzero(mass != 0)
     stretch = slice(int(nonempty[0]), int(nonempty[-1]) + 1)
@@ -76,7 +77,9 @@ def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[A
 
 
 def curve_limits(mean_target: Array, n_effective: Array, level: float) -> tuple[Array, Array]:
-    """Lower and upper limits (Wilson) of each point's mean target, NaN where there are no rows."""
+    """Lower and upper Wilson limits, at the confidence `level`, of each point's mean target; NaN
+    where there are no rows.
+    """
     n = np.where(np.isnan(mean_target), 0.0, n_effective)
     hits = np.where(n > 0, n * np.nan_to_num(mean_target), 0.0)
     columns = {"n": n, "sum_w": n, "sum_w2": n, "sum_wz": hits, "sum_wz2": hits}

@@ -12,7 +12,7 @@ from calibrant._core.loss_sums import LossSums
 
 
 def _not_given(statistic: str) -> NotDefined:
-    """The error to raise for a statistic that a source does not define."""
+    """The NotDefined error to raise for a statistic that a source of data does not define."""
     return NotDefined(f"these data do not give the statistic {statistic!r}")
 
 
@@ -99,21 +99,23 @@ class Statistics(Protocol):
 
 
 class OneTable(Statistics):
-    """One bin table of a scalar problem, under every name by which a measure may ask for it."""
+    """Statistics that consist of one bin table of a scalar problem: every statistic of bins is this
+    table.
+    """
 
     def __init__(self, table: BinTable) -> None:
         self._table = table
 
     @property
     def bins(self) -> BinTable:
-        """The table."""
+        """The given table."""
         return self._table
 
     quantile_bins = equal_mass_bins = confidence_bins = levels = bins
     class_bins = class_quantile_bins = class_equal_mass_bins = confidence_by_class = bins
 
     def above(self, threshold: float) -> BinTable:
-        """The table, whatever the threshold."""
+        """The given table, whatever the threshold."""
         return self._table
 
 
@@ -160,12 +162,12 @@ class Statistic:
 
     @property
     def has_class_quantiles(self) -> bool:
-        """Whether it has quantile bins, which each class has for itself."""
+        """Whether it has quantile bins made separately for each class."""
         return self.problem == "classwise" and self.binning == "quantile"
 
     @property
     def over_classes(self) -> bool:
-        """Whether it is a table over all classes."""
+        """Whether it is a table with an entry for every class."""
         return self.problem in ("classwise", "full")
 
 

@@ -41,7 +41,9 @@ NOTIONS = ("binary", "confidence", "classwise", "full")
 
 
 def resolve_notion(samples: Source, notion: str | None) -> Notion:
-    """The notion asked for, or the usual one: P(y = 1) for (n,), the top label for (n, k)."""
+    """The notion of calibration asked for or, for None, the usual one: P(y = 1) for (n,)
+    predictions, the top label for (n, k).
+    """
     if notion is None:
         return "confidence" if samples.multiclass else "binary"
     one_of("notion", notion, NOTIONS)
@@ -59,23 +61,23 @@ def resolve_notion(samples: Source, notion: str | None) -> Notion:
 
 
 class SourceStatistics(Statistics, Protocol):
-    """The statistics of a source, with what computing them has found out about its rows."""
+    """The statistics of a source of data, with the findings about its rows."""
 
     @property
     def scalar(self) -> Notion:
-        """Which scalar problem is measured: "binary" (the probability of class 1), or "confidence"
-        (the largest probability) for (n, k) predictions.
+        """The scalar problem that is measured: "binary" (the probability of class 1), or
+        "confidence" (the largest probability) for (n, k) predictions.
         """
         ...
 
     @property
     def findings(self) -> Findings:
-        """What was clipped or tolerated, and whether labels are soft."""
+        """Counts of clipped and tolerated values, and whether labels are soft."""
         ...
 
     @property
     def n_logits_clipped(self) -> int:
-        """How many predictions were moved to the ends of the logit grid."""
+        """The number of predictions that were moved to the ends of the logit grid."""
         ...
 
 
@@ -105,8 +107,8 @@ class Summary:
         self.engine = engine_of(self.samples)
 
     def _note(self, findings: Findings) -> None:
-        """Merge the findings of a pass into those known. Raises InputError if labels are soft and
-        every prediction is 0 or 1, which looks like swapped arguments.
+        """Add the findings of a pass to those known so far. Raises InputError if labels are soft
+        and every prediction is 0 or 1, which looks like swapped arguments.
         """
         mine = self.findings
         if findings.soft and not mine.soft:
@@ -120,8 +122,9 @@ class Summary:
         )
 
     def _ask(self, sum_up: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
-        """Call a function of the engine, note the findings that it returns last, and return the
-        rest as a list. A row that cannot be measured raises an InputError that explains it.
+        """Call `sum_up`, a function of the engine, on these arguments; keep the findings that it
+        returns last, and return the rest as a list. A row that cannot be measured raises an
+        InputError that explains it.
         """
         with explained(self.samples):
             *sums, findings = sum_up(*arguments, **options)
@@ -160,14 +163,14 @@ class Summary:
 
     @property
     def _n_rows(self) -> int:
-        """How many rows there are without those left out; 1 for a frame, whose rows nobody has
-        counted yet.
+        """The number of rows, without dropped ones; 1 for a frame, whose rows are not counted
+        yet.
         """
         samples = self.samples
         return samples.n if isinstance(samples, Samples | TensorSamples) else 1
 
     def _checked(self, table: BinTable) -> BinTable:
-        """The table. Raises InputError if its total weight is 0 or not finite."""
+        """The table itself; raises InputError if its total weight is 0 or not finite."""
         check_weight_total(table.total_weight[0], self._n_rows)
         return table
 
@@ -190,7 +193,7 @@ class Summary:
     @property
     def _fused(self) -> bool:
         """Whether ordinary bins and losses come from one read, `_matrix`: for (n, k) predictions
-        and bins between fixed edges that cover all of [0, 1], where all is wanted `together`.
+        and fixed bins that cover all of [0, 1], where all measures are evaluated `together`.
         """
         plain = self.fixed.is_fixed and not self.fixed.drops_one
         return self.together and self.samples.multiclass and plain
@@ -208,8 +211,8 @@ class Summary:
     def _problem(self) -> tuple[Source, Notion]:
         """The samples and the notion of the scalar problem.
 
-        For an evaluation of everything, the top label of (n, k) predictions in arrays is read once
-        and kept as a binary problem: 16 bytes a row, which must be put in order anyway.
+        If all measures are evaluated, the top label of (n, k) predictions in arrays is read once
+        and kept as a binary problem: 16 bytes a row, which must be sorted anyway.
         """
         samples = self.samples
         if not (self.together and samples.multiclass and isinstance(samples, Samples)):
@@ -220,8 +223,8 @@ class Summary:
         return replace(samples, predictions=top, targets=hit, from_logits=False), "binary"
 
     def _in_bins(self, rule: Rule) -> BinTable:
-        """The table of the scalar problem by a rule of bins, whether its edges are fixed or come
-        from the predictions.
+        """The table of the scalar problem by any rule of bins, with fixed edges or edges that
+        depend on the predictions.
         """
         if rule.is_fixed:  # edges meet predictions in the precision in which they came
             return self.table(self.scalar, rule)
@@ -239,8 +242,8 @@ class Summary:
     @property
     def _ordered(self) -> LevelTable | None:
         """The level sets (sums of each distinct prediction, in order) from which quantile bins can
-        be made: where all measures are asked for, the rows are in memory, and equal predictions
-        share a bin. Else None.
+        be merged; None unless all measures are evaluated, the rows are in memory, and equal
+        predictions share a bin.
         """
         by_rank = isinstance(self.quantile, Quantile) and self.quantile.ties == "rank"
         if not self.together or by_rank or not isinstance(self.samples, Samples):
@@ -280,14 +283,14 @@ class Summary:
 
     @property
     def _shared(self) -> bool:
-        """Whether one ordering of all classes' columns serves all bins of equal mass: for (n, k)
-        arrays where all is wanted `together`.
+        """Whether one sort of each class's column serves all equal-mass bins: for (n, k) arrays,
+        where all measures are evaluated `together`.
         """
         return self.together and self.samples.multiclass and isinstance(self.samples, Samples)
 
     @cached_property
     def _class_tables(self) -> tuple[BinTable | None, BinTable | None]:
-        """Bins of equal mass of each class against the rest: of all predictions, and of those above
+        """Equal-mass bins of each class against the rest: of all predictions, and of those above
         the usual threshold (None if no class has any).
         """
         assert isinstance(self.samples, Samples)
@@ -389,7 +392,9 @@ class Summary:
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction, by cell."""
+        """The whole predicted distributions as vectors, summed by cell (largest coordinate and bin
+        of its value).
+        """
         return self.vectors()
 
     def above(self, threshold: float) -> BinTable:
@@ -420,14 +425,16 @@ class Summary:
         return self._some_above(table, threshold)
 
     def _some_above(self, table: BinTable | None, threshold: float) -> BinTable:
-        """The table; NotDefined where it is None because no prediction is above the threshold."""
+        """The table itself; raises NotDefined if it is None, because no prediction is above the
+        threshold.
+        """
         if table is None:
             raise NotDefined(none_above(threshold))
         return table
 
     def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
-        """The predictions of a binary problem above a threshold in bins of equal mass; the rows are
-        summed where they are, and not copied.
+        """The predictions of a binary problem above a threshold in bins of equal mass; rows are
+        summed in their place, without a copy.
         """
         rule = equal_mass_rule(self.quantile)
         # The threshold is compared in the predictions' own precision, as edges of bins are.
@@ -449,7 +456,7 @@ class Summary:
 
 
 def none_above(threshold: float) -> str:
-    """The message that no prediction is above the threshold of the measure `tace`."""
+    """The error message that no prediction is above the threshold of the measure `tace`."""
     return (
         f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) takes a "
         "lower one"

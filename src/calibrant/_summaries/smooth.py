@@ -48,7 +48,7 @@ Rows = tuple[NDArray[np.float64] | None, float]
 
 def spacing_for(sigma: float) -> float:
     """The distance between nodes of the logit grid for noise of width `sigma`. For the default
-    width it is the grid of streams, so that a stream has the same value to the last digits.
+    width it is the spacing in streams, so that a stream has the same value to the last digits.
     """
     if sigma == LS_SIGMA:
         return STREAM_SPACING
@@ -56,8 +56,8 @@ def spacing_for(sigma: float) -> float:
 
 
 def is_fine_enough(value: float, width: float, cells: int) -> bool:
-    """Whether a unit grid of so many cells resolves noise of this width; always if the error,
-    `value`, is 0, since a finer grid would show nothing more.
+    """Whether a unit grid of so many cells resolves noise of this width; always if the error
+    `value` is 0, since a finer grid would show nothing more.
     """
     # Without any residual there is nothing that a finer grid would show.
     return value == 0.0 or width * cells >= CELLS_PER_SIGMA
@@ -74,7 +74,9 @@ def smallest_unit_sigma() -> float:
 
 
 def unit_cells_for(sigma: float) -> int:
-    """The number of cells of a grid on [0, 1] that resolves noise of width `sigma`, if any may."""
+    """The number of cells of a grid on [0, 1] that resolves noise of width `sigma`, limited to the
+    finest grid.
+    """
     cells = UNIT_CELLS
     while cells < MOST_UNIT_CELLS and sigma * cells < CELLS_PER_SIGMA:
         cells *= 2
@@ -83,7 +85,7 @@ def unit_cells_for(sigma: float) -> int:
 
 @dataclass
 class SmoothSummary:
-    """The smoothing grids of one problem, made on demand, and what was found on the way.
+    """The smoothing grids of one problem, made at the first use, and the statistics that they give.
 
     LS-ECE adds noise to the logits of predictions, smECE to the predictions themselves; `sigma` is
     the width of the noise. Probabilities are kept `eps` away from 0 and 1 before logits are taken.
@@ -141,8 +143,8 @@ class SmoothSummary:
         return float(np.mean(values))
 
     def smooth_ece(self, sigma: float | None) -> float:
-        """smECE at noise of width `sigma`, or where the width equals the error (None), on a grid
-        fine enough for it.
+        """smECE with noise of width `sigma`; for None with the width that equals the error. The
+        grid is as fine as that requires.
         """
         cells, total, most = UNIT_CELLS, self.total_weight, 1.0
         while True:
@@ -166,8 +168,8 @@ class SmoothSummary:
         return grid
 
     def _note(self, findings: Findings) -> None:
-        """Keep the findings of the last pass. Raises InputError if labels are soft and every
-        prediction is 0 or 1, which looks like swapped arguments.
+        """Keep the findings of the last pass over the rows. Raises InputError if labels are soft
+        and every prediction is 0 or 1, which looks like swapped arguments.
         """
         if findings.soft and not self.findings.soft:
             check_not_swapped(self.samples)
@@ -175,8 +177,8 @@ class SmoothSummary:
 
     @cached_property
     def _weights(self) -> tuple[float, float]:
-        """The sum of weights and the sum of squared weights. A pass that computes them checks every
-        row.
+        """The sum of weights and the sum of squared weights. A pass that computes them also checks
+        every row.
         """
         samples = self.samples
         if isinstance(samples, Samples | TensorSamples) and samples.weights is None:
@@ -210,10 +212,9 @@ class SmoothSummary:
         return unit_curve(grid, self.total_weight, sigma)
 
     def rows_behind(self, kind: str, sigma: float, points: NDArray[np.float64]) -> Rows:
-        """The effective number of rows at each point of a curve, and in all.
-
-        The first is None for soft labels, and for weights that are not in memory, whose squares are
-        not known by point. `kind` is "logit" or "unit", where the noise is added.
+        """The effective number of rows at each point of a curve, and that of all rows. The first is
+        None for soft labels, and for weights outside memory, whose squares are not known by point.
+        `kind` is "logit" or "unit", where the noise is added.
         """
         squared = self._squared()
         if squared is None or self.findings.soft:
@@ -232,7 +233,7 @@ class SmoothSummary:
         return n, self._weights[0] ** 2 / self._weights[1]
 
     def _squared(self) -> SmoothSummary | None:
-        """The summary of the same rows with their weights squared: itself without weights, None for
+        """The summary of the same rows with their weights squared; itself without weights, None for
         weights that are not in memory.
         """
         if not self.samples.weighted:
@@ -245,8 +246,8 @@ class SmoothSummary:
     def _problems(
         self,
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Logits, targets and weights of the problem, or for the classwise notion of each
-        class's.
+        """Logits, targets and weights of the problem, as a list of one; for the classwise notion a
+        list with those of each class.
         """
         samples = self.samples
         with explained(samples):
