@@ -129,8 +129,8 @@ def at_prior(
 
 
 def _as_given(problem: Problem, targets: FloatArray) -> NDArray[Any]:
-    """Labels for the result: class indices (n,) if every label of the problem is one class for
-    certain, else `targets`, in the shape of the predictions: (n, k), or (n,) for class 1.
+    """The labels of the result: class indices (n,) if every row has one certain class, else the
+    soft `targets`, in the shape of the predictions: (n, k), or (n,) for class 1.
     """
     if bool((problem.targets.max(axis=1) == 1.0).all()):
         labels: NDArray[np.intp] = problem.targets.argmax(axis=1)

@@ -62,7 +62,9 @@ class BetaCalibration(OneVsRest):
         return 3 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions."""
+        """The logit of each class against the rest, in the shape of the predictions; this is what
+        the map reads.
+        """
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
@@ -75,7 +77,9 @@ class BetaCalibration(OneVsRest):
         """The map as a formula of the inputs, one node for each output."""
 
         def map_of(a: float, b: float, c: float) -> Callable[[Node], Node]:
-            """The map of one class, from the node of its logit to that of its probability."""
+            """A function from the node of a class's logit to the node of its recalibrated
+            probability.
+            """
             largest = max(a, b) * inputs.largest + abs(c)
             return lambda h: (a * -(-h).softplus() + b * h.softplus() + c).sigmoid(largest)
 

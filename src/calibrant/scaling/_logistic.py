@@ -28,7 +28,7 @@ class LogisticFit:
 
     @property
     def parameters(self) -> tuple[float, ...]:
-        """The slopes and then the intercept."""
+        """The slopes followed by the intercept."""
         return (*self.slopes.tolist(), self.intercept)
 
 
@@ -38,10 +38,11 @@ def fit_logistic(
     shares: FloatArray,
     start: FloatArray | None = None,
 ) -> LogisticFit:
-    """The slopes and intercept with the least log loss of sigmoid(features . slopes + intercept).
-    The search begins at `start`, by default slopes of 1, and an intercept of 0.
+    """Fit the slopes and intercept with the least log loss of sigmoid(features . slopes +
+    intercept).
 
-    `features` (n, d), `targets` (n,) in [0, 1], and `shares` (n,), weights that sum to 1.
+    `features` (n, d), `targets` (n,) in [0, 1], and `shares` (n,), weights that sum to 1. The
+    search begins at `start`, by default slopes of 1, and an intercept of 0.
     """
     d = features.shape[1]
     start = np.ones(d) if start is None else start
@@ -67,7 +68,7 @@ def fit_logistic(
 
 
 def _pairs(logits: FloatArray) -> FloatArray:
-    """Each logit h as two class scores, (-h/2, h/2): (n, 2)."""
+    """Two class scores (-h/2, h/2) for each logit h, (n, 2)."""
     out = np.empty((logits.size, 2), logits.dtype)
     np.multiply(logits, 0.5, out=out[:, 1])
     np.negative(out[:, 1], out=out[:, 0])
@@ -75,7 +76,7 @@ def _pairs(logits: FloatArray) -> FloatArray:
 
 
 def fit_increasing(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:
-    """The same as `fit_logistic` with no slope below 0.
+    """Fit a logistic regression as `fit_logistic` does, with no slope below 0.
 
     The loss is convex: at its least value some slopes are 0 and the others are those of a fit to
     their features alone. So every set of features is fitted, and the best fit without a negative

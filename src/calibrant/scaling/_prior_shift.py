@@ -115,7 +115,7 @@ class PriorShift(Scaler):
 
     @property
     def _learns(self) -> bool:
-        """Whether the fit takes anything from its rows: not where both priors are given."""
+        """Whether the fit uses its rows at all: False if both priors are given as options."""
         return self.prior is None or self.source_prior is None
 
     @public
@@ -245,14 +245,14 @@ class PriorShift(Scaler):
         return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
 
     def _check_options(self) -> None:
-        """An InputError if an option is not what it must be."""
+        """Raise an InputError if an option is invalid."""
         super()._check_options()
         for argument in ("prior", "source_prior"):
             if getattr(self, argument) is not None:
                 as_prior(getattr(self, argument), argument)
 
     def _check_fitted(self) -> None:
-        """A StateError if the map is not fitted."""
+        """Raise a StateError if the map is not fitted."""
         if not hasattr(self, "loss_"):
             raise StateError(
                 "PriorShift is not fitted: call fit(y_true, y_proba), or fit_unlabelled(y_proba), "
@@ -260,7 +260,7 @@ class PriorShift(Scaler):
             )
 
     def _check_learned(self) -> None:
-        """A ValueError if a prior read from a file is no share of each class."""
+        """Raise a ValueError if a prior read from a file is not a share for each class."""
         for name in self._learned:
             prior = getattr(self, name)
             if np.shape(prior) != (self.n_classes_,) or not abs(prior.sum() - 1.0) <= 1e-6:
@@ -271,8 +271,8 @@ class PriorShift(Scaler):
             raise ValueError("source_prior_ has a share of 0")
 
     def _solve(self, problem: Problem) -> Solution:
-        """The new prior and the source prior; the table in the docstring of the class says which of
-        them is taken from the rows.
+        """Fit the new prior and the source prior; the table in the docstring of the class says
+        which of them is estimated from the rows.
         """
         k = problem.n_classes
         new = None if self.prior is None else as_prior(self.prior, "prior", k)
@@ -328,8 +328,8 @@ class PriorShift(Scaler):
 def shifted_predictions(
     predictions: Predictions, prior: FloatArray, source: FloatArray
 ) -> FloatArray:
-    """The probabilities of predictions that are calibrated at the prior `source`, moved to another
-    `prior`: times prior / source, divided by their sum. They have the shape of the predictions.
+    """Predictions that are calibrated at the prior `source`, moved to another `prior`:
+    probabilities times prior / source, divided by their sum, in the shape of the predictions.
     """
     ratio = np.maximum(prior, LOG_FLOOR) / source
     values = predictions.values
@@ -351,8 +351,8 @@ def _at_the_edge(
     vanished: Sequence[int], names: Sequence[str], mean: FloatArray, source: FloatArray
 ) -> list[str]:
     """The warning for classes whose likeliest share is 0, as a list of one text; an empty list if
-    there are none. `vanished` are positions in `names`; `mean` is the mean prediction of each
-    class.
+    there are none. `vanished` are their positions in `names`; `mean` is the mean prediction of each
+    class, `source` the source prior.
     """
     if not vanished:
         return []
@@ -367,7 +367,9 @@ def _at_the_edge(
 
 
 def _not_settled(n_iter: int) -> str:
-    """The warning for a search for the prior that did not reach its end."""
+    """The warning that the search for the prior stopped after `n_iter` steps without
+    convergence.
+    """
     return (
         f"the prior had not settled after {n_iter:,} steps: the predictions can hardly tell the "
         "classes apart. Give more rows, or the prior itself"

@@ -203,13 +203,15 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return labels
 
     def _fitted(self, X: Any, y: NDArray[Any], weights: Any) -> Any:
-        """A fitted clone of the classifier; weights are passed on if it takes them."""
+        """A clone of the classifier, fitted to these rows; weights are passed on if it takes
+        them.
+        """
         if weights is None or not has_fit_parameter(self.estimator, "sample_weight"):
             return clone(self.estimator).fit(X, y)
         return clone(self.estimator).fit(X, y, sample_weight=weights)
 
     def _check_options(self) -> None:
-        """An InputError unless the classifier, the scaler and cv are what they must be."""
+        """Raise an InputError unless the options estimator, scaler and cv are valid."""
         from calibrant.scaling._scaler import Scaler
 
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
@@ -254,8 +256,9 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     def _out_of_fold(
         self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool, groups: Any
     ) -> FloatArray:
-        """The prediction of each row by a classifier that was fitted without its fold: (n,) for two
-        classes, else (n, k). An InputError if a fold lacks a class or a row is in no test fold.
+        """The prediction of each row by a classifier that was fitted without the row's fold: (n,)
+        for two classes, else (n, k). An InputError if a fold lacks a class or a row is in no test
+        fold.
         """
         k = len(self.classes_)
         out = np.full((_num_samples(X), k) if k > 2 else _num_samples(X), np.nan)
@@ -275,15 +278,17 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return out
 
     def __sklearn_tags__(self) -> Any:
-        """The tags of scikit-learn; sparse input is allowed if the classifier takes it."""
+        """The tags by which scikit-learn learns what the classifier can do; sparse input is allowed
+        if the classifier takes it.
+        """
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
 
 
 def _option_text(option: Any) -> str:
-    """An option for a message; of a list of splits, which holds whole arrays, only
-    that it is one.
+    """The value of an option as text for a message; a list of splits, which holds whole arrays, is
+    only named as such.
     """
     if isinstance(option, type):
         return f"the class {option.__name__}: make one, {option.__name__}()"
