@@ -41,16 +41,16 @@ class Cells:
     fine: bool = True
 
     @property
-    def _nominal(self) -> tuple[Array, Mask]:
+    def _all_edges(self) -> tuple[Array, Mask]:
         """All inner edges of the cells in double precision, in order, and which of them are edges
         of the rule's bins.
         """
-        return _nominal(self.rule, self.fine)
+        return _all_edges(self.rule, self.fine)
 
     @property
     def m(self) -> int:
         """The number of cells."""
-        return int(self._nominal[0].size) + 1
+        return int(self._all_edges[0].size) + 1
 
     def cuts(self, precision: np.dtype[Any]) -> Cuts:
         """The inner edges of the cells, rounded as predictions of this precision are compared with
@@ -62,7 +62,7 @@ class Cells:
         """The table of the rule's bins, from the sums of the cells (cells, fields) that make each
         bin up.
         """
-        _, is_rule = self._nominal
+        _, is_rule = self._all_edges
         starts = np.concatenate([[0], np.flatnonzero(is_rule) + 1])
         sums = np.add.reduceat(cells, starts, axis=0)[None]
         if self.rule.drops_one:
@@ -77,7 +77,7 @@ class Cells:
 
 # Cached, because streams ask for the edges with every update.
 @lru_cache(maxsize=16)
-def _nominal(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
+def _all_edges(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
     """All inner edges of the cells in increasing order, and which of them are edges of the rule's
     bins.
 
@@ -101,7 +101,7 @@ def _cuts(rule: FixedRule, fine: bool, precision: np.dtype[Any]) -> Cuts:
     The edges of the rule's bins are those that `fixed_cuts` gives in this precision. Rounded edges
     may coincide but never fall.
     """
-    edges, is_rule = _nominal(rule, fine)
+    edges, is_rule = _all_edges(rule, fine)
     inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
     inner[is_rule] = fixed_cuts(rule, precision).inner
     inner = np.maximum.accumulate(inner)

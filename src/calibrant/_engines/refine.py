@@ -58,20 +58,20 @@ class Refinement:
         return cls(low, high, cells[nonempty], m)
 
     @property
-    def open(self) -> Mask:
-        """Which groups must be refined still: those of several predictions with a border between
-        bins inside.
+    def needs_refining(self) -> Mask:
+        """Which groups must be refined: those of several predictions with a border between bins
+        inside.
         """
         if not self.low.size:
             return np.zeros(0, dtype=np.bool_)
-        return _divided(self.sums[:, 1], self.m) & (self.low < self.high)
+        return _has_border_inside(self.sums[:, 1], self.m) & (self.low < self.high)
 
-    def replace_open(self, low: Array, high: Array, sums: Array) -> None:
-        """Replace the open groups by finer groups, with lowest and highest predictions `low` and
-        `high` and sums (groups, fields).
+    def replace_groups(self, low: Array, high: Array, sums: Array) -> None:
+        """Replace the groups that must be refined by finer groups, with lowest and highest
+        predictions `low` and `high` and sums (groups, fields).
         """
-        open_ = self.open
-        _same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
+        open_ = self.needs_refining
+        _check_same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
         low = np.concatenate([self.low[~open_], low])
         high = np.concatenate([self.high[~open_], high])
         sums = np.concatenate([self.sums[~open_], sums])
@@ -102,11 +102,11 @@ class Refinement:
 
 
 def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
-    """Refine all problems in place until none has an open group. `read` passes over the rows once
-    for all problems that need it.
+    """Refine all problems in place until none has a group left that must be refined. `read` passes
+    over the rows once for all problems that need it.
     """
     while True:
-        open_ = {key: problem.open for key, problem in problems.items()}
+        open_ = {key: problem.needs_refining for key, problem in problems.items()}
         open_ = {key: flags for key, flags in open_.items() if flags.any()}
         if not open_:
             return
@@ -117,7 +117,7 @@ def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
         }
         groups = read(spans, None if n_rows <= FEW_ROWS else PARTS)
         for key in spans:
-            problems[key].replace_open(*groups[key])
+            problems[key].replace_groups(*groups[key])
 
 
 def exact_quantile_bins(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
@@ -145,7 +145,7 @@ def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> R
     return groups
 
 
-def _divided(mass: Array, m: int) -> Mask:
+def _has_border_inside(mass: Array, m: int) -> Mask:
     """Which groups have a border between two of m bins of equal mass inside.
 
     `mass` is the weight of each group, in order of predictions; the borders are at the cumulative
@@ -161,7 +161,7 @@ def _divided(mass: Array, m: int) -> Mask:
     return first <= last
 
 
-def _same_rows(before: float, after: float) -> None:
+def _check_same_rows(before: float, after: float) -> None:
     """Raise InputError unless two passes read the same number of rows: the data changed in
     between.
     """

@@ -119,7 +119,7 @@ _AUSTIN = "Austin and Steyerberg (2019), doi:10.1002/sim.8281"
 _RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
 
 
-def _isotonic(part: str) -> Callable[[Statistics], float]:
+def _isotonic_part(part: str) -> Callable[[Statistics], float]:
     """A function from statistics to the part of the isotonic Brier decomposition that is named
     `part` (a field of `BrierDecomposition`).
     """
@@ -137,7 +137,7 @@ def _uncertainty(summary: Statistics) -> float:
     predictions in order.
     """
     try:
-        return _isotonic("uncertainty")(summary)
+        return _isotonic_part("uncertainty")(summary)
     except NotDefined:
         return decompose(summary.bins).uncertainty
 
@@ -160,7 +160,7 @@ def _mean_distance(loss: str) -> Callable[[Statistics], float]:
     return lambda summary: summary.distribution.mean(loss)
 
 
-def _corrected(summary: Statistics) -> float:
+def _truthful_confidence_error(summary: Statistics) -> float:
     """The truthful confidence error: the linear error of the top label plus the correction that
     makes it truthful.
     """
@@ -329,7 +329,8 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("confidence_ce", "truthful confidence error",
             "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
-            _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
+            _truthful_confidence_error, of_tables=corrected_errors,
+            of_population=linear_errors, power=2,
             form="squares", aliases=("confidence_ce_corrected", "ConfCE corrected"), folds=True,
             group="truthful", rank=2, label="corrected ConfCE", null_mean=corrected_null_mean,
             vote_excess=top_excess, listed_multiclass=Listed(
@@ -374,11 +375,12 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("brier_miscalibration", "Brier score: miscalibration",
             "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
             0, 1, Claims(False, False, True, True), _CORP, "brier_decomposition",
-            _isotonic("miscalibration"), of_cells=brier_miscalibrations, power=2, rate=1 / 3,
+            _isotonic_part("miscalibration"), of_cells=brier_miscalibrations, power=2, rate=1 / 3,
             group="decomposition", attribute="miscalibration"),
     Measure("brier_discrimination", "Brier score: discrimination",
             "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
-            "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),
+            "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition",
+            _isotonic_part("discrimination"),
             higher_is_better=True, group="decomposition", attribute="discrimination",
             interval="discrimination", of_cells=brier_discriminations),
     Measure("brier_uncertainty", "Brier score: uncertainty",
@@ -620,14 +622,14 @@ def canonical(name: Any) -> Any:
         _called = (_ENTRIES, {})
     if name in _called[1]:
         return _called[1][name]
-    for alike in (str, _plain):
-        names = _named(name, alike)
+    for alike in (str, _normalized_name):
+        names = _names_that_match(name, alike)
         if len(names) == 1:
             return _called[1].setdefault(name, names[0])
     return name
 
 
-def _named(name: str, alike: Callable[[str], str]) -> list[str]:
+def _names_that_match(name: str, alike: Callable[[str], str]) -> list[str]:
     """The catalogue's own names of the measures with this name or alias.
 
     `alike` normalizes a name; names that are equal afterwards match.
@@ -636,7 +638,7 @@ def _named(name: str, alike: Callable[[str], str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _plain(name: str) -> str:
+def _normalized_name(name: str) -> str:
     """The name in lower case, with "_" in place of "-" and spaces."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
@@ -645,27 +647,29 @@ def nearest_measure(name: object, names: Iterable[str]) -> str:
     """The end of an error message about an unknown measure: a hint at the measure that may have
     been meant.
     """
-    if isinstance(name, str) and _plain(name) in _RANKING:
+    if isinstance(name, str) and _normalized_name(name) in _RANKING:
         return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
-    elsewhere = _ELSEWHERE.get(_plain(name)) if isinstance(name, str) else None
+    elsewhere = _ELSEWHERE.get(_normalized_name(name)) if isinstance(name, str) else None
     if elsewhere is not None:
         return elsewhere
-    meant = _named(name, _plain) if isinstance(name, str) else []
+    meant = _names_that_match(name, _normalized_name) if isinstance(name, str) else []
     if len(meant) > 1:
-        return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"
+        return f"it may be {' or '.join(f'{m!r} ({_alias_spelling(name, m)})' for m in meant)}"
     return nearest(name, names, cutoff=0.6)
 
 
-def _written(name: object, own: str) -> str:
+def _alias_spelling(name: object, own: str) -> str:
     """The spelling of the alias that the unclear name `name` matches, as a hint: "written SMECE".
 
     `own` is the catalogue's name of the measure.
     """
-    alias = next(a for a in entry_of(own).aliases if _plain(a) == _plain(str(name)))
+    alias = next(
+        a for a in entry_of(own).aliases if _normalized_name(a) == _normalized_name(str(name))
+    )
     return f"written {alias}"
 
 
-def _reduced(measure: Measure) -> Any:
+def _reduce_measure(measure: Measure) -> Any:
     """The pickle form of a measure: its name if it is in the catalogue, or else all its parts.
 
     The formula of an entry may be a lambda, which cannot be pickled.
@@ -677,4 +681,4 @@ def _reduced(measure: Measure) -> Any:
     return measure.__reduce_ex__(2)
 
 
-copyreg.pickle(Measure, _reduced)
+copyreg.pickle(Measure, _reduce_measure)

@@ -278,7 +278,7 @@ class _Smoothed:
         np.exp(seen, out=seen)
         seen *= self._cosines[of, :some]
         if few:
-            f = np.abs(damped @ _waves(self.cells)[:some])
+            f = np.abs(damped @ _low_cosines(self.cells)[:some])
         else:
             damped[:, -1] *= 2.0
             f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
@@ -287,7 +287,7 @@ class _Smoothed:
 
 
 @lru_cache(maxsize=len(_NODES))
-def _waves(cells: int) -> NDArray[np.float32]:
+def _low_cosines(cells: int) -> NDArray[np.float32]:
     """The cosines of the lowest frequencies at every grid node, (frequencies, nodes), scaled as in
     `scipy.fft.dct`.
     """

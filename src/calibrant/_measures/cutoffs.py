@@ -25,7 +25,7 @@ def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:
     absolute values over W. L(q) is the sum of residuals below q, T the sum of all, and W the total
     weight.
     """
-    return float(np.mean([_averaged(table, norm) for table in _classes(levels)]))
+    return float(np.mean([_class_two_bin_error(table, norm) for table in _class_tables(levels)]))
 
 
 def averaged_two_bin_spread(levels: BinTable) -> float:
@@ -34,29 +34,31 @@ def averaged_two_bin_spread(levels: BinTable) -> float:
 
     F(q) is the share of weight below q.
     """
-    return float(np.mean([_averaged(table, "l2", unit=True) for table in _classes(levels)]))
+    return float(
+        np.mean([_class_two_bin_error(table, "l2", unit=True) for table in _class_tables(levels)])
+    )
 
 
-def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
+def _class_two_bin_error(levels: BinTable, norm: str, *, unit: bool = False) -> float:
     """ATB of one class by norm "l1" or "l2"; with `unit`, its value if every row had a gap of 1."""
     total = float(levels.total_weight[0])
     if isinstance(levels, OrderedLevels) and not unit:
         return levels.averaged_two_bins(norm)
     ends = 0.0
-    for _, partial in _path(levels, unit):
+    for _, partial in _partial_sums(levels, unit):
         ends = float(partial[-1])
     # L is 0 below the first prediction, and T above the last.
     at, through, out = 0.0, 0.0, 0.0
-    for u, partial in _path(levels, unit):
+    for u, partial in _partial_sums(levels, unit):
         before = np.append(through, partial[:-1])
         widths = np.diff(u, prepend=at)
-        out += float(widths @ _two_bins(before, ends, norm))
+        out += float(widths @ _two_bin_size(before, ends, norm))
         at, through = float(u[-1]), float(partial[-1])
-    out += (1.0 - at) * float(_two_bins(np.array(through), ends, norm))
+    out += (1.0 - at) * float(_two_bin_size(np.array(through), ends, norm))
     return out / (total if norm == "l1" else total**2)
 
 
-def _two_bins(below: Array, total: float, norm: str) -> Array:
+def _two_bin_size(below: Array, total: float, norm: str) -> Array:
     """The size of the two bins of a threshold together, from the sum of residuals below it and the
     total: squares, or absolute values for norm "l1".
     """
@@ -95,10 +97,10 @@ def cutoff_error(levels: BinTable) -> float:
 
     L is the partial sum of residuals in order of predictions, with L = 0 before the first.
     """
-    return float(np.mean([abs(_largest(table)) for table in _classes(levels)]))
+    return float(np.mean([abs(_class_cutoff_error(table)) for table in _class_tables(levels)]))
 
 
-def _largest(levels: BinTable) -> float:
+def _class_cutoff_error(levels: BinTable) -> float:
     """The cutoff error of one class, up to its sign, which may be that of the worst interval's
     residuals.
     """
@@ -115,7 +117,7 @@ def worst_interval(levels: BinTable) -> Cutoffs:
     high, after_high, low, after_low = 0.0, -1, 0.0, -1
     predictions: list[Array] = []
     start = 0
-    for u, partial in _path(levels):
+    for u, partial in _partial_sums(levels):
         predictions.append(u)
         up, down = int(partial.argmax()), int(partial.argmin())
         if partial[up] > high:
@@ -139,13 +141,13 @@ def cutoff_errors(sums: CellSums) -> Array:
     return (high - low) / sums.w.sum(axis=1)
 
 
-def _classes(levels: BinTable) -> Iterator[BinTable]:
+def _class_tables(levels: BinTable) -> Iterator[BinTable]:
     """Yield the one-class table of each class."""
     for r in range(levels.n_classes):
         yield levels.of_class(r)
 
 
-def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
+def _partial_sums(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
     """Yield predictions and the partial sums of residuals up to and including each, in blocks that
     fit a cache.
 
@@ -153,7 +155,7 @@ def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]
     """
     through = 0.0
     for stretch in levels.stretches():
-        step, u = _steps(stretch, unit), stretch.mean_u[0]
+        step, u = _level_terms(stretch, unit), stretch.mean_u[0]
         held = stretch.sum_w[0] > 0  # cells of a stream may be empty
         if not held.all():
             step, u = step[held], u[held]
@@ -164,6 +166,6 @@ def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]
             yield u, partial
 
 
-def _steps(stretch: BinTable, unit: bool) -> Array:
+def _level_terms(stretch: BinTable, unit: bool) -> Array:
     """The term of each level in the partial sums: its residual, or with `unit` its weight."""
     return stretch.sum_w[0] if unit else stretch.residual[0]

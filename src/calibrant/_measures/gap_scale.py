@@ -62,16 +62,16 @@ def gap_scale(measure: Measure, summary: Statistics) -> GapScale:
         return GapScale(measure.power, measure.spread(summary), rate=measure.rate)
     if not measure.is_binned:  # a mean over rows
         return GapScale(measure.power, rate=measure.rate)
-    table = _table(measure, summary)
+    table = _measured_table(measure, summary)
     if isinstance(table, VectorTable):
         shares = (table.sum_w / table.sum_w.sum())[None]
-        return GapScale(measure.power, _spread(shares))
+        return GapScale(measure.power, _sum_of_squared_shares(shares))
     shares = table.sum_w / table.total_weight[:, None]
     offset = measure.compute(summary) - linear_error(table)
-    return GapScale(measure.power, _spread(shares), offset)
+    return GapScale(measure.power, _sum_of_squared_shares(shares), offset)
 
 
-def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
+def _measured_table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
     """The bin table, or vector table, from which the measure is computed."""
     if measure.statistic == "above":
         return summary.above(THRESHOLD)
@@ -80,7 +80,7 @@ def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
     return getattr(summary, name or measure.statistic)
 
 
-def _spread(shares: Array) -> float:
+def _sum_of_squared_shares(shares: Array) -> float:
     """The sum of squared shares of weight, the mean over classes, from the bins' shares (classes,
     bins).
     """

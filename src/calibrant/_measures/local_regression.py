@@ -54,7 +54,7 @@ class Vertices:
         """The vertices for increasing levels u with weights w; each fit uses the share `span` of
         the weight.
         """
-        at = _cuts(u, w, span)
+        at = _vertex_positions(u, w, span)
         through = np.concatenate([[0.0], np.cumsum(w)])
         reach = _reaches(u, through, at, span)
         first = np.searchsorted(u, at - reach)
@@ -77,7 +77,7 @@ class Vertices:
         return some, x, tricube
 
 
-def _cuts(u: Array, w: Array, span: float) -> Array:
+def _vertex_positions(u: Array, w: Array, span: float) -> Array:
     """The positions of the vertices, in increasing order, from increasing levels u with weights w.
 
     They are both ends of the levels, a little outside, and the last level of the lower half of
@@ -226,14 +226,14 @@ def local_fits(sums: CellSums) -> Array:
         return np.divide(
             sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(), where=sums.w > 0
         )
-    fit, lines = _fit_of_cells(sums), sums.of_weights(_lines)
+    fit, lines = _fit_of_cells(sums), sums.of_weights(_value_and_slope_matrix)
     n, m = len(sums.wz), fit.vertices.at.size
     products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)
     solved = (lines * products).sum(axis=3).reshape(n, 2 * m)
     return solved @ fit.between
 
 
-def _lines(sums: CellSums, w: Array) -> Array:
+def _value_and_slope_matrix(sums: CellSums, w: Array) -> Array:
     """The matrix from sums of weighted targets at a vertex to the fitted value and slope there,
     (draws, 2, vertices, 3), for weights w.
 
@@ -242,7 +242,7 @@ def _lines(sums: CellSums, w: Array) -> Array:
     powers = _fit_of_cells(sums).powers
     moments = (w @ powers.reshape(len(powers), -1)).reshape(len(w), -1, 5)
     matrix = moments[..., np.add.outer(np.arange(3), np.arange(3))]
-    regular = _regular(matrix)
+    regular = _is_invertible(matrix)
     inverse = np.empty(matrix.shape)
     inverse[regular] = np.linalg.inv(matrix[regular])
     inverse[~regular] = np.linalg.pinv(matrix[~regular], rcond=1e-10, hermitian=True)
@@ -251,18 +251,18 @@ def _lines(sums: CellSums, w: Array) -> Array:
 
 def _fit_of_cells(sums: CellSums) -> _CellFit:
     """The target-free part of the fit for these cells, computed once for all draws of them."""
-    known: list[_CellFit] = sums.once(_known)
+    known: list[_CellFit] = sums.once(_empty_cache)
     if not known:
         known.append(_CellFit.from_levels(sums.u, sums.w.mean(axis=0)))
     return known[0]
 
 
-def _known(u: Array) -> list[_CellFit]:
+def _empty_cache(u: Array) -> list[_CellFit]:
     """A new empty list, in which `_fit_of_cells` caches its result; u is not used."""
     return []
 
 
-def _regular(matrix: Array) -> Mask:
+def _is_invertible(matrix: Array) -> Mask:
     """Whether each matrix of moments (..., 3, 3) can be inverted, (...)."""
     return np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
 
@@ -275,7 +275,7 @@ def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
     """
     index = np.add.outer(np.arange(3), np.arange(3))
     matrix = moments[..., index]
-    regular = _regular(matrix)
+    regular = _is_invertible(matrix)
     solved = np.zeros(products.shape)
     solved[regular] = np.linalg.solve(matrix[regular], products[regular][..., None])[..., 0]
     if not regular.all():

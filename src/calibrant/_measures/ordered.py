@@ -69,7 +69,7 @@ def sweep_bins(levels: BinTable) -> BinTable:
         begins[-1] = min(begins[-1], stretch.n_bins)
         for name in ("sum_w", "sum_wu", "sum_wz"):
             column = getattr(stretch, name)[0]
-            merged[first:last, FIELDS.index(name)] += _merged(column, begins)
+            merged[first:last, FIELDS.index(name)] += _sum_over_bins(column, begins)
         start = end
     return BinTable(merged[None], has_squares=False)
 
@@ -114,7 +114,7 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
         # Several numbers are tried together, with about `at_once` bins in all.
         more = max(1, int(math.sqrt(first * first + 2 * at_once)) - first)
         tried = np.arange(first, min(first + more, most + 1))
-        falls = _falls(order, tried)
+        falls = _means_fall(order, tried)
         if falls.any():
             return int(tried[falls.argmax()])
         first = int(tried[-1]) + 1
@@ -122,7 +122,7 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
     return most + 1
 
 
-def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
+def _means_fall(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
     """Whether mean targets fall somewhere, for each number of bins in `tried`, (numbers,)."""
     owner = np.repeat(np.arange(tried.size), tried + 1)
     m = tried[owner]
@@ -139,7 +139,7 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
     return np.bincount(owner[nonempty][1:][falls], minlength=tried.size) > 0
 
 
-def _merged(column: Array, firsts: Index) -> Array:
+def _sum_over_bins(column: Array, firsts: Index) -> Array:
     """The sums over bins of a column of levels (or of rows of columns); bins begin at the levels
     `firsts`.
 
@@ -153,4 +153,4 @@ def _merged(column: Array, firsts: Index) -> Array:
 
 def merge_levels(sums: Array, m: int) -> BinTable:
     """A table of m equal-mass bins from the sums of levels, (levels, fields)."""
-    return BinTable(_merged(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])
+    return BinTable(_sum_over_bins(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])

@@ -40,7 +40,7 @@ class _BinSums(NamedTuple):
         return np.abs(self.predictions - self.targets)
 
 
-def _sums_of(
+def _bin_sums(
     bin_of_row: Index,
     n_bins: int,
     predictions: Array,
@@ -76,7 +76,7 @@ def _sums_between(
     """
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
     bin_of_row = np.searchsorted(inner_edges, predictions, side=side)
-    return _sums_of(bin_of_row, inner_edges.size + 1, predictions, targets, precision)
+    return _bin_sums(bin_of_row, inner_edges.size + 1, predictions, targets, precision)
 
 
 def _ratio_edges(n_bins: int) -> Array:
@@ -155,7 +155,7 @@ def relplot_ece(predictions: Array, targets: Array, n_bins: int) -> float:
     """`binnedECE` of relplot: the bin of a prediction is the whole part of prediction / (1 / m)."""
     width = 1.0 / n_bins
     bin_of_row = (predictions / width).astype(np.intp)
-    sums = _sums_of(bin_of_row, int(1.0 / width) + 1, predictions, targets)
+    sums = _bin_sums(bin_of_row, int(1.0 / width) + 1, predictions, targets)
     return float(sums.gaps.sum() / predictions.size)
 
 

@@ -24,7 +24,7 @@ LS_SIGMA = 0.1
 TAIL = 9.0
 # Nodes per sigma on which mass is deposited: the deposit's own error falls with their fourth power.
 NODES_PER_SIGMA = 32
-# With noise wider than this the grid would grow too large; `_wide` is used in its place.
+# With wider noise the grid would grow too large; `_wide_noise_integral` takes its place.
 WIDE_SIGMA = 64.0
 # The sigmoid is 0 or 1 to the last digit beyond this logit.
 SIGMOID_ENDS = 40.0
@@ -134,7 +134,7 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     values = []
     for r, total in enumerate(grid.total_weight):
         if sigma > WIDE_SIGMA:
-            values.append(_wide(grid, r, sigma) / total)
+            values.append(_wide_noise_integral(grid, r, sigma) / total)
             continue
         t, plus, minus = smoothed_logits(grid, r, sigma)
         up, down = _logistic(t)
@@ -144,7 +144,7 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     return float(np.mean(values))
 
 
-def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
+def _wide_noise_integral(grid: LogitGrid, r: int, sigma: float) -> float:
     """The integral of LS-ECE of class r, before division by the weight, for very wide noise.
 
     Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
@@ -198,10 +198,10 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
     # Where rho crosses Z / (Z + N) the integrand changes sign.
     with np.errstate(divide="ignore"):
         crossing = np.clip(np.log(positive) - np.log(negative) - a, 0.0, d)
-    total = np.abs(_signed(positive, negative, a, crossing)).sum()
+    total = np.abs(_integrate_intervals(positive, negative, a, crossing)).sum()
     rest = np.flatnonzero(crossing < d)
     a, d = a[rest] + crossing[rest], d[rest] - crossing[rest]
-    total += np.abs(_signed(positive[rest], negative[rest], a, d)).sum()
+    total += np.abs(_integrate_intervals(positive[rest], negative[rest], a, d)).sum()
     return float(total / sigma / w.sum())
 
 
@@ -227,7 +227,7 @@ def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
     return rows, signs
 
 
-def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
+def _integrate_intervals(positive: Array, negative: Array, a: Array, d: Array) -> Array:
     """The integral of Z (1 - rho) - N rho over each interval from a to a + d, where rho is the
     sigmoid.
 

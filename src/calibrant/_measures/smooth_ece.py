@@ -261,15 +261,15 @@ def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[fl
         if abs(found) <= NEAR and slope < 0.0 and abs(found) * away <= CLOSE:
             return min(max(at - found / slope, a), b), slope, away
         if found > 0.0:
-            below *= _cut(found / above) if kept > 0 else 1.0
+            below *= _end_factor(found / above) if kept > 0 else 1.0
             a, above, kept = at, found, 1
         else:
-            above *= _cut(found / below) if kept < 0 else 1.0
+            above *= _end_factor(found / below) if kept < 0 else 1.0
             b, below, kept = at, found, -1
     return (a + b) / 2.0, -1.0, b - a
 
 
-def _cut(left: float) -> float:
+def _end_factor(left: float) -> float:
     """The factor (Anderson and Bjorck) for the excess at the search end that stays, where the
     excess at the other end fell to the share `left` of itself.
 

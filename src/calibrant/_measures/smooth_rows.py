@@ -26,7 +26,7 @@ def effective_rows(
     Gaussian, `reflected` at 0 and 1 or not. The mean of independent targets, weighted by w K, then
     scatters as that of n(t) rows does, or a little less where they have different chances.
     """
-    nodes, mass, squares = _coarser(nodes, mass, squares, sigma)
+    nodes, mass, squares = _merge_nodes(nodes, mass, squares, sigma)
     out = np.empty(points.size)
     for first in range(0, points.size, _POINTS_AT_ONCE):
         some = slice(first, first + _POINTS_AT_ONCE)
@@ -53,7 +53,9 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
     return out
 
 
-def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
+def _merge_nodes(
+    nodes: Array, mass: Array, squares: Array, sigma: float
+) -> tuple[Array, Array, Array]:
     """Fewer nodes with the same mass: neighbours are merged as far as the width sigma allows.
     Returns their positions (centres of mass), and sums of `mass` and of `squares` there.
     """

@@ -11,7 +11,7 @@ from calibrant._core.grid import LogitGrid
 from calibrant._core.loss_sums import LossSums
 
 
-def _not_given(statistic: str) -> NotDefined:
+def _undefined_statistic(statistic: str) -> NotDefined:
     """The NotDefined error to raise for a statistic that a source of data does not define."""
     return NotDefined(f"these data do not give the statistic {statistic!r}")
 
@@ -26,76 +26,76 @@ class Statistics(Protocol):
     @property
     def bins(self) -> BinTable:
         """The scalar problem (P(y = 1), or the top label) in the ordinary bins."""
-        raise _not_given("bins")
+        raise _undefined_statistic("bins")
 
     @property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, or in the rule given for all measures."""
-        raise _not_given("quantile_bins")
+        raise _undefined_statistic("quantile_bins")
 
     @property
     def equal_mass_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, whatever rule was given."""
-        raise _not_given("equal_mass_bins")
+        raise _undefined_statistic("equal_mass_bins")
 
     @property
     def confidence_bins(self) -> BinTable:
         """The top-label problem in the rule of `quantile_bins`."""
-        raise _not_given("confidence_bins")
+        raise _undefined_statistic("confidence_bins")
 
     @property
     def levels(self) -> BinTable:
         """The scalar problem with a bin for each distinct prediction, in order."""
-        raise _not_given("levels")
+        raise _undefined_statistic("levels")
 
     @property
     def class_bins(self) -> BinTable:
         """Each class against the rest in the ordinary bins."""
-        raise _not_given("class_bins")
+        raise _undefined_statistic("class_bins")
 
     @property
     def class_quantile_bins(self) -> BinTable:
         """Each class against the rest in the rule of `quantile_bins`."""
-        raise _not_given("class_quantile_bins")
+        raise _undefined_statistic("class_quantile_bins")
 
     @property
     def class_equal_mass_bins(self) -> BinTable:
         """Each class against the rest in bins of equal mass, whatever rule was given."""
-        raise _not_given("class_equal_mass_bins")
+        raise _undefined_statistic("class_equal_mass_bins")
 
     @property
     def confidence_by_class(self) -> BinTable:
         """The top-label problem in the ordinary bins, the rows of each predicted class apart."""
-        raise _not_given("confidence_by_class")
+        raise _undefined_statistic("confidence_by_class")
 
     @property
     def full_bins(self) -> VectorTable:
         """Whole predicted distributions as vectors, by cell (top class and bin of its value)."""
-        raise _not_given("full_bins")
+        raise _undefined_statistic("full_bins")
 
     @property
     def losses(self) -> LossSums:
         """Sums of the proper losses."""
-        raise _not_given("losses")
+        raise _undefined_statistic("losses")
 
     @property
     def distribution(self) -> LossSums:
         """Sums of distances between predicted and target distributions."""
-        raise _not_given("distribution")
+        raise _undefined_statistic("distribution")
 
     @property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem as masses on the logit grid."""
-        raise _not_given("logit_grid")
+        raise _undefined_statistic("logit_grid")
 
     @property
     def smooth(self) -> float:
         """The smooth calibration error at its fixed point."""
-        raise _not_given("smooth")
+        raise _undefined_statistic("smooth")
 
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
-        raise _not_given("above")
+        raise _undefined_statistic("above")
 
 
 class OneTable(Statistics):

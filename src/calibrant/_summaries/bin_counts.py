@@ -51,7 +51,7 @@ class BinCounts:
 
     def summary_at(self, m: int) -> Summary:
         """The summary with m equal-width and m quantile bins."""
-        return _AtCount(self, m)
+        return _SummaryAtCount(self, m)
 
     @cached_property
     def edges(self) -> Array:
@@ -191,7 +191,7 @@ def merged(cells: Array, starts: NDArray[np.intp]) -> Array:
     return out
 
 
-class _AtCount(Summary):
+class _SummaryAtCount(Summary):
     """The summary with m equal-width and m quantile bins, merged from the cells of `BinCounts`. Its
     properties are those of `Summary`.
     """

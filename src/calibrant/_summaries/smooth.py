@@ -108,7 +108,7 @@ class SmoothSummary:
             grid, findings, clipped = self.engine.logit_grid(
                 self.samples, self.notion, spacing_for(sigma), self.eps
             )
-        self._note(findings)
+        self._keep_findings(findings)
         self.n_logits_clipped = clipped
         check_weight_total(grid.total_weight[0])
         return grid
@@ -124,10 +124,10 @@ class SmoothSummary:
                 compiled = uniform_error(self.samples, self.notion, sigma, self.eps)
             if compiled is not None:
                 integral, total, findings = compiled
-                self._note(findings)
+                self._keep_findings(findings)
                 check_weight_total(total)
                 return integral / total
-        values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._problems()]
+        values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._logit_problems()]
         return float(np.mean(values))
 
     def monte_carlo(
@@ -138,7 +138,7 @@ class SmoothSummary:
         """
         values = [
             ls_ece_monte_carlo(h, z, w, sigma, noise, n_draws, rng)[0]
-            for h, z, w in self._problems()
+            for h, z, w in self._logit_problems()
         ]
         return float(np.mean(values))
 
@@ -164,10 +164,10 @@ class SmoothSummary:
             grid, findings = self.engine.unit_grid(
                 self.samples, self.notion, cells, residual_only=residual_only
             )
-        self._note(findings)
+        self._keep_findings(findings)
         return grid
 
-    def _note(self, findings: Findings) -> None:
+    def _keep_findings(self, findings: Findings) -> None:
         """Keep the findings of the last pass over the rows. Raises InputError if labels are soft
         and every prediction is 0 or 1, which looks like swapped arguments.
         """
@@ -216,7 +216,7 @@ class SmoothSummary:
         None for soft labels, and for weights outside memory, whose squares are not known by point.
         `kind` is "logit" or "unit", where the noise is added.
         """
-        squared = self._squared()
+        squared = self._with_squared_weights()
         if squared is None or self.findings.soft:
             return None, self._weights[0] ** 2 / self._weights[1]
         if kind == "logit":
@@ -232,7 +232,7 @@ class SmoothSummary:
         n = effective_rows(points, nodes, both[0], both[1], sigma, reflected=kind == "unit")
         return n, self._weights[0] ** 2 / self._weights[1]
 
-    def _squared(self) -> SmoothSummary | None:
+    def _with_squared_weights(self) -> SmoothSummary | None:
         """The summary of the same rows with their weights squared; itself without weights, None for
         weights that are not in memory.
         """
@@ -243,7 +243,7 @@ class SmoothSummary:
         weights = self.samples.weights.astype(np.float64) ** 2
         return SmoothSummary(replace(self.samples, weights=weights), self.notion, self.eps)
 
-    def _problems(
+    def _logit_problems(
         self,
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
         """Logits, targets and weights of the problem, as a list of one; for the classwise notion a
@@ -253,20 +253,21 @@ class SmoothSummary:
         with explained(samples):
             if self.notion == "classwise":
                 parts = [
-                    self._problem(column, "binary") for column in self.engine.class_columns(samples)
+                    self._logit_problem(column, "binary")
+                    for column in self.engine.class_columns(samples)
                 ]
             else:
-                parts = [self._problem(samples, self.notion)]
+                parts = [self._logit_problem(samples, self.notion)]
         check_weight_total(parts[0][2].sum())
         return parts
 
-    def _problem(
+    def _logit_problem(
         self, samples: Source, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Logits (clipped), targets and weights of one scalar problem, an entry per row."""
         raw = samples.from_logits and not samples.multiclass
         if raw and isinstance(samples, Samples | TensorSamples):
-            self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
+            self._keep_findings(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             here = samples if isinstance(samples, Samples) else samples.in_memory()
             h = here.predictions.astype(np.float64)
             z = here.targets.astype(np.float64)
@@ -276,7 +277,7 @@ class SmoothSummary:
             weights = here.weights
         else:
             u, z, weights, findings = self.engine.whole_problem(samples, notion)
-            self._note(findings)
+            self._keep_findings(findings)
             u = np.clip(u, self.eps, 1.0 - self.eps)
             h = np.log(u / (1.0 - u))
         w = np.ones(h.size) if weights is None else weights.astype(np.float64)

@@ -263,7 +263,7 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     if name in (*_HELPERS, "exp", "log", "log1p"):
         raise InputError(f"name {name!r} is that of a function which the source uses: take another")
     done: dict[int, Node] = {}
-    chosen = [_in_language(each, 0, done) for each in outputs]
+    chosen = [_choose_language(each, 0, done) for each in outputs]
     uses = _count_uses(chosen)
     lines: list[str] = []
     written: dict[int, str] = {}
@@ -277,14 +277,14 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
         out = _python_of(each, [text(part) for part in each.parts])
         if (uses[id(each)] > 1 and each.parts) or each.operation == "softmax":
             variable = f"t{len(lines)}"
-            lines.append(f"{variable} = {_bare(out)}")
+            lines.append(f"{variable} = {_without_parentheses(out)}")
             out = variable
         written[id(each)] = out
         return out
 
-    results = [_bare(text(each)) for each in chosen]
+    results = [_without_parentheses(text(each)) for each in chosen]
     shown = f"[{', '.join(results)}]" if inputs.columns else results[0]
-    body = "".join(f"    {line}\n" for line in (*_checks(inputs), *lines, f"return {shown}"))
+    body = "".join(f"    {line}\n" for line in (*_check_lines(inputs), *lines, f"return {shown}"))
     argument = "row" if inputs.columns else "x0"
     used = [source for helper, source in _HELPERS.items() if f"{helper}(" in body]
     functions = "\n\n".join((*used, f"def {name}({argument}):\n{body}"))
@@ -293,15 +293,15 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     return f'"""{about}"""\n\n{imports}{functions}'
 
 
-def _in_language(each: Node, language: int, done: dict[int, Node]) -> Node:
+def _choose_language(each: Node, language: int, done: dict[int, Node]) -> Node:
     """The graph of a node with each `either` replaced by its form for one language: 0 is Python, 1
     is SQL. `done` caches the nodes replaced so far, by the id of the original.
     """
     if id(each) not in done:
         if each.operation == "either":
-            done[id(each)] = _in_language(each.parts[language], language, done)
+            done[id(each)] = _choose_language(each.parts[language], language, done)
         else:
-            parts = tuple(_in_language(part, language, done) for part in each.parts)
+            parts = tuple(_choose_language(part, language, done) for part in each.parts)
             done[id(each)] = Node(each.operation, parts, each.value)
     return done[id(each)]
 
@@ -325,12 +325,12 @@ def _python_of(each: Node, parts: Sequence[str]) -> str:
     if each.operation == "input":
         return f"x{each.value[0]:.0f}"
     if each.operation == "softmax":
-        return f"softmax([{', '.join(map(_bare, parts))}])"
+        return f"softmax([{', '.join(map(_without_parentheses, parts))}])"
     if each.operation == "item":
         return f"{parts[0]}[{each.value[0]:.0f}]"
     if each.operation == "clip":
         low, high = each.value
-        out = _bare(parts[0])
+        out = _without_parentheses(parts[0])
         if low > -math.inf:
             out = f"max({out}, {low!r})"
         return out if high == math.inf else f"min({out}, {high!r})"
@@ -341,10 +341,10 @@ def _format(form: str, each: Node, parts: Sequence[str]) -> str:
     """The text of a node from its template `form` and the texts of its parts; as arguments of a
     call, parts lose the parentheses that enclose them.
     """
-    return form.format(*(map(_bare, parts) if each.operation in _CALLS else parts))
+    return form.format(*(map(_without_parentheses, parts) if each.operation in _CALLS else parts))
 
 
-def _bare(text: str) -> str:
+def _without_parentheses(text: str) -> str:
     """The text without a pair of parentheses that encloses all of it; other texts are returned
     unchanged.
     """
@@ -358,14 +358,14 @@ def _bare(text: str) -> str:
     return text
 
 
-def _refusal(fits: str, what: str, said: str) -> list[str]:
+def _raise_lines(fits: str, what: str, said: str) -> list[str]:
     """Two lines of Python that raise a ValueError, "<value of the expression `what`> <said>",
     unless the condition `fits` is true.
     """
     return [f"if not {fits}:", f'    raise ValueError(f"{{{what}!r}} {said}")']
 
 
-def _checks(inputs: Inputs) -> list[str]:
+def _check_lines(inputs: Inputs) -> list[str]:
     """The first lines of the Python function: they unpack the row, raise a ValueError for inputs
     that `transform` refuses, and clip values that rounding has carried beyond 0 or 1.
     """
@@ -378,16 +378,16 @@ def _checks(inputs: Inputs) -> list[str]:
     else:
         fits, need = f"{-OVERSHOOT!r} <= {x} <= {1 + OVERSHOOT!r}", "probability"
         inner = f"min(max({x}, 0.0), 1.0)"
-    lines = _refusal(fits, x, f"is not a {need}")
+    lines = _raise_lines(fits, x, f"is not a {need}")
     if not inputs.columns:
         return [*lines, f"x0 = {inner}"]
     names = [f"x{j}" for j in range(inputs.columns)]
     whole: list[str] = []
     if inputs.given is False:
         total = f"abs({' + '.join(names)} - 1.0)"
-        whole = _refusal(f"{total} <= {ROW_SUM_TOLERANCE!r}", "row", "does not sum to 1")
+        whole = _raise_lines(f"{total} <= {ROW_SUM_TOLERANCE!r}", "row", "does not sum to 1")
     elif inputs.given == LOGPROBS:
-        whole = _refusal(f"max(row) >= {-_FINITE!r}", "row", "has no class with a probability")
+        whole = _raise_lines(f"max(row) >= {-_FINITE!r}", "row", "has no class with a probability")
     return [
         "for x in row:",
         *(f"    {line}" for line in lines),
@@ -428,9 +428,9 @@ def to_sql(outputs: Sequence[Node], inputs: Inputs, columns: Sequence[str]) -> l
         return written[id(each)]
 
     done: dict[int, Node] = {}
-    chosen = [_in_language(each, 1, done) for each in outputs]
+    chosen = [_choose_language(each, 1, done) for each in outputs]
     fits = _sql_check(inputs, names)
-    return [f"(CASE WHEN {fits} THEN {_bare(text(each))} END)" for each in chosen]
+    return [f"(CASE WHEN {fits} THEN {_without_parentheses(text(each))} END)" for each in chosen]
 
 
 def _sql_check(inputs: Inputs, names: Sequence[str]) -> str:
@@ -463,14 +463,14 @@ def _sql_of(each: Node, parts: Sequence[str], names: Sequence[str]) -> str:
         return names[int(each.value[0])]
     if each.operation == "clip":
         low, high = each.value
-        return _cases(parts[0], low, _sql_number(low), high, _sql_number(high), parts[0])
+        return _sql_cases(parts[0], low, _sql_number(low), high, _sql_number(high), parts[0])
     if each.operation == "pieces":
-        below, above, inside = (_bare(part) for part in parts[1:])
-        return _cases(parts[0], each.value[0], below, each.value[1], above, inside)
+        below, above, inside = (_without_parentheses(part) for part in parts[1:])
+        return _sql_cases(parts[0], each.value[0], below, each.value[1], above, inside)
     return _format(_SQL[each.operation], each, parts)
 
 
-def _cases(x: str, low: float, below: str, high: float, above: str, inside: str) -> str:
+def _sql_cases(x: str, low: float, below: str, high: float, above: str, inside: str) -> str:
     """An SQL expression that is `below` where x < low, `above` where x > high, and else `inside`,
     also where x is NULL. An infinite limit has no case.
     """

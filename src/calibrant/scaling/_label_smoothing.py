@@ -110,7 +110,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
         majority labels.
         """
         majority = problem.with_targets(_majority(problem.targets))
-        epsilon = _held_back(majority) if self.smoothing is None else self.smoothing
+        epsilon = _mass_off_majority(majority) if self.smoothing is None else self.smoothing
         smoothed = (1.0 - epsilon) * majority.targets + epsilon / problem.n_classes
         solution = super()._solve(majority.with_targets(smoothed))
         return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
@@ -129,7 +129,7 @@ def _majority(targets: FloatArray) -> FloatArray:
     return out
 
 
-def _held_back(problem: Problem) -> float:
+def _mass_off_majority(problem: Problem) -> float:
     """The mean probability that the predictions give to classes other than the row's majority
     class.
     """

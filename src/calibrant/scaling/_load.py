@@ -108,7 +108,7 @@ def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     >>> from_json(scaler.to_json()).temperature_ == scaler.temperature_
     True
     """
-    return _read(text, "this text", serving)
+    return _scaler_from_text(text, "this text", serving)
 
 
 def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
@@ -143,10 +143,10 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     >>> again.temperature_ == scaler.temperature_
     True
     """
-    return _read(Path(path).read_bytes(), str(path), serving)
+    return _scaler_from_text(Path(path).read_bytes(), str(path), serving)
 
 
-def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
+def _scaler_from_text(text: str | bytes, source: str, serving: bool) -> Scaler:
     """The fitted scaler from a JSON text; a StateError that names `source` if the text holds none.
     `serving` is set on the scaler.
     """
@@ -158,7 +158,7 @@ def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
         hint = nearest(name, SCALERS)
         raise StateError(f"{source} holds an unknown kind of scaler, {name}: {hint}")
     try:
-        scaler = _restored(SCALERS[kind], content)
+        scaler = _restore_scaler(SCALERS[kind], content)
     except Exception as error:  # anything may be written there: numbers too large, nests too deep
         reason = f"{type(error).__name__}: {str(error)[:500]}"
         raise StateError(f"{source} is damaged: {reason}") from None
@@ -166,7 +166,7 @@ def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
     return scaler
 
 
-def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
+def _restore_scaler(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     """A scaler of the class `kind` from the parsed content of a file; an error of any type if its
     numbers are missing, too large or inconsistent.
     """

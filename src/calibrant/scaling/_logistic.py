@@ -49,7 +49,7 @@ def fit_logistic(
     mean, deviation = spread(features, shares)
     unit = np.column_stack([(features - mean) / deviation, np.ones(len(targets))])
     loss = SoftmaxLoss(
-        forward=lambda theta: _pairs(unit @ theta),
+        forward=lambda theta: _score_pairs(unit @ theta),
         back=lambda scores: (0.5 * (scores[:, 1] - scores[:, 0])) @ unit,
         targets=both_classes(targets),
         shares=shares,
@@ -67,7 +67,7 @@ def fit_logistic(
     )
 
 
-def _pairs(logits: FloatArray) -> FloatArray:
+def _score_pairs(logits: FloatArray) -> FloatArray:
     """Two class scores (-h/2, h/2) for each logit h, (n, 2)."""
     out = np.empty((logits.size, 2), logits.dtype)
     np.multiply(logits, 0.5, out=out[:, 1])

@@ -201,7 +201,7 @@ class PriorShift(Scaler):
             sample_weight=sample_weight,
         )
         k = problem.n_classes
-        source = self._source_of(y_source, k, classes)
+        source = self._source_prior(y_source, k, classes)
         if self.prior is not None:
             fit = PriorFit(as_prior(self.prior, "prior", k), 0, True)
         else:
@@ -215,10 +215,10 @@ class PriorShift(Scaler):
         self._fitted_on = self._fitted_rows = None
         names = [str(each) for each in (range(k) if classes is None else classes)]
         mean = problem.shares @ np.exp(problem.predictions.log_probabilities())
-        cautions = _at_the_edge(fit.vanished, names, mean, source)
-        self._warn((*cautions, *(() if fit.reached else (_not_settled(fit.n_iter),))))
+        cautions = _about_vanished(fit.vanished, names, mean, source)
+        self._warn((*cautions, *(() if fit.reached else (_about_no_convergence(fit.n_iter),))))
 
-    def _source_of(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
+    def _source_prior(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
         """The source prior, one share for each of k classes, from the option `source_prior` or from
         the labels `y_source`; an InputError unless exactly one of them is given.
         """
@@ -304,7 +304,9 @@ class PriorShift(Scaler):
         if after > problem.log_loss(predictions.probabilities()):
             source = np.maximum(labels, LOG_FLOOR)
         learned = {"prior_": labels, "source_prior_": source}
-        return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
+        return Solution(
+            learned, () if fit.reached else (_about_no_convergence(fit.n_iter),), fit.n_iter
+        )
 
     def _formula(self, inputs: Inputs) -> list[Node]:
         """The map as a formula of the inputs, one node for each output."""
@@ -347,7 +349,7 @@ def shifted_predictions(
     return out
 
 
-def _at_the_edge(
+def _about_vanished(
     vanished: Sequence[int], names: Sequence[str], mean: FloatArray, source: FloatArray
 ) -> list[str]:
     """The warning for classes whose likeliest share is 0, as a list of one text; an empty list if
@@ -366,7 +368,7 @@ def _at_the_edge(
     ]
 
 
-def _not_settled(n_iter: int) -> str:
+def _about_no_convergence(n_iter: int) -> str:
     """The warning that the search for the prior stopped after `n_iter` steps without
     convergence.
     """

@@ -117,7 +117,7 @@ class QuadraticScaling(OneVsRest):
             # The slope of the curve is a line: if it is at least 0 at both ends, it is so between.
             fit = fit_increasing(np.stack(_by_end_slopes(h, low, high), axis=1), *fit_to)
             first, last = fit.slopes.tolist()
-            c = (last - first) / (2 * _width(low, high))
+            c = (last - first) / (2 * _distance_or_one(low, high))
             b = first - 2 * c * low
         else:
             fit = fit_logistic(np.stack([h, h**2], axis=1), *fit_to, start=np.array([1.0, 0.0]))
@@ -189,7 +189,7 @@ class QuadraticScaling(OneVsRest):
         return replace(solution, cautions=(*solution.cautions, *_about_falls(falls, problem)))
 
 
-def _width(low: float, high: float) -> float:
+def _distance_or_one(low: float, high: float) -> float:
     """The distance from `low` to `high`; 1 if they are equal, so that it can be a divisor."""
     return high - low if high > low else 1.0
 
@@ -201,7 +201,7 @@ def _by_end_slopes(h: FloatArray, low: float, high: float) -> tuple[FloatArray, 
     Every parabola is a constant plus a multiple of each, and the factors are its slopes at `low`
     and at `high`.
     """
-    width = _width(low, high)
+    width = _distance_or_one(low, high)
     return (high * h - h**2 / 2) / width, (h**2 / 2 - low * h) / width
 
 

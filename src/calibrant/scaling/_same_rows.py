@@ -84,7 +84,7 @@ def identifies_rows(hashes: Hashes) -> bool:
 
     n, counts = hashes.size, np.unique(hashes, return_counts=True)[1]
     every = np.ones(n, dtype=np.bool_)
-    if _Test(every, every, counts).p(n) < BY_CHANCE:
+    if _ChanceTest(every, every, counts).p(n) < BY_CHANCE:
         return True
     chance = gammaln(n + 1) + float((counts * np.log(counts / n) - gammaln(counts + 1)).sum())
     return bool(chance < math.log(BY_CHANCE))
@@ -139,7 +139,7 @@ class Overlap:
     by_chance: float = 0.0
 
 
-def all_of(n: int) -> Overlap:
+def overlap_with_itself(n: int) -> Overlap:
     """The overlap of the n rows of a fit with themselves: all of them are seen. At most about
     MAX_EXAMINED rows are listed as examined.
     """
@@ -181,11 +181,11 @@ class FittedRows:
         nearest = np.minimum(np.searchsorted(old, kinds), old.size - 1)
         seen = old[nearest] == kinds
         # A value of several rows of the fit identifies none of them, however many new rows have it.
-        tests = [_Test(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
+        tests = [_ChanceTest(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
         # As many new rows may show by themselves how often rows repeat each other: those of the fit
         # may do so for another reason. With fewer, repeats would seem rarer than they are.
         if new.size >= counts.sum():
-            tests.append(_Test(own == 1, seen, own))
+            tests.append(_ChanceTest(own == 1, seen, own))
         p, test = min(((len(tests) * t.p(t.n_seen), t) for t in tests), key=lambda pair: pair[0])
         used = test.usable[index]
         examined, by_chance = examined[used], test.by_chance
@@ -224,7 +224,7 @@ class FittedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Test:
+class _ChanceTest:
     """A significance test whether new rows equal rows of a fit more often than by chance.
 
     `usable` says which of the new values could identify a row, and `seen` which of them equal a
@@ -290,7 +290,7 @@ class _Test:
 
 
 @dataclass(frozen=True, eq=False)
-class _Known:
+class _HashedRows:
     """A set of rows by their distinct hashes in increasing order; `seen` is the share of the rows
     with each hash that were in a map's fit, and n the number of rows.
     """
@@ -300,7 +300,7 @@ class _Known:
     n: int
 
     @classmethod
-    def from_hashes(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _Known:
+    def from_hashes(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _HashedRows:
         """The set of rows from the hash of each row, and whether the row was in the map's fit."""
         kinds, index = np.unique(hashes, return_inverse=True)
         return cls(kinds, np.bincount(index, seen) / np.bincount(index), int(hashes.size))
@@ -322,7 +322,7 @@ class _Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _Mapped:
+class _MappedPredictions:
     """A record of predictions that the map `name` made in this session; `share` of their rows were
     in the map's fit.
 
@@ -331,8 +331,8 @@ class _Mapped:
     """
 
     name: str
-    given: _Known
-    made: _Known
+    given: _HashedRows
+    made: _HashedRows
     # The share of all rows that was examined.
     examined: float
     share: float
@@ -370,7 +370,7 @@ def _digest(hashes: Hashes) -> str:
 
 # The last few predictions that maps made of rows of their fit; a later comparison may be given all
 # or some of them.
-_MAPPED: deque[_Mapped] = deque(maxlen=16)
+_MAPPED: deque[_MappedPredictions] = deque(maxlen=16)
 
 
 def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overlap) -> None:
@@ -381,10 +381,10 @@ def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overla
         return
     rows, hashes = overlap.examined, row_hashes(made)
     _MAPPED.append(
-        _Mapped(
+        _MappedPredictions(
             name,
-            _Known.from_hashes(row_hashes(given[rows]), overlap.seen),
-            _Known.from_hashes(hashes[rows], overlap.seen),
+            _HashedRows.from_hashes(row_hashes(given[rows]), overlap.seen),
+            _HashedRows.from_hashes(hashes[rows], overlap.seen),
             rows.size / len(made),
             overlap.share,
             _digest(hashes),

@@ -39,10 +39,10 @@ from calibrant.scaling._same_rows import (
     Hashes,
     Overlap,
     SameRows,
-    all_of,
     fingerprint,
     identifies_rows,
     overlap_sentence,
+    overlap_with_itself,
     remember,
     row_hashes,
 )
@@ -368,7 +368,7 @@ class Scaler(ABC):
         """
         hashes = row_hashes(predictions.values)
         if fingerprint(hashes, predictions.columns) == self._fitted_on and identifies_rows(hashes):
-            return all_of(len(predictions.values))
+            return overlap_with_itself(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved without the hashes of its rows
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
         return self._fitted_rows.overlap(hashes)
@@ -440,7 +440,7 @@ class Scaler(ABC):
         )
         out = self._apply(predictions)
         if self._learns:
-            remember(type(self).__name__, predictions.values, out, all_of(len(out)))
+            remember(type(self).__name__, predictions.values, out, overlap_with_itself(len(out)))
         return out
 
     def _fit(self, y_true: Any, y_proba: Any, **rows: Any) -> Predictions:

@@ -297,11 +297,11 @@ class _Penalised:
         the spline increases wherever the search ends.
         """
         if not increasing:
-            return self._descended(at, increasing, flat)
-        at, n_iter, reached = self._descended(self._lifted(at), increasing, flat)
-        return self._lifted(at), n_iter, reached
+            return self._newton_minimum(at, increasing, flat)
+        at, n_iter, reached = self._newton_minimum(self._made_increasing(at), increasing, flat)
+        return self._made_increasing(at), n_iter, reached
 
-    def _descended(
+    def _newton_minimum(
         self, at: FloatArray, increasing: bool, flat: float
     ) -> tuple[FloatArray, int, bool]:
         """The result of `minimum`, by Newton's method from `at` with steps halved until they lower
@@ -348,7 +348,7 @@ class _Penalised:
         out: FloatArray = free + solve_triangular(lower.T, held @ multipliers, lower=False)
         return out
 
-    def _lifted(self, at: FloatArray) -> FloatArray:
+    def _made_increasing(self, at: FloatArray) -> FloatArray:
         """The coordinates after adding the flattest line that makes the spline increase; the second
         coordinate is the slope of a line.
         """

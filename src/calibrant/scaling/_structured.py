@@ -68,9 +68,11 @@ class _StructuredMap(LinearMap):
         form = self._form(scores)
         pulled = 2.0 * (self._penalties(k) * (k / n))
 
-        def scales_at(p: FloatArray) -> _OwnScales:
+        def scales_at(p: FloatArray) -> _ParameterScales:
             """The coordinates of the search around the probabilities p (n, k)."""
-            return _OwnScales(form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled)
+            return _ParameterScales(
+                form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled
+            )
 
         loss = SoftmaxLoss(
             forward=form.forward,
@@ -313,7 +315,7 @@ def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
     )
 
 
-class _OwnScales:
+class _ParameterScales:
     """Search coordinates phi (`Scales`): each parameter in units in which the loss curves by about
     1 along it.
     """

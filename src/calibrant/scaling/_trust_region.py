@@ -114,15 +114,17 @@ class _Path:
             if j == len(self.reaches):
                 if self._ended:
                     break
-                self._walk()
+                self._add_point()
             step, turned, along = self.points[j], self.turned[j], self.directions[j]
             reach = self.reaches[j]
             if math.isinf(reach) or _length(step + reach * along) >= radius:
                 to = _to_border(step, along, radius)
-                return self._fallen(step + to * along, turned + to * self.products[j], border=True)
-        return self._fallen(self.points[-1], self.turned[-1], border=False)
+                return self._end_result(
+                    step + to * along, turned + to * self.products[j], border=True
+                )
+        return self._end_result(self.points[-1], self.turned[-1], border=False)
 
-    def _walk(self) -> None:
+    def _add_point(self) -> None:
         """Compute the next point of the path, and the conjugate direction in which the path
         continues.
         """
@@ -143,7 +145,7 @@ class _Path:
         self._ended = math.sqrt(left) < self._enough
         self.directions.append(-self._residual + left / size * along)
 
-    def _fallen(
+    def _end_result(
         self, step: FloatArray, turned: FloatArray, *, border: bool
     ) -> tuple[FloatArray, float, bool]:
         """The result of `end_within` for the point `step`; `turned` is the Hessian times it,

@@ -243,8 +243,8 @@ def class_sums(
     shape = (k, m, len(FIELDS))
     sums = np.zeros(shape) if every else None
     above = None if threshold is None else np.zeros(shape)
-    bound = 0.0 if threshold is None else _in_precision(threshold, samples)
-    columns = _Columns(samples)
+    bound = 0.0 if threshold is None else _threshold_in_precision(threshold, samples)
+    columns = _ColumnGroups(samples)
 
     def work(groups: list[int]) -> None:
         """Add up the classes in the groups of columns whose first classes are listed."""
@@ -281,12 +281,12 @@ def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.argsort(labels, kind="stable"), np.append(0, np.cumsum(counts))
 
 
-def _in_precision(threshold: float, samples: Samples) -> float:
+def _threshold_in_precision(threshold: float, samples: Samples) -> float:
     """The threshold rounded to the precision of the predictions, as they are compared with it."""
     return float(np.asarray(threshold, dtype=samples.precision))
 
 
-class _Columns:
+class _ColumnGroups:
     """The columns of (n, k) predictions, as probabilities, read in groups of neighbouring classes
     that fit a cache. `firsts` has the first class of each group.
     """

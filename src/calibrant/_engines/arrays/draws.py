@@ -42,7 +42,7 @@ FEW_TABLED = 500
 _END = 2.0**31
 
 
-def _compiled() -> Any:
+def _compiled_kernels() -> Any:
     """The module of compiled kernels for draws; None where the NumPy engine is in use."""
     return getattr(kernels(), "draws", None)
 
@@ -52,7 +52,7 @@ def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
     its state moves on.
     """
     size = shape[0] * shape[1]
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         numbers, state = np.empty(size, dtype=np.int32), bits.state
         compiled.fill_numbers(numbers, state["state"]["state"])
@@ -62,7 +62,7 @@ def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
     return (raw >> np.uint32(1)).view(np.int32).reshape(shape)
 
 
-def _last_below(chances: Array) -> Numbers:
+def _last_outcome_number(chances: Array) -> Numbers:
     """The largest 31-bit random number that counts as an outcome of 1 for each chance in [0, 1]; -1
     for a chance of 0.
     """
@@ -89,14 +89,14 @@ class Outcomes:
         shape = (self.n_draws, self.rows.shape[1])
         if len(self.rows) == 1 and self._rows_per_draw <= FEW_TABLED * shape[1]:
             return _binomials(self.rows[0], rates, self.n_draws, self.seed)
-        if not self._one_by_one:
+        if not self._draws_each_row:
             drawn = np.random.default_rng(self.seed).binomial(self.rows, rates, shape)
             return drawn.astype(np.float64)
         hits = np.empty(shape)
-        lasts, compiled = _last_below(rates), _compiled()
+        lasts, compiled = _last_outcome_number(rates), _compiled_kernels()
         count = count_outcomes if compiled is None else compiled.count_outcomes
         start = 0
-        for numbers in self._numbers if self._keeps else self._parts():
+        for numbers in self._numbers if self._keeps_numbers else self._blocks_of_numbers():
             end = start + len(numbers)
             rows = self.rows if len(self.rows) == 1 else self.rows[start:end]
             count(hits[start:end], numbers, rows, lasts)
@@ -109,15 +109,15 @@ class Outcomes:
         return int(self.rows[0].sum())
 
     @property
-    def _one_by_one(self) -> bool:
+    def _draws_each_row(self) -> bool:
         """Whether cells have so few rows that a random number for each row is cheaper than a
         binomial one for each cell.
         """
-        few = FEW_KEPT if self._keeps else FEW_ROWS
+        few = FEW_KEPT if self._keeps_numbers else FEW_ROWS
         return self._rows_per_draw <= few * int(self.rows.shape[1])
 
     @property
-    def _keeps(self) -> bool:
+    def _keeps_numbers(self) -> bool:
         """Whether the random numbers stay in memory for the next call: draws differ in rows, and
         all numbers fit.
         """
@@ -128,9 +128,9 @@ class Outcomes:
         """All random numbers in memory, as a list of arrays (draws, rows) that each cover some
         draws.
         """
-        return list(self._parts())
+        return list(self._blocks_of_numbers())
 
-    def _parts(self) -> Iterator[Numbers]:
+    def _blocks_of_numbers(self) -> Iterator[Numbers]:
         """Yield the random numbers for some draws at a time, (draws, rows), from the seed."""
         bits, step = np.random.SFC64(self.seed), max(1, AT_A_TIME // max(1, self._rows_per_draw))
         for start in range(0, self.n_draws, step):
@@ -153,9 +153,9 @@ def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequen
         ways[n] - ways[hits] - ways[n - hits] + xlogy(hits, rate) + xlog1py(n - hits, -rate)
     )
     through = np.cumsum(np.append(0.0, chances))
-    lasts = _last_below(through[1:] - np.repeat(through[firsts[:-1]], rows))
+    lasts = _last_outcome_number(through[1:] - np.repeat(through[firsts[:-1]], rows))
     numbers = _numbers(np.random.SFC64(seed), (n_draws, rows.size))
-    out, compiled = np.empty(numbers.shape), _compiled()
+    out, compiled = np.empty(numbers.shape), _compiled_kernels()
     if compiled is not None:
         compiled.count_steps(out, numbers, lasts, firsts)
         return out
@@ -185,10 +185,14 @@ def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
     """
     n, k = rates.shape
     # The memory order suits both ways: comparing few classes, or searching among many.
-    lasts = _last_below(np.cumsum(rates, axis=1)[:, : k - 1])
+    lasts = _last_outcome_number(np.cumsum(rates, axis=1)[:, : k - 1])
     lasts = np.asfortranarray(lasts) if k <= FEW_COMPARED else np.ascontiguousarray(lasts)
     labels = np.empty((n_draws, n), dtype=np.uint16)
-    bits, step, compiled = np.random.SFC64(seed), max(1, AT_A_TIME // max(1, n)), _compiled()
+    bits, step, compiled = (
+        np.random.SFC64(seed),
+        max(1, AT_A_TIME // max(1, n)),
+        _compiled_kernels(),
+    )
     for start in range(0, n_draws, step):
         part = labels[start : start + step]
         numbers = _numbers(bits, part.shape)
@@ -210,7 +214,7 @@ def count_labels(
     label, below 0 if none.
     """
     sums = np.zeros((len(labels), size))
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         compiled.count_labels(sums, labels, np.ascontiguousarray(index), weights)
         return sums
@@ -227,7 +231,7 @@ def fit_isotonic(w: Array, wz: Array) -> Array:
     cells' mean targets `wz` / `w` best, weighted by `w`; 0 where a cell has no weight.
     """
     fits = np.zeros(w.shape)
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         compiled.fit_isotonic(fits, np.ascontiguousarray(w), np.ascontiguousarray(wz))
         return fits
@@ -249,7 +253,7 @@ def rising_bins(w: Array, wz: Array) -> NDArray[np.int32]:
     until the first fall, draw by draw (Roelofs et al., 2022).
     """
     bins = np.zeros(w.shape, dtype=np.int32)
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         compiled.rising_bins(bins, np.ascontiguousarray(w), np.ascontiguousarray(wz), ROUNDING)
         return bins

@@ -42,19 +42,19 @@ def loss_sums(
         total = matrix_sums(samples, losses=True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
-    wanted = Wanted(distribution, only, spacing)
+    wanted = LossRequest(distribution, only, spacing)
     sums, findings = sum_over_lanes(
         samples,
         lambda spans: _lane_sums(samples, spans, wanted),
         block_rows=_block_rows(samples, distribution),
         entries_per_row=samples.n_classes,
     )
-    sums[wanted.absent(samples.multiclass)] = np.nan
+    sums[wanted.positions_left_out(samples.multiclass)] = np.nan
     return LossSums(sums, samples.n_classes, distribution), findings
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class LossRequest:
     """Which losses to sum: all proper ones, with `distribution` also the distances between
     distributions; or `only` the one named. `spacing` is the distance between neighbouring classes
     (None: 1).
@@ -74,7 +74,7 @@ class Wanted:
         loss = FIELDS.index(self.only)
         return (loss if loss < N_PROPER else FIELDS.index("log"),)
 
-    def absent(self, multiclass: bool) -> list[int]:
+    def positions_left_out(self, multiclass: bool) -> list[int]:
         """The positions in FIELDS of losses that are not summed and become NaN. For (n, k)
         predictions (`multiclass`) every proper loss is summed anyway.
         """
@@ -94,7 +94,7 @@ def _block_rows(samples: Samples, distribution: bool) -> int:
     return max(1, samples.n) if compiled and samples.is_plain else usual_block(samples)
 
 
-def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
+def _lane_sums(samples: Samples, spans: list[Span], wanted: LossRequest) -> tuple[Array, Findings]:
     """The sums of the wanted losses over some blocks of rows, by position in FIELDS, and the
     findings. `spans` are (first row, end) of each block.
     """
@@ -110,9 +110,9 @@ def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Arr
             kernels().add_losses(part, p, q, w, wanted.proper, status)
             raise_bad(status, start)
         if wanted.distribution and samples.multiclass:
-            _add_distribution(part, p, q, w, wanted)
+            _add_distances(part, p, q, w, wanted)
         elif wanted.distribution:
-            _add_distribution(part, two_columns(p), two_columns(q), w, wanted)
+            _add_distances(part, two_columns(p), two_columns(q), w, wanted)
         sums += part
     return sums, Findings.from_status(status)
 
@@ -125,8 +125,8 @@ def two_columns(class_one: NDArray[np.generic]) -> Array:
     return np.stack([1.0 - one, one], axis=1)
 
 
-def _add_distribution(
-    sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: Wanted
+def _add_distances(
+    sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: LossRequest
 ) -> None:
     """Add the distances between the predictions p (n, k) and the targets q (labels, or rows of
     probabilities) to their fields of `sums`.

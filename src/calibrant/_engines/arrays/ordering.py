@@ -39,12 +39,12 @@ def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]
         return _levels_by_numpy(u, z, w), findings
     if samples.multiclass or samples.from_logits:
         u, z, w, findings = whole_problem(samples, notion)
-        return _Deal(u, z, w).levels, findings
+        return _BucketSort(u, z, w).levels, findings
     # These rows are checked while they are counted, and copied only where they must be.
     block = samples.block(0, samples.n)
     scalars = (block.predictions, block.targets)
     predictions, targets = fold_to_top_label(block) if notion == "confidence" else scalars
-    deal = _Deal(predictions, targets, block.weights)
+    deal = _BucketSort(predictions, targets, block.weights)
     return deal.levels, deal.findings
 
 
@@ -54,7 +54,7 @@ def stable_order(u: Array) -> Index:
     """
     if kernels().name == "numpy":
         return np.argsort(u, kind="stable")
-    return _Deal(u, np.zeros(u.size, dtype=np.uint8), None).rows
+    return _BucketSort(u, np.zeros(u.size, dtype=np.uint8), None).rows
 
 
 def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
@@ -91,7 +91,7 @@ class NativeLevels(LevelTable):
         return blocks[:, : order.pool(blocks, w, wz, wz2)].copy()
 
 
-class _Deal:
+class _BucketSort:
     """A bucket sort of rows by prediction: rows are counted by cell (a narrow range of
     predictions), written to their cells, and each cell is sorted.
 
@@ -168,13 +168,13 @@ class _Deal:
         in_threads(deal, self.lanes, self.threads)
         sizes = in_threads(sort, self.groups, self.threads)
         columns = (keys.view(np.float64), other.view(np.float64), hits)
-        return NativeLevels(*self._together(columns, sizes))
+        return NativeLevels(*self._join_groups(columns, sizes))
 
     def _levels_of_rows(self) -> NativeLevels:
         """The sums of each distinct prediction for soft labels or weights; predictions are sorted
         together with their row numbers.
         """
-        keyed, other = self._dealt_rows()
+        keyed, other = self._rows_by_cell()
         columns = np.empty((4 if self.w is None else 7, self.n))
 
         def sort(cells: tuple[int, int]) -> int:
@@ -190,7 +190,7 @@ class _Deal:
             )
 
         sizes = in_threads(sort, self.groups, self.threads)
-        together = self._together(tuple(columns), sizes)
+        together = self._join_groups(tuple(columns), sizes)
         if self.w is None:
             u, n, wz, wz2 = together
             return NativeLevels(u, n, wz, wz2=wz2)
@@ -200,7 +200,7 @@ class _Deal:
     @property
     def rows(self) -> Index:
         """The row numbers sorted by prediction."""
-        keyed, other = self._dealt_rows()
+        keyed, other = self._rows_by_cell()
 
         def sort(cells: tuple[int, int]) -> None:
             """Sort the rows of each cell in a run of cells (first, end), in place."""
@@ -209,7 +209,7 @@ class _Deal:
         in_threads(sort, self.groups, self.threads)
         return keyed[:, 1].astype(np.intp)
 
-    def _dealt_rows(self) -> NDArray[np.uint64]:
+    def _rows_by_cell(self) -> NDArray[np.uint64]:
         """Pairs (bits of the prediction, row number), (2, n, 2): the first half holds the rows cell
         by cell, the second half is working space for a sort.
         """
@@ -225,7 +225,7 @@ class _Deal:
         in_threads(deal, self.lanes, self.threads)
         return keyed
 
-    def _together(self, columns: tuple[Array, ...], sizes: list[int]) -> list[Array]:
+    def _join_groups(self, columns: tuple[Array, ...], sizes: list[int]) -> list[Array]:
         """The columns of sums of all levels without gaps. Each of the `groups` of cells wrote its
         levels at its own start; `sizes` has the number of levels of each group.
         """

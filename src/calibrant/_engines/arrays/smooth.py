@@ -56,7 +56,7 @@ def logit_grid(
         low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if are_logits else (eps, 1.0 - eps)
         kernels().deposit_logits(plus, minus, u, z, w, 1.0 / spacing, low, high, are_logits, status)
 
-    sums, findings, n_clipped = _deposited(samples, notion, (2, nodes), add)
+    sums, findings, n_clipped = _grid_masses(samples, notion, (2, nodes), add)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
 
 
@@ -86,7 +86,7 @@ def unit_grid(
         u, z, w = block
         kernels().deposit_units(masses, sigmoid(u) if are_logits else u, z, w, status)
 
-    sums, findings, _ = _deposited(samples, notion, (1 if residual_only else 3, cells + 4), add)
+    sums, findings, _ = _grid_masses(samples, notion, (1 if residual_only else 3, cells + 4), add)
     return folded(sums), findings
 
 
@@ -143,19 +143,21 @@ def _are_logits(samples: Samples) -> bool:
     return samples.from_logits and not samples.multiclass
 
 
-def _deposited(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
+def _grid_masses(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
     """Grid masses of the notion's problem (for "classwise", of each class's), (classes, *shape),
     the findings, and how many logits were clipped. `add` adds a block of rows to the masses.
     """
     if notion != "classwise":
-        sums, findings, n_clipped = _deposited_once(samples, notion, shape, add)
+        sums, findings, n_clipped = _grid_masses_of_problem(samples, notion, shape, add)
         return sums[None], findings, n_clipped
     rows_checked = matrix_sums(samples).findings
-    parts = [_deposited_once(column, "binary", shape, add) for column in class_columns(samples)]
+    parts = [
+        _grid_masses_of_problem(column, "binary", shape, add) for column in class_columns(samples)
+    ]
     return np.stack([p[0] for p in parts]), rows_checked, sum(p[2] for p in parts)
 
 
-def _deposited_once(
+def _grid_masses_of_problem(
     samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit
 ) -> Masses:
     """Grid masses of one scalar problem, of the given shape, the findings, and how many logits were

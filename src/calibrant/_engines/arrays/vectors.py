@@ -48,16 +48,16 @@ def vector_table(
         return _full_table(samples, rule)
     findings = matrix_sums(samples).findings
     d = samples.n_classes if phi is None else phi.shape[1]
-    low, span = _range(phi)
+    low, span = _coordinate_ranges(phi)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
     ranked = _rank_bins(samples, rule, phi)
     cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
     total = VectorTable(np.zeros(0), np.zeros((0, d)))
-    for start, stop in _spans(samples):
-        u, z, w = _block(samples, start, stop, phi)
+    for start, stop in _row_spans(samples):
+        u, z, w = _vector_block(samples, start, stop, phi)
         if levels is not None:
             index = levels.numbers(u)
-            total = _grown(total, len(levels.seen))
+            total = _add_empty_cells(total, len(levels.seen))
         else:
             unit = (u - low) / span
             top = unit.argmax(axis=1)
@@ -67,7 +67,7 @@ def vector_table(
                 assert cuts is not None
                 m, at = cuts.m, cuts.find(unit[np.arange(len(u)), top])
             index = top * m + at
-            total = _grown(total, d * m)
+            total = _add_empty_cells(total, d * m)
         np.add.at(total.sum_w, index, w)
         np.add.at(total.residual, index, w[:, None] * (u - z))
     if cuts is not None and rule.drops_one:
@@ -87,7 +87,7 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     m = cuts.m if ranked is None else ranked[0]
     total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
     findings = Findings()
-    for start, stop in _spans(samples, 0 if _is_converted(samples) else MANY_ROWS):
+    for start, stop in _row_spans(samples, 0 if _reads_a_copy(samples) else MANY_ROWS):
         top, largest, _, more = top_classes(samples, start, stop)
         at = cuts.find(largest) if ranked is None else ranked[1][start:stop]
         _add_rows(total, samples.block(start, stop), top * m + at)
@@ -97,7 +97,7 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     return total, findings
 
 
-def _is_converted(samples: Samples) -> bool:
+def _reads_a_copy(samples: Samples) -> bool:
     """Whether reading a block of rows copies and converts the predictions, so that blocks must be
     small.
     """
@@ -130,14 +130,14 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     total.sum_w[:] += np.bincount(index, block.weights, total.sum_w.size)
 
 
-def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
+def _row_spans(samples: Samples, at_least: int = 0) -> list[Span]:
     """The blocks (first row, end) to read the samples in, of the usual size but no fewer than
     `at_least` rows.
     """
     return cut_into_spans(samples.n, max(row_block(samples.n_classes), at_least))
 
 
-def _block(
+def _vector_block(
     samples: Samples, start: int, stop: int, phi: Array | None
 ) -> tuple[Array, Array, Array]:
     """Vector predictions, vector targets, both (rows, d), and weights of the rows from `start` to
@@ -150,7 +150,7 @@ def _block(
     return (p, q, w) if phi is None else (p @ phi, q @ phi, w)
 
 
-def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
+def _coordinate_ranges(phi: Array | None) -> tuple[Array | float, Array | float]:
     """The smallest value of each coordinate of `phi` and the width of its range (1 for a constant
     coordinate), to scale coordinates to [0, 1]. Without `phi`: 0 and 1.
     """
@@ -168,7 +168,7 @@ def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     assert isinstance(rule, Quantile)
     if phi is None:
         return quantile_cuts(samples, "confidence", rule.m)
-    largest = _largest(samples, phi)
+    largest = _largest_coordinate(samples, phi)
     scalar = Samples(largest.clip(0.0, 1.0), np.zeros(samples.n, np.uint8), samples.weights)
     return quantile_cuts(scalar, "binary", rule.m)
 
@@ -180,16 +180,19 @@ def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, In
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
-    order, bins = rank_order(_largest(samples, phi), weights, rule.m)
+    order, bins = rank_order(_largest_coordinate(samples, phi), weights, rule.m)
     out = np.empty(samples.n, dtype=np.intp)
     out[order] = bins
     return rule.m, out
 
 
-def _largest(samples: Samples, phi: Array | None) -> Array:
+def _largest_coordinate(samples: Samples, phi: Array | None) -> Array:
     """The largest coordinate of every row, scaled to [0, 1] by the coordinates' ranges."""
-    low, span = _range(phi)
-    parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
+    low, span = _coordinate_ranges(phi)
+    parts = [
+        ((_vector_block(samples, i, j, phi)[0] - low) / span).max(axis=1)
+        for i, j in _row_spans(samples)
+    ]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -207,7 +210,7 @@ class _LevelIndex:
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 
 
-def _grown(table: VectorTable, size: int) -> VectorTable:
+def _add_empty_cells(table: VectorTable, size: int) -> VectorTable:
     """The table with empty cells added up to `size` cells; unchanged if it has as many."""
     more = size - table.sum_w.size
     if more <= 0:

@@ -60,7 +60,9 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
     """Bin sums of every class against the rest, (classes, bins, fields), in one query. The rows
     must have been checked before.
     """
-    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
+    groups = (
+        Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
+    )
     out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
     for r, name in enumerate(prediction_names(samples)):
         out[r] = groups.select(groups.columns["by0"] == name).binned(cuts)
@@ -74,7 +76,9 @@ def class_cells(samples: FrameSamples, cells: Cells) -> Array:
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
         return query.run().binned(cells.cuts(samples.precision))[None]
-    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
+    groups = (
+        Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
+    )
     cuts = cells.cuts(samples.precision)
     names = prediction_names(samples)
     return np.stack([groups.select(groups.columns["by0"] == name).binned(cuts) for name in names])
@@ -84,7 +88,7 @@ def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
     """Yield each class against the rest, as the samples of a binary problem."""
     frame = clean(samples).filter(col("ok"))
     for r in range(samples.n_classes):
-        yield _binary(samples, _class_problem(samples, frame, r), hard=not samples.soft_rows)
+        yield _binary_samples(samples, _class_frame(samples, frame, r), hard=not samples.soft_rows)
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
@@ -99,10 +103,10 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
     frame = scalar(samples, "binary").filter(col("ok") & above).select("u", "z", *weights)
     if collected(frame.head(1)).is_empty():
         return None
-    return _binary(samples, frame, hard=samples.hard)
+    return _binary_samples(samples, frame, hard=samples.hard)
 
 
-def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
+def _binary_samples(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     """The samples of a binary problem from a frame with the columns `u` (prediction), `z` (target)
     and `w` (weight, if any), all checked. `hard` says that all targets are 0 or 1.
     """
@@ -115,7 +119,7 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     )
 
 
-def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+def _class_frame(samples: FrameSamples, frame: Frame, r: int) -> Frame:
     """The frame of class r against the rest as a binary problem: columns `u` (prediction), `z`
     (target), and `w` (weight) if there is one.
     """
@@ -145,7 +149,9 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
         out = {}
         for some in _query_groups(asked):
             # With all classes it is the frame whose cells were summed, which is planned already.
-            long = _long(samples, () if len(some) == len(names) else tuple(names[r] for r in some))
+            long = _row_per_class(
+                samples, () if len(some) == len(names) else tuple(names[r] for r in some)
+            )
             key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
                 own = group_key(samples, low, high, parts)
@@ -174,7 +180,7 @@ def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
 
 
 @plan_once
-def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
+def _row_per_class(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     """Binary samples with one row for every pair of row and class; the column `class` has the name
     of the class's column of predictions. `wanted` names the columns (none: all).
 
@@ -187,11 +193,11 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     names = [name for name in every if not wanted or name in wanted]
     if samples.soft_rows:
         named = [
-            _class_problem(samples, frame, r).with_columns(**{"class": nw.lit(name)})
+            _class_frame(samples, frame, r).with_columns(**{"class": nw.lit(name)})
             for r, name in enumerate(every)
             if name in names
         ]
-        return _binary(samples, stacked(named), hard=False)
+        return _binary_samples(samples, stacked(named), hard=False)
     signed = {
         name: nw.when(col("q0") != float(r)).then(col(name)).otherwise(_negated(col(name)))
         for r, name in enumerate(every)
@@ -201,7 +207,7 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     long = unpivoted(frame.select(*index, **signed), names, index)
     value = col("value")
     prediction = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
-    return _binary(
+    return _binary_samples(
         samples, long.select("class", *index, u=prediction, z=number(value < 0.0)), hard=True
     )
 

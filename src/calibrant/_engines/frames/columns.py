@@ -27,7 +27,7 @@ from calibrant._engines.frames.expressions import (
     sums_to_one,
     total,
 )
-from calibrant._engines.frames.partitions import opened
+from calibrant._engines.frames.partitions import open_frame
 
 _NOTHING = "y_true and y_proba must hold at least one row; got none"
 _LOGITS = "If these are logits, pass from_logits=True"
@@ -125,7 +125,7 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     if samples.weight is not None:
         out["w"] = samples.column(samples.weight).cast(Float64)
     out |= {f"by{j}": samples.column(name) for j, name in enumerate(keep)}
-    return opened(samples.frame, list(dict.fromkeys((*samples.columns, *keep)))).select(**out)
+    return open_frame(samples.frame, list(dict.fromkeys((*samples.columns, *keep)))).select(**out)
 
 
 def _index(labels: Labels, target: Expr) -> Expr:

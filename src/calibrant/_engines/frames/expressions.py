@@ -25,7 +25,7 @@ def exact(value: float) -> Expr:
     times longer, and a query for quantiles has a hundred such numbers.)
     """
     value = float(value)
-    if _is_read(value):
+    if _is_exact_text(value):
         return value
     most = float(f"{value:.8g}")
     return nw.lit(most) + exact(value - most)
@@ -41,7 +41,7 @@ def exact_in(frame: Frame) -> Callable[[float], Expr]:
     return float if kind.is_polars() or kind.is_dask() or kind.is_pyspark() else exact
 
 
-def _is_read(value: float) -> bool:
+def _is_exact_text(value: float) -> bool:
     """Whether SQL engines read the number's decimal text without rounding: it has at most 15
     digits, or an exponent.
     """
@@ -54,7 +54,7 @@ def number(flag: Expr) -> Expr:
     return flag.cast(Float64)
 
 
-def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
+def _combine_in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
     """All parts combined by the operation `join`, pair by pair, in a tree of little depth, because
     engines recurse into expressions.
     """
@@ -67,17 +67,17 @@ def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr
 
 def total(parts: Sequence[Expr]) -> Expr:
     """The sum of the expressions `parts`."""
-    return _in_pairs(lambda a, b: a + b, parts)
+    return _combine_in_pairs(lambda a, b: a + b, parts)
 
 
 def all_of(flags: Sequence[Expr]) -> Expr:
     """Whether all of the boolean expressions are true."""
-    return _in_pairs(lambda a, b: a & b, flags)
+    return _combine_in_pairs(lambda a, b: a & b, flags)
 
 
 def any_of(flags: Sequence[Expr]) -> Expr:
     """Whether any of the boolean expressions is true."""
-    return _in_pairs(lambda a, b: a | b, flags)
+    return _combine_in_pairs(lambda a, b: a | b, flags)
 
 
 def largest(parts: Sequence[Any]) -> Expr:

@@ -14,7 +14,7 @@ from calibrant._data.samples import Notion
 from calibrant._engines.arrays.smooth import folded, logit_reach
 from calibrant._engines.frames.expressions import Expr, clipped, col, exact, floor, number
 from calibrant._engines.frames.groups import Groups
-from calibrant._engines.frames.query import Query, checked
+from calibrant._engines.frames.query import Query, check_samples
 from calibrant._engines.protocol import Findings
 
 # The weights of cubic interpolation at the nodes -1, 0, 1, 2, as polynomials in the offset t.
@@ -53,7 +53,7 @@ def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
     return nodes
 
 
-def _target(query: Query) -> Expr:
+def _grid_target(query: Query) -> Expr:
     """The column of targets for grids. In the confidence problem of binary logits the sign of the
     logit decides the predicted class, because the rounded sigmoid may be 1/2.
     """
@@ -83,7 +83,7 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
     )
     query.finding_sums["found_logit_clipped"] = number(moved)
     query.logit_cell = col("h_cell")
-    z = _target(query)
+    z = _grid_target(query)
     _add_moments(query, "plus", query.weigh(z), "h_offset")
     _add_moments(query, "minus", query.weigh(1.0 - z), "h_offset")
 
@@ -104,7 +104,7 @@ def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
     position = col("u") * float(cells)
     query.let({"u_cell": floor(position)}, {"u_offset": position - col("u_cell")})
     query.steps.append(col("u_cell"))
-    u, z = col("u"), _target(query)
+    u, z = col("u"), _grid_target(query)
     masses = {"res": z - u} if residual_only else {"one": nw.lit(1.0), "rep": u, "tar": z}
     for name, mass in masses.items():
         _add_moments(query, name, query.weigh(mass), "u_offset")
@@ -133,7 +133,7 @@ def logit_grid(
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns
 
-        findings = checked(samples)
+        findings = check_samples(samples)
         parts = [
             logit_grid(part, "binary", spacing, eps, whole=whole) for part in class_columns(samples)
         ]
@@ -161,7 +161,7 @@ def unit_grid(
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns
 
-        findings = checked(samples)
+        findings = check_samples(samples)
         columns = class_columns(samples)
         grids = [unit_grid(c, "binary", cells, residual_only=residual_only)[0] for c in columns]
         return UnitGrid(np.concatenate([grid.sums for grid in grids])), findings

@@ -43,7 +43,9 @@ class Groups:
     @classmethod
     def from_result(cls, samples: FrameSamples, result: Any) -> Groups:
         """The groups from the collected frame of a query."""
-        return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
+        return cls(
+            samples, {series.name: _column_array(series) for series in result.iter_columns()}
+        )
 
     def __getitem__(self, name: str) -> Array:
         """A column of the result as floats, an entry per group."""
@@ -161,7 +163,7 @@ def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
     return np.where(u > 0.5, u, mirrored)
 
 
-def _values(series: Any) -> NDArray[Any]:
+def _column_array(series: Any) -> NDArray[Any]:
     """A column of a query's result as an array. A column by which rows were grouped becomes an
     array of Python objects, with None for null.
     """

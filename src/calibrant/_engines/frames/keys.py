@@ -82,13 +82,13 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     upper = floor(near * scale * -(2.0**15)) + 16.0 * scale
     return [
         {f"{u}_near": nw.when(prediction < far).then(prediction).otherwise(from_one)},
-        {f"{u}_stride": _scale_to(near, 2.0**-15, 16.0, 7)},
-        {f"{u}_scale": stride * _scale_to(near * stride, 2.0**-12, 2.0, 3)},
+        {f"{u}_stride": _power_that_reaches(near, 2.0**-15, 16.0, 7)},
+        {f"{u}_scale": stride * _power_that_reaches(near * stride, 2.0**-12, 2.0, 3)},
         {f"{u}_octave": nw.when(prediction >= 0.5).then(upper).otherwise(lower)},
     ]
 
 
-def _scale_to(x: Expr, low: float, factor: float, most: int) -> Expr:
+def _power_that_reaches(x: Expr, low: float, factor: float, most: int) -> Expr:
     """The smallest power of `factor`, with an exponent from 0 to `most`, that multiplies x up to
     `low` or more; the largest power if none does.
     """

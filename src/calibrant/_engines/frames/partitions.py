@@ -26,7 +26,7 @@ _SUM: Callable[[Expr], Expr] = nw.Expr.sum
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
-def opened(frame: Frame, columns: Sequence[str]) -> Frame:
+def open_frame(frame: Frame, columns: Sequence[str]) -> Frame:
     """The frame ready for a query: a Dask frame becomes a `Partitioned` of the given columns, any
     other frame is returned unchanged.
     """
@@ -75,25 +75,25 @@ class Partitioned:
         """The engine of the frame, as narwhals names it: Dask."""
         return self.frame.implementation
 
-    def _then(self, name: str, *args: Any, **kwargs: Any) -> Partitioned:
+    def _with_step(self, name: str, *args: Any, **kwargs: Any) -> Partitioned:
         """The same frame with one more step: a method's name and arguments."""
         return replace(self, steps=(*self.steps, (name, args, kwargs)))
 
     def select(self, *args: Any, **kwargs: Any) -> Partitioned:
         """The frame with narwhals' `select` as one more step; the methods below do likewise."""
-        return self._then("select", *args, **kwargs)
+        return self._with_step("select", *args, **kwargs)
 
     def with_columns(self, **kwargs: Any) -> Partitioned:
-        return self._then("with_columns", **kwargs)
+        return self._with_step("with_columns", **kwargs)
 
     def filter(self, flag: Expr) -> Partitioned:
-        return self._then("filter", flag)
+        return self._with_step("filter", flag)
 
     def head(self, n: int) -> Partitioned:
-        return self._then("head", n)
+        return self._with_step("head", n)
 
     def unpivot(self, **kwargs: Any) -> Partitioned:
-        return self._then("unpivot", **kwargs)
+        return self._with_step("unpivot", **kwargs)
 
     def group_by(self, *keys: str) -> _Grouped:
         return _Grouped(self, keys)
@@ -130,7 +130,7 @@ class _Grouped:
 
     def agg(self, *sums: Expr) -> Partitioned:
         """The frame with the step that sums each group."""
-        return self.frame._then("sums", self.keys, sums)
+        return self.frame._with_step("sums", self.keys, sums)
 
 
 def _apply_steps(frame: Any, steps: tuple[Step, ...]) -> Any:

@@ -27,7 +27,7 @@ from calibrant._engines.protocol import Findings
 _CHECKED: WeakKeyDictionary[FrameSamples, Findings] = WeakKeyDictionary()
 
 
-def checked(samples: FrameSamples) -> Findings:
+def check_samples(samples: FrameSamples) -> Findings:
     """The findings about the rows of samples, from an earlier pass or from a query of its own.
     Raises InputError if some row is invalid.
     """

@@ -32,14 +32,14 @@ def segment_rules(samples: FrameSamples, names: tuple[str, ...], parts: int) -> 
     """The rules that turn each named column into segments (numbered groups of its values), from
     queries about the column. Numbers with many distinct values are cut into so many `parts`.
     """
-    return [_rule(samples, name, parts) for name in names]
+    return [_segment_rule(samples, name, parts) for name in names]
 
 
-def _rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
+def _segment_rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
     """The rule that turns one column into numbered segments; InputError if it has too many distinct
     values that are not numbers.
     """
-    value = _value(samples, name)
+    value = _column_value(samples, name)
     counts = samples.frame.select(v=value).group_by("v").agg(n=nw.len()).head(MOST_DISTINCT + 1)
     found = collected(counts)
     values, rows = found["v"].to_list(), found["n"].to_list()
@@ -61,7 +61,7 @@ def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> Segme
     is rounded, so a query finds the values on either side of it, and the number of rows up to each.
     """
     x = col("v")
-    known = samples.frame.select(v=_value(samples, name).cast(Float64))
+    known = samples.frame.select(v=_column_value(samples, name).cast(Float64))
     known = known.filter(~(x.is_null() | samples.is_nan(x)))
     shares = np.arange(1, parts) / parts
     asked = {f"q{j}": x.quantile(float(q), interpolation="linear") for j, q in enumerate(shares)}
@@ -103,7 +103,7 @@ def _one_row(frame: Any) -> dict[str, Any]:
     return {name: found[name].to_list()[0] for name in found.columns}
 
 
-def _value(samples: FrameSamples, name: str) -> Expr:
+def _column_value(samples: FrameSamples, name: str) -> Expr:
     """The expression of a column; categories become their names, as text."""
     kind = samples.frame.collect_schema()[name]
     column = samples.column(name)
@@ -126,11 +126,12 @@ def cell_sums(
     query.sums["spread"] = query.weigh(query.weigh(u * (1.0 - u)))
     query.sums["seen"] = query.weigh(query.weigh((u - z) * (u - z)))
     schema = samples.frame.collect_schema()
-    packs = _packs(rules)
+    packs = _pack_columns(rules)
     packed = {}
     for k, pack in enumerate(packs):
         codes = [
-            _code(samples, col(f"by{j}"), rules[j], schema[names[j]]) * float(f) for j, f in pack
+            _segment_number(samples, col(f"by{j}"), rules[j], schema[names[j]]) * float(f)
+            for j, f in pack
         ]
         packed[f"pack{k}"] = total(codes).cast(nw.Int64)
     # Rows are grouped by packed numbers in place of the columns' own values.
@@ -158,7 +159,7 @@ def cell_sums(
     return groups, [column for column in columns if column is not None]
 
 
-def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
+def _pack_columns(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
     """Sets of columns whose segment numbers are packed into one whole number each, to group rows by
     fewer keys.
 
@@ -177,7 +178,7 @@ def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
     return packs
 
 
-def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
+def _segment_number(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
     """The number of the segment that the rule assigns to a value x of a column of type `kind`, as
     an expression of type double.
     """

@@ -32,7 +32,7 @@ from calibrant._engines.frames.classes import (
 )
 from calibrant._engines.frames.expressions import col
 from calibrant._engines.frames.quantiles import level_sets, quantile_table
-from calibrant._engines.frames.query import Query, checked
+from calibrant._engines.frames.query import Query, check_samples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import Refinement, refine
 
@@ -84,7 +84,7 @@ def classwise_table(
     """One table with the bin sums of every class against the rest, each class with its own bins,
     and the findings.
     """
-    findings = checked(samples)
+    findings = check_samples(samples)
     if isinstance(rule, FixedRule):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
         return without_dropped(sums, rule, True), findings

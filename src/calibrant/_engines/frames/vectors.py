@@ -28,7 +28,7 @@ from calibrant._engines.frames.expressions import (
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.losses import class_rows
 from calibrant._engines.frames.problem import clean
-from calibrant._engines.frames.query import checked
+from calibrant._engines.frames.query import check_samples
 from calibrant._engines.frames.tables import bin_table, check_ranks
 from calibrant._engines.protocol import Findings
 
@@ -51,7 +51,7 @@ def vector_table(
     d = samples.n_classes if phi is None else phi.shape[1]
     frame = _with_vectors(samples, phi)
     cuts, steps = _cuts(samples, frame, rule, phi)
-    findings = checked(samples)
+    findings = check_samples(samples)
     residuals = [f"d{j}" for j in range(d)]
     frame = frame.select("top", "u", "w", *residuals, key=steps)
     ends = [col("u").min().alias("low"), col("u").max().alias("high")]
@@ -133,7 +133,7 @@ def _cuts(
     elif phi is None:
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
-        checked(samples)  # first, for below are only the rows that can be measured
+        check_samples(samples)  # first, for below are only the rows that can be measured
         without_targets = frame.select("u", "w", z=nw.lit(0.0))
         binary = samples.as_binary(without_targets, weighted=True, hard=True)
         scalar = replace(binary, rounded_to="float64")

@@ -66,7 +66,7 @@ class Rows:
         else:
             assert self.q is not None
             z = self.q.gather(1, top[:, None])[:, 0]
-        return _where_good(self.good, u, z, self.w)
+        return _zero_where_bad(self.good, u, z, self.w)
 
 
 def block_entries(device: torch.device) -> int:
@@ -101,7 +101,9 @@ def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Itera
             upper = u > 0.5
             u, z = torch.where(upper, u, 1 - u), torch.where(upper, z, 1.0 - z)
         u = u.double()
-        yield checked(u, z, samples.weight_block(start, stop), good & in_unit(u), start, tally)
+        yield checked_block(
+            u, z, samples.weight_block(start, stop), good & in_unit(u), start, tally
+        )
 
 
 def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
@@ -115,10 +117,10 @@ def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterat
         if notion == "confidence":
             z, h = torch.where(h > 0, z, 1.0 - z), h.abs()
         w = samples.weight_block(start, stop)
-        yield checked(h, z, w, good, start, tally, clip_predictions=False)
+        yield checked_block(h, z, w, good, start, tally, clip_predictions=False)
 
 
-def checked(
+def checked_block(
     u: Tensor,
     z: Tensor,
     w: Tensor | None,
@@ -134,14 +136,14 @@ def checked(
     `good` says which predictions are valid, `start` is the number of the first row.
     `clip_predictions` False leaves logits as they are.
     """
-    good = good & in_unit(z) & _sound(w)
+    good = good & in_unit(z) & _valid_weights(w)
     tally.check(good, start)
     for values in (u, z) if clip_predictions else (z,):
         tally.count(N_CLIPPED, (values < 0) | (values > 1))
     u = u.clamp(0.0, 1.0) if clip_predictions else u
     z = z.clamp(0.0, 1.0)
     tally.note_soft(z)
-    return _where_good(good, u, z, w)
+    return _zero_where_bad(good, u, z, w)
 
 
 def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
@@ -152,7 +154,7 @@ def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
         p, good = _probabilities(samples, start, stop, tally)
         label, q, sound = _row_targets(samples, start, stop, tally)
         w = samples.weight_block(start, stop)
-        good = good & sound & _sound(w)
+        good = good & sound & _valid_weights(w)
         tally.check(good, start)
         yield Rows(p, label, q, w, good)
 
@@ -212,12 +214,12 @@ def _rows_in_unit(rows: Tensor) -> Tensor:
     return (rows.amin(dim=1) >= -OVERSHOOT) & (rows.amax(dim=1) <= 1 + OVERSHOOT)
 
 
-def _sound(w: Tensor | None) -> Tensor | bool:
+def _valid_weights(w: Tensor | None) -> Tensor | bool:
     """Which weights are finite and not negative; True if there are no weights."""
     return True if w is None else (w >= 0) & torch.isfinite(w)
 
 
-def _where_good(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars:
+def _zero_where_bad(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars:
     """The scalar problem of predictions u, targets z and weights w, with zeros in the rows that are
     not `good`.
     """

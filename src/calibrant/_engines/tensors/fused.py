@@ -51,7 +51,7 @@ N_SUMS = 5
 N_LOSSES = 6
 
 
-def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
+def can_read(samples: TensorSamples, classwise: Cuts | None) -> bool:
     """Whether the kernels can read these samples: hard labels, no weights, half or single
     precision, and not too many classes (fewer if sums of every class are requested).
     """
@@ -81,7 +81,7 @@ def row_pass(
     step = MOST_SHORT_ROWS if short else ROWS
     for start in range(0, samples.n, step):
         stop = min(start + step, samples.n)
-        read = _Read(samples, start, stop, classwise=classwise)
+        read = _RowRead(samples, start, stop, classwise=classwise)
         part = read.sums(classwise, confidence, losses)
         total = part if total is None else total + part
     assert total is not None
@@ -94,7 +94,7 @@ def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
     """
     u, hit, findings = [], [], Findings()
     for start in range(0, samples.n, ROWS):
-        read = _Read(samples, start, min(start + ROWS, samples.n))
+        read = _RowRead(samples, start, min(start + ROWS, samples.n))
         findings = findings + read.sums(None, None, False).findings
         u.append(read.u)
         hit.append(read.hit)
@@ -105,7 +105,7 @@ def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
     """Each row's largest logit, 1 over its sum of exponentials relative to that logit, and the
     findings. Raises BadRow if a row is invalid.
     """
-    read = _Read(samples, 0, samples.n, norms=True)
+    read = _RowRead(samples, 0, samples.n, norms=True)
     findings = read.sums(None, None, False).findings
     return read.top, read.share, findings
 
@@ -113,7 +113,7 @@ def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
 def fits_class_quantiles(samples: TensorSamples, m: int) -> bool:
     """Whether the kernels can read these samples and cut each class into m bins of equal mass."""
     short = samples.n_classes <= LONGEST_IN_REGISTERS and samples.n <= ROWS
-    return m <= MOST_BINS and short and fits(samples, None)
+    return m <= MOST_BINS and short and can_read(samples, None)
 
 
 def class_quantiles(
@@ -141,7 +141,7 @@ def _bits_at_most(number: float) -> int:
 
 
 @dataclass(eq=False)
-class _Read:
+class _RowRead:
     """One read of the rows from `start` to `stop` by the kernels: their launches, and the tensors
     that they fill.
     """

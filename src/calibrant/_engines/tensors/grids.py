@@ -26,7 +26,7 @@ class LogitMasses:
     """
 
     def __init__(self, samples: TensorSamples, spacing: float, eps: float, nodes: int) -> None:
-        self.raw = is_raw(samples)
+        self.raw = takes_raw_logits(samples)
         self.spacing, self.eps = spacing, eps
         self.sums = torch.zeros((2, nodes), dtype=torch.float64, device=samples.place)
 
@@ -50,7 +50,7 @@ class UnitMasses:
     """
 
     def __init__(self, samples: TensorSamples, cells: int, *, residual_only: bool) -> None:
-        self.raw = is_raw(samples)
+        self.raw = takes_raw_logits(samples)
         shape = (1 if residual_only else 3, cells + 4)
         self.sums = torch.zeros(shape, dtype=torch.float64, device=samples.place)
 
@@ -63,7 +63,7 @@ class UnitMasses:
         _deposit(self.sums, position, (w * (block.z - u),) if one else (w, w * u, w * block.z))
 
 
-def is_raw(samples: TensorSamples) -> bool:
+def takes_raw_logits(samples: TensorSamples) -> bool:
     """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
     return samples.from_logits and not samples.multiclass
 
@@ -72,7 +72,7 @@ def grid_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterato
     """Yield the scalar problem block by block; for a binary problem of logits the predictions are
     these logits.
     """
-    read = logit_blocks if is_raw(samples) else scalar_blocks
+    read = logit_blocks if takes_raw_logits(samples) else scalar_blocks
     return read(samples, notion, tally)
 
 
@@ -101,7 +101,7 @@ def logit_grid(
         """A logit grid of zeros for the samples of one problem."""
         return LogitMasses(problem, spacing, eps, nodes)
 
-    sums, findings, n_clipped = _deposited(samples, notion, masses)
+    sums, findings, n_clipped = _grid_masses(samples, notion, masses)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
 
 
@@ -130,11 +130,11 @@ def unit_grid(
         """A unit grid of zeros for the samples of one problem."""
         return UnitMasses(problem, cells, residual_only=residual_only)
 
-    sums, findings, _ = _deposited(samples, notion, masses)
+    sums, findings, _ = _grid_masses(samples, notion, masses)
     return folded(sums), findings
 
 
-def _deposited(
+def _grid_masses(
     samples: TensorSamples,
     notion: Notion,
     masses: Callable[[TensorSamples], LogitMasses | UnitMasses],

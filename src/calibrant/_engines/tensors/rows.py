@@ -48,7 +48,7 @@ def row_pass(
     if has_kernels(samples.predictions):
         from calibrant._engines.tensors import fused
 
-        if fused.fits(samples, classwise):
+        if fused.can_read(samples, classwise):
             return fused.row_pass(samples, classwise, confidence, losses)
     return plain_row_pass(samples, classwise, confidence, losses)
 

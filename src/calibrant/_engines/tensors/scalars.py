@@ -144,7 +144,7 @@ def _column(samples: TensorSamples, notion: Notion) -> Column | None:
     if not 0 < samples.n <= MOST_ROWS or samples.weights is not None:
         return None
     if samples.multiclass:
-        if not fused.fits(samples, None):
+        if not fused.can_read(samples, None):
             return None
         u, hit, findings = fused.confidences(samples)
         return Column(u, hit, findings=findings)

@@ -38,7 +38,7 @@ class BinSums:
 
     def add_predictions(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
         """Add the fields without targets: counts, weights w (None: 1) and predictions u."""
-        at = self._places(index)
+        at = self._columns_of_rows(index)
         if w is None:
             self._add(N, at, torch.ones((), dtype=torch.float64, device=u.device).expand_as(u))
             wu = u
@@ -54,14 +54,14 @@ class BinSums:
         """Add the fields with targets z, from predictions u and weights w (None: 1). Rows with a
         target of 0 may be left out, since they add 0.
         """
-        at = self._places(index)
+        at = self._columns_of_rows(index)
         wz = z if w is None else w * z
         for field, values in ((SUM_WZ, wz), (SUM_WUZ, wz * u), (SUM_WZ2, wz * z)):
             self._add(field, at, values)
         if w is not None:
             self._add(SUM_W2Z, at, w * w * z)
 
-    def _places(self, index: Tensor) -> Tensor:
+    def _columns_of_rows(self, index: Tensor) -> Tensor:
         """The column of each row's bin in the sums; rows take turns among the copies of a bin."""
         if self.copies == 1:
             return index

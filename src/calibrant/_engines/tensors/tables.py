@@ -64,7 +64,7 @@ def bin_table(
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
     if has_kernels(samples.predictions):
-        fast = _key_table(samples, notion, rule, squares)
+        fast = _table_from_keys(samples, notion, rule, squares)
         if fast is not None:
             return fast
     tally = Tally(samples.place)
@@ -79,7 +79,7 @@ def bin_table(
     return BinTable(_check_weight(sums)[None]), Cuts(inner), findings
 
 
-def _key_table(
+def _table_from_keys(
     samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets, squares: bool
 ) -> tuple[BinTable, Cuts, Findings] | None:
     """The table, its cuts and the findings, from sorted keys (predictions with their targets) on

@@ -90,25 +90,25 @@ def unit_grid(column: Column, cells: int) -> tuple[DeviceUnitGrid, Findings] | N
 
     The read of a column is cached, and serves coarser grids too.
     """
-    kept: _Grids | None = column.kept.get("unit grids")
+    kept: _CachedGrids | None = column.kept.get("unit grids")
     if kept is None or kept.fine % cells:
         fine = FINE_CELLS if column.n >= MANY_ROWS and FINE_CELLS % cells == 0 else cells
         status = column.new_status()
         moments = deposit(column, status, 1, fine + 4, float(fine), 1, 0.0, 1.0).sum(dim=0)[0]
         # The grids that may be asked for next are begun while the device still reads rows.
-        grids = {size: _grid(moments, fine // size) for size in {cells, fine}}
+        grids = {size: _coarser_grid(moments, fine // size) for size in {cells, fine}}
         grids[fine].cosines  # noqa: B018
         found = column.resolved(status)
         if found is None:
             return None
-        column.kept["unit grids"] = kept = _Grids(fine, moments, found[0], grids)
+        column.kept["unit grids"] = kept = _CachedGrids(fine, moments, found[0], grids)
     if cells not in kept.grids:
-        kept.grids[cells] = _grid(kept.moments, kept.fine // cells)
+        kept.grids[cells] = _coarser_grid(kept.moments, kept.fine // cells)
     return kept.grids[cells], kept.findings
 
 
 @dataclass(eq=False)
-class _Grids:
+class _CachedGrids:
     """The moments of a fine grid's cells, with the findings, and the coarser grids made from them
     so far, by number of cells.
     """
@@ -119,7 +119,7 @@ class _Grids:
     grids: dict[int, DeviceUnitGrid]
 
 
-def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
+def _coarser_grid(moments: Tensor, together: int) -> DeviceUnitGrid:
     """The grid whose cells each join `together` neighbouring cells of a finer grid, from the finer
     cells' moments (cells and 4 spare, 4).
     """

@@ -33,9 +33,9 @@ def vector_table(
     tally = Tally(samples.place)
     property_ = _Property(samples, phi)
     if isinstance(rule, LevelSets):
-        return _levels(samples, property_, tally)
+        return _level_table(samples, property_, tally)
     if isinstance(rule, Quantile) and rule.ties == "rank":
-        return _ranked(samples, rule.m, property_, tally)
+        return _rank_table(samples, rule.m, property_, tally)
     edges = _edges(samples, rule, property_)
     m = edges.numel() + 1
     sums = _CellSums(property_.d * m, property_.d, samples.place)
@@ -92,18 +92,20 @@ def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
         whole = column(samples, "confidence", apart)
         largest, w = whole.u, whole.w
     else:
-        largest = torch.cat(list(_largest(samples, property_, apart)))
+        largest = torch.cat(list(_largest_coordinate(samples, property_, apart)))
         w = samples.weight_block(0, samples.n)
     return quantile_edges(largest[None], w, rule.m)[0]
 
 
-def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iterator[Tensor]:
+def _largest_coordinate(
+    samples: TensorSamples, property_: _Property, tally: Tally
+) -> Iterator[Tensor]:
     """Yield the largest coordinate, scaled to [0, 1], of the rows of each block."""
     for rows in row_blocks(samples, tally):
         yield property_.scaled(property_.vectors(rows)[0]).amax(dim=1).clamp(0.0, 1.0)
 
 
-def _ranked(
+def _rank_table(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
     """The table whose cells are which coordinate is largest and its bin by rank, and the findings;
@@ -119,7 +121,7 @@ def _ranked(
     return sums.table(tally)
 
 
-def _levels(
+def _level_table(
     samples: TensorSamples, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
     """The table with a cell for each distinct vector prediction, and the findings."""
