@@ -27,7 +27,7 @@ NAMES = ("native", "numpy", "torch")
 
 def kernels() -> Kernels:
     """The kernels in use: compiled ones where built, unless the environment variable
-    CALIBRANT_ENGINE or `engine` chooses others.
+    CALIBRANT_ENGINE or the context manager `engine` chooses others.
     """
     asked = requested_engine()
     if asked is None:
@@ -49,8 +49,8 @@ def available() -> tuple[str, ...]:
 
 @contextmanager
 def engine(name: str) -> Iterator[None]:
-    """Use the named engine inside a `with`, for tests and comparisons. Results do not depend
-    on it.
+    """Context manager: use the engine of this name inside a `with`, for tests and comparisons.
+    Results are the same with every engine.
     """
     token = chosen.set(one_of("engine", name, NAMES))
     try:
