@@ -188,7 +188,7 @@ class Audit(TableOfRows[AuditVerdict]):
         """
         by_measure: dict[tuple[str, str], dict[str, str]] = {}
         for row in self.rows:
-            by_measure.setdefault((row.measure, row.shape), {})[row.property] = _cell(row)
+            by_measure.setdefault((row.measure, row.shape), {})[row.property] = _verdict_text(row)
         properties = list(dict.fromkeys(row.property for row in self.rows))
         out: dict[str, list[Any]] = {
             "measure": [measure for measure, _ in by_measure],
@@ -276,8 +276,8 @@ class Audit(TableOfRows[AuditVerdict]):
         )
 
 
-def _cell(row: AuditVerdict) -> str:
-    """A row as one cell of the table of properties.
+def _verdict_text(row: AuditVerdict) -> str:
+    """The text of a row (a verdict on a property) in the table of properties.
 
     It is "yes", "no" or "?", with " !" where the claim is not confirmed. For the property
     `bin_sensitivity` it is the share `flips` of the evidence as a percentage.

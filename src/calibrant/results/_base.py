@@ -236,14 +236,14 @@ class TableOfRows(Result, Generic[T]):
         return name not in hidden
 
     def _values(self, attribute: str) -> list[Any]:
-        """The values of one attribute, a value for each row."""
+        """The values of one attribute of the rows, a list."""
         return [getattr(row, attribute) for row in self.rows]
 
     def _row_named(self, name: Any, problem: str, attribute: str = "name") -> T:
-        """The row whose `attribute` is this name.
+        """The row whose `attribute` equals this name; an error if there is none.
 
-        If there is none, an error says `problem`, a clause of the caller, and which name is
-        nearest.
+        `problem` is the clause with which the error begins; the error also suggests the nearest
+        name.
         """
         known = self._values(attribute)
         if str(name) not in known:

@@ -198,7 +198,7 @@ class Evaluation(Result):
         }
 
     def _uncertainty_columns(self) -> dict[str, list[Any]]:
-        """The columns of uncertainty, a row per measure; none if nothing was computed.
+        """The columns of uncertainty, a row for each measure; empty if none was computed.
 
         They are `estimate`, `low`, `high`, `noise_mean`, `noise_95` and `p_value`, NaN for a
         measure without them.
@@ -321,10 +321,10 @@ class Evaluation(Result):
 
 
 def _compact_columns(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
-    """The table of measures with fewer columns, for notebooks.
+    """The columns of the table of measures, fewer for notebooks.
 
-    Both limits become one column, named after the level, and the mean of the noise is left out.
-    Without intervals the columns stay as they are.
+    Both limits become one column, named after the level, and the mean of the noise is dropped.
+    Columns without intervals are unchanged.
     """
     out = dict(columns)
     if "low" in out:

@@ -47,7 +47,7 @@ class TriedMap:
 
 
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
-    """The simplest map whose loss is within one standard error of the lowest of all.
+    """The simplest map whose loss is within one standard error of the lowest loss of all maps.
 
     If no map improves on the predictions as they are, it is the map with the lowest loss.
     """

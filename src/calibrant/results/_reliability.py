@@ -92,9 +92,9 @@ class ReliabilityTable(Result):
         return is_hard(self.table)
 
     def _edges(self) -> tuple[list[float], list[float]]:
-        """The lower edges and the upper edges of the bins, a list each.
+        """The lower and the upper edges of the bins, two lists.
 
-        With `LevelSets` a bin is one distinct prediction, and both of its edges are that number.
+        With `LevelSets` a bin is one distinct prediction, which is both of its edges.
         """
         m = self.table.n_bins
         if isinstance(self.rule, FixedRule):

@@ -91,10 +91,10 @@ def reliability_chart(
 def _cutoff_layers(
     alt: Any, interval: tuple[float, float], x_label: str, y_label: str
 ) -> list[Any]:
-    """The layers that shade an interval of predictions, (lower, upper): its area and both edges.
+    """The Altair layers of a shaded interval of predictions, (lower, upper): area and both edges.
 
-    The edges make an interval of a single prediction visible. The tooltip calls it the largest
-    accumulated gap: the predictions whose gaps (prediction less target) add up to most.
+    The edges make an interval of a single prediction visible. In the interval the gaps (prediction
+    less target) of rows add up to most, as its tooltip says.
     """
     lower, upper = interval
     row = {"lower": lower, "upper": upper, "from": 0, "to": 1, "is": cutoff_words(lower, upper)}
@@ -124,7 +124,7 @@ def _bin_tooltip(alt: Any, level: float) -> list[Any]:
 
 
 def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> list[Any]:
-    """The layers of a curve that follows the rows: its band, and its line.
+    """The Altair layers of a curve that is fitted to the rows: its band, and its line.
 
     A curve of more than `_MOST_POINTS` points is drawn through that many of them.
     """
@@ -255,7 +255,7 @@ def windows_chart(windows: WindowsData) -> Any:
 
 
 def _data(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as data of an Altair chart; more than `_MOST_ROWS` of them are an error."""
+    """Rows as the data of an Altair chart; more than `_MOST_ROWS` rows are an error."""
     if len(rows) > _MOST_ROWS:
         raise InputError(
             f"a chart of {len(rows):,} marks is too much for a notebook: use fewer bins, windows "
