@@ -198,7 +198,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return out
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `borne_out`: whether all claims hold."""
+        """The value of an attribute in JSON; that of `borne_out` says if all claims hold."""
         return bool(self) if attribute == "borne_out" else super()._json_item(attribute)
 
     def to_markdown(self) -> str:
@@ -246,7 +246,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return f"Audit of {counted(n, 'measure', '')}"
 
     def _messages(self) -> tuple[str, ...]:
-        """How many claims are confirmed, a line for each one that is not, and the notes."""
+        """Sentences shown with the table: how many claims hold, each that does not, and notes."""
         claimed = [row for row in self.rows if row.claim is not None]
         wrong = tuple(f"! {row!r}" for row in self.disagreements)
         if not claimed:

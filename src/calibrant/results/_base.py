@@ -44,7 +44,7 @@ class Record:
         return {key: self._json_item(attribute or key) for key, _, attribute in pairs}
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; subclasses override it for some."""
+        """The value of an attribute in the JSON of the result; some subclasses override it."""
         return json_value(getattr(self, attribute))
 
     def to_json(self) -> str:
@@ -102,7 +102,7 @@ class Result(Record):
         return self.columns()
 
     def _messages(self) -> tuple[str, ...]:
-        """Sentences beside the table: its summary (`sentence`), what was inferred, and notes."""
+        """Sentences shown with the table: `sentence`, what was inferred, and the notes."""
         sentence = getattr(self, "sentence", None)
         own = () if sentence is None else (sentence,)
         return (*own, *getattr(self, "inferred", ()), *getattr(self, "notes", ()))
@@ -119,7 +119,7 @@ class Result(Record):
         return {key: value for key, value in super().to_dict().items() if key != "note" or value}
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         The key that a subclass names in `_table_key` has the columns of the table.
         """
@@ -229,7 +229,7 @@ class TableOfRows(Result, Generic[T]):
         return {name: values for name, values in self.columns().items() if self._is_shown(name)}
 
     def _is_shown(self, name: str) -> bool:
-        """Whether the column of this name is printed; if not, only frames and JSON have it."""
+        """Whether the column of this name is printed; other columns are in frames and JSON only."""
         hidden = [
             each.name for each in fields(self._row_class) if not each.metadata.get("shown", True)
         ]

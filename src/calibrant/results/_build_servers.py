@@ -97,7 +97,7 @@ def _add_test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> 
 
 
 def _xml_text(text: str) -> str:
-    """The text, with U+FFFD in place of each character that XML cannot hold."""
+    """Replace each character of a text that XML cannot hold by U+FFFD."""
     return _NOT_XML.sub("\ufffd", text)
 
 
@@ -110,7 +110,7 @@ def github_summary(check: CheckedLimits, name: str) -> str:
 
 
 def _markdown_list(lines: Iterable[str]) -> str:
-    """The lines as a Markdown list, with whitespace collapsed and HTML escaped."""
+    """A Markdown list of lines, with whitespace collapsed and HTML escaped."""
     return "\n".join(f"- {' '.join(line.split()).replace('<', '&lt;')}" for line in lines)
 
 

@@ -350,9 +350,9 @@ class LimitCheck(Record):
         return f"{text}; there is not enough data to decide{more}"
 
     def _interval_text(self, interval: Interval) -> str:
-        """The value, or the change, with its interval, in words.
+        """The value, or its change from the baseline, with its interval, in words.
 
-        The sample value is added where it is another number than the bias-corrected estimate.
+        The sample value is added where it differs from the bias-corrected estimate.
         """
         number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
         text = f"{self._value_text(number, corrected=bool(sample))}, "

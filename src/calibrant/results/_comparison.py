@@ -233,7 +233,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         Intervals, rankings and differences are methods: JSON has what they give, by measure.
         """
@@ -386,7 +386,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return {name: find(name, self.shape).called(soft=self.soft) for name in self.measures}
 
     def _page(self, name: str | None, source: Any) -> str:
-        """The page as HTML; `name` is its title, `source` says where the rows are from."""
+        """The HTML page of the result; `name` is its title, `source` says where rows come from."""
         from calibrant.results._pages.comparison_page import comparison_page
 
         return comparison_page(self, self._sentence_names, name, source)
@@ -410,7 +410,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return f"Comparison of {counted(len(self.names), 'predictor', '')} on {rows}"
 
     def _messages(self) -> tuple[str, ...]:
-        """What was inferred, the notes, and those of the annotators' ceiling, if any."""
+        """Sentences shown with the table: what was inferred, and all notes."""
         return (*self.inferred, *self.notes, *(self.ceiling.notes if self.ceiling else ()))
 
     def __repr__(self) -> str:

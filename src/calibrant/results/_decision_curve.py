@@ -282,9 +282,10 @@ class DecisionCurve(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        """What `gain` is, and each model's calibration decision loss.
+        """Sentences shown with the table: what `gain` is, and the decision loss of each model.
 
-        There is nothing to say without recalibration.
+        There are none without recalibration. The calibration decision loss is the most that
+        recalibration adds to any decision with payoffs in [0, 1].
         """
         if not self.recalibration:
             return ()

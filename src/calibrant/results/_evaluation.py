@@ -77,7 +77,7 @@ class Estimate(Record):
         return math.nan if self.interval is None else self.interval.estimate
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `rule` is null for a measure without bins."""
+        """The value of an attribute in JSON; `rule` is null for a measure without bins."""
         return (self.rule or None) if attribute == "rule" else super()._json_item(attribute)
 
 
@@ -215,7 +215,7 @@ class Evaluation(Result):
         return out
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         The reliability table has intervals if the evaluation was made with a level.
         """
@@ -293,7 +293,7 @@ class Evaluation(Result):
         return f"{title}\n{messages}\n\n{table}{slices}{segments}"
 
     def _messages(self) -> tuple[str, ...]:
-        """The verdict if there is one, what was inferred, and the notes."""
+        """Sentences shown with the table: the verdict if any, what was inferred, and notes."""
         verdict = (str(self.verdict),) if self.verdict else ()
         return (*verdict, *self.inferred, *self.notes)
 

@@ -98,7 +98,7 @@ class Multilabel(Slices):
         return super()._is_shown(name) and (name != "n_missing" or any(self.n_missing.values()))
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `worst` is the name of the label."""
+        """The value of an attribute in JSON; that of `worst` is the name of the label."""
         return self.worst.name if attribute == "worst" else super()._json_item(attribute)
 
     @property

@@ -223,7 +223,7 @@ class ReliabilityTable(Result):
         return calibration_decision_loss(table.mean_u[0], table.mean_z[0], table.sum_w[0])
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
-        """The columns of the table; with a level, those of `intervals` too."""
+        """The columns of the table, by name; with a level, also the limits of `intervals`."""
         return self.columns() if level is None else self.intervals(level)
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:

@@ -378,7 +378,7 @@ class Report(Record):
         return float(self.recipe["options"]["level"])
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         Groups are records, and the tables of views and recalibrations have intervals at the
         report's level.

@@ -264,7 +264,7 @@ def _json_bytes(value: Any) -> bytes:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that the numbers depend on, by name."""
+    """The versions of Python and of the packages that compute the numbers, by name."""
     packages = {name: metadata.version(name) for name in ("calibrant", "numpy")}
     with suppress(metadata.PackageNotFoundError):
         packages["matplotlib"] = metadata.version("matplotlib")

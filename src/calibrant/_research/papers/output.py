@@ -44,7 +44,10 @@ def check_folder(out: str | os.PathLike[str]) -> Path:
 
 
 def _check_ours(folder: Path, out: str) -> None:
-    """Raise an InputError if the folder is a file, or holds files that no earlier run wrote."""
+    """Raise an InputError if the folder is a file, or holds files of another origin.
+
+    Files that an earlier run wrote may be there.
+    """
     if not folder.is_dir():
         raise InputError(f"out={out!r} is a file: name a folder")
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}

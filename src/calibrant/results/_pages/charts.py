@@ -41,7 +41,7 @@ _BIG_DOT: Spec = {"color": ONE, "size": 60, "opacity": 1}
 
 
 def series_looks(names: Iterable[str]) -> dict[str, Spec]:
-    """The look of the series of each name, by name; no two are alike (see `series_look`)."""
+    """The look (`series_look`) of each name's series, by name; no two are alike."""
     return {name: series_look(index) for name, index in colour_indexes(names).items()}
 
 

@@ -225,7 +225,7 @@ def limits_text(low: float, high: float) -> str:
 
 
 def number_texts(values: Any) -> list[str]:
-    """Numbers as texts for people: the page's script formats no numbers itself."""
+    """Format numbers as texts for the page, whose script formats no numbers itself."""
     return [shown(float(value)) for value in values]
 
 
@@ -257,7 +257,7 @@ def _vega_version() -> str:
 
 
 def _cache_folder() -> Path:
-    """The folder `calibrant` among the user's caches, as each operating system has them."""
+    """The folder `calibrant` in the user's cache folder of each operating system."""
     if os.name == "nt":
         folder = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

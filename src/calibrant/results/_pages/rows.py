@@ -182,7 +182,7 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
 
 
 def largest_slice(report: ReportData) -> float:
-    """The largest error or noise floor of a slice, to which the bars of slices are scaled.
+    """The largest error or noise floor of all slices, for the scale of their bars.
 
     It is 1 if there are no slices, or none has either.
     """

@@ -165,9 +165,9 @@ def small_diagram(
     counts: bool,
     colour: Any,
 ) -> tuple[Any, Any, Any]:
-    """Draw a reliability diagram that can be read an inch wide.
+    """Draw a reliability diagram that is readable at a width of an inch.
 
-    Returns the line of the bins, their bars (None if `level` is None), and the curve that follows
+    Returns the line of the bins, their bars (None if `level` is None), and the curve `fitted` to
     the rows (None if `fitted` is None; then a line joins the bins). With `counts`, columns behind
     them show the share of rows in each bin.
     """

@@ -203,7 +203,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
 def bin_style(index: int, crowded: bool) -> dict[str, Any]:
     """Options of `Axes.plot` for the bins of the curve with this index in the cycle of colours.
 
-    Where bins are `crowded`, they are small dots without a line.
+    If bins are `crowded`, they are small dots without a line.
     """
     drawn = {
         **series_style(index),
