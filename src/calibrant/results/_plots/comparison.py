@@ -138,7 +138,7 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            ax.set_xlabel(f"{measure} less that of\n{short_name(self._best(measure), 20)}")
+            ax.set_xlabel(f"{measure} less that of\n{short_name(self._best_name(measure), 20)}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")
@@ -148,7 +148,7 @@ class ComparisonDisplay(DrawnFromPredictions):
             ax.set_xlabel(measure)
             ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
 
-    def _best_predictor(self, measure: str) -> str:
+    def _best_name(self, measure: str) -> str:
         """The name of the best predictor by this measure."""
         return self.comparison.order(measure)[0]
 
@@ -167,7 +167,7 @@ class ComparisonDisplay(DrawnFromPredictions):
                 d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
                 for d in comparison.differences(measure)
             }
-            return {self._best_predictor(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
+            return {self._best_name(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
         if kind == "ranks":
             columns = comparison.ranking(measure)
             keys = ("rank", "rank_low", "rank_high", "rank")
