@@ -15,7 +15,7 @@ from calibrant._research.papers.folder import Reproduction
 from calibrant._research.papers.logit_experiments import (
     convergence,
     figure_2,
-    some_of_figure_2,
+    figure_2_with_draws,
     true_error,
 )
 from calibrant._research.papers.predictions import read_predictions
@@ -32,8 +32,8 @@ def done() -> Reproduction:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logit_smoothing, "convergence", partial(convergence, n_replications=1))
-        few = lambda *given: some_of_figure_2(*given[:-1], 2000)  # noqa: E731
-        patch.setattr(logit_smoothing, "some_of_figure_2", few)
+        few = lambda *given: figure_2_with_draws(*given[:-1], 2000)  # noqa: E731
+        patch.setattr(logit_smoothing, "figure_2_with_draws", few)
         return reproduce("logit-smoothing")
 
 
