@@ -101,8 +101,8 @@ def networks(tmp_path_factory, done) -> Reproduction:
     for name in names:
         shutil.copy(FOLDER / f"{name}.npz", folder)
     with pytest.MonkeyPatch.context() as patch:  # what needs no networks is there already
-        for i, name in enumerate(("_two_point", "_no_level_sets", "_figure_2", "_convergence")):
-            patch.setattr(logit_smoothing, name, lambda *_, i=i: done.sections[i])
+        for i, name in enumerate(("two_point", "no_level_sets", "figure_2", "convergence")):
+            patch.setattr(logit_smoothing, f"_{name}_section", lambda *_, i=i: done.sections[i])
         return reproduce("logit-smoothing", data=folder, quick=True)
 
 
