@@ -165,7 +165,7 @@ def test_probabilities_off_the_simplex_are_a_bad_row():
 
 def test_what_the_kernels_do_not_read():
     hard = samples_of(10, 4, "float32", True)
-    assert not fused.fits(hard, None)  # not on a CUDA device
+    assert not fused.can_read(hard, None)  # not on a CUDA device
 
 
 def test_several_launches_add_up(monkeypatch):

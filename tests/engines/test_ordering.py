@@ -171,8 +171,8 @@ def test_a_sweep_over_rising_levels_looks_at_no_number_of_bins(
 ) -> None:
     """Labels that the predictions tell apart: a sweep over 10^5 rows took half an hour."""
     looks = []
-    falls = ordered._falls
-    monkeypatch.setattr(ordered, "_falls", lambda *given: looks.append(1) or falls(*given))
+    falls = ordered._means_fall
+    monkeypatch.setattr(ordered, "_means_fall", lambda *given: looks.append(1) or falls(*given))
     rng = np.random.default_rng(8)
     u, w = np.sort(rng.random(60)), rng.random(60)
     z = (u > 0.4) * 1.0

@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import Edges, EqualWidth, LevelSets, NotDefined, Quantile
-from calibrant._core.bin_tables import squared
+from calibrant._core.bin_tables import table_has_squares
 from calibrant._core.binning import fixed_cuts
 from calibrant._data.samples import BadRow
 from calibrant._measures.cutoffs import averaged_two_bin_error, cutoff_error
@@ -132,7 +132,7 @@ def test_few_bins(name, notion, rule, plain_torch, small_programs):
         column = scalars.binary_column(samples, notion)
         found, found_too = scalars.few_bins(column, cuts, squares=squares)
         same_sums(found, expected, squares=squares)
-        assert squared(found) == squares, "what is left out says NaN"
+        assert table_has_squares(found) == squares, "what is left out says NaN"
         assert found_too == findings
 
 

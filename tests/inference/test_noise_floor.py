@@ -317,7 +317,9 @@ def test_the_formula_over_many_tables_is_the_measure(shape, kind):
             if measure.statistic == "above":
                 table = table(0.01)
             if measure.notion == "confidence by class":
-                table = table.as_one()  # classes share out the rows: one problem, as it is drawn
+                table = (
+                    table.as_one_class()
+                )  # classes share out the rows: one problem, as it is drawn
             values = measure.of_tables(table)
             assert values.shape == (table.n_classes,)
             assert values.mean() == pytest.approx(measure.compute(summary), rel=1e-12, abs=1e-15)

@@ -17,7 +17,7 @@ from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
 from calibrant.results import Limit, LimitCheck
 from calibrant.results._rendering import distinct_numbers, in_full
-from calibrant.results._verdict import _numbers
+from calibrant.results._verdict import _numbers_in_words
 
 FAST = {"n_resamples": 200}
 
@@ -302,7 +302,7 @@ def test_an_interval_that_ends_at_its_value_is_printed_so():
     interval = Interval("ece", value, 0.0, value + 1e-12, 0.95, "given", estimate=0.1)
     assert "0 to 0.2583," in repr(interval) and "sample value 0.2583;" in repr(interval)
     held = LimitCheck(Limit("ece", "max", 0.05), None, 12, value, interval)
-    assert "0.2583333" not in _numbers(held, None, 0.05, "ECE")
+    assert "0.2583333" not in _numbers_in_words(held, None, 0.05, "ECE")
     apart = Interval("ece", value, 0.0, value * (1 + 1e-5), 0.95, "given", estimate=0.1)
     assert "0.25834," in repr(apart)
 

@@ -43,10 +43,10 @@ def test_rows_take_their_targets_and_weights_along(rows):
 def test_the_mask_of_the_rows_as_given_is_not_carried_along():
     """It was by most copies of this code: values of as many rows as were given lost one more."""
     samples = dropped()
-    assert samples.own_rows(np.arange(5)).tolist() == [0, 2, 3, 4]
+    assert samples.values_of_kept(np.arange(5)).tolist() == [0, 2, 3, 4]
     again = samples.take(np.array([0, 0, 1, 2, 3]))
     assert again.kept is None
-    assert again.own_rows(np.arange(5)).tolist() == [0, 1, 2, 3, 4]
+    assert again.values_of_kept(np.arange(5)).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_rows_above_a_threshold_have_no_mask_either():

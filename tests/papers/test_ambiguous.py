@@ -19,8 +19,8 @@ from calibrant._research.papers.ambiguous_experiments import (
     SOFT_TS,
     TS,
     Method,
+    draw_votes,
     drawn_brier,
-    drawn_votes,
     half_of_each_class,
     outcomes,
 )
@@ -120,7 +120,7 @@ def test_half_of_each_class_is_fitted_to() -> None:
 
 def test_one_vote_a_row_is_drawn_from_the_rows_votes() -> None:
     shares = np.tile([[0.0, 0.25, 0.75], [1.0, 0.0, 0.0]], (2000, 1))
-    drawn = drawn_votes(shares, np.random.default_rng(0))
+    drawn = draw_votes(shares, np.random.default_rng(0))
     assert (drawn[1::2] == 0).all()
     assert (drawn[::2] == 2).mean() == pytest.approx(0.75, abs=0.03) and 0 not in drawn[::2]
 
@@ -128,7 +128,7 @@ def test_one_vote_a_row_is_drawn_from_the_rows_votes() -> None:
 def test_the_brier_score_of_drawn_votes_is_its_mean() -> None:
     rng = np.random.default_rng(0)
     shares, proba = rng.dirichlet([1, 1, 1], 300), rng.dirichlet([1, 1, 1], 300)
-    mean = np.mean([cal.brier_score(drawn_votes(shares, rng), proba) for _ in range(300)])
+    mean = np.mean([cal.brier_score(draw_votes(shares, rng), proba) for _ in range(300)])
     assert drawn_brier(shares, proba) == pytest.approx(mean, abs=0.005)
 
 

@@ -15,7 +15,7 @@ from calibrant._research.papers.folder import Reproduction
 from calibrant._research.papers.logit_experiments import (
     convergence,
     figure_2,
-    some_of_figure_2,
+    figure_2_with_draws,
     true_error,
 )
 from calibrant._research.papers.predictions import read_predictions
@@ -32,8 +32,8 @@ def done() -> Reproduction:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logit_smoothing, "convergence", partial(convergence, n_replications=1))
-        few = lambda *given: some_of_figure_2(*given[:-1], 2000)  # noqa: E731
-        patch.setattr(logit_smoothing, "some_of_figure_2", few)
+        few = lambda *given: figure_2_with_draws(*given[:-1], 2000)  # noqa: E731
+        patch.setattr(logit_smoothing, "figure_2_with_draws", few)
         return reproduce("logit-smoothing")
 
 
@@ -101,8 +101,8 @@ def networks(tmp_path_factory, done) -> Reproduction:
     for name in names:
         shutil.copy(FOLDER / f"{name}.npz", folder)
     with pytest.MonkeyPatch.context() as patch:  # what needs no networks is there already
-        for i, name in enumerate(("_two_point", "_no_level_sets", "_figure_2", "_convergence")):
-            patch.setattr(logit_smoothing, name, lambda *_, i=i: done.sections[i])
+        for i, name in enumerate(("two_point", "no_level_sets", "figure_2", "convergence")):
+            patch.setattr(logit_smoothing, f"_{name}_section", lambda *_, i=i: done.sections[i])
         return reproduce("logit-smoothing", data=folder, quick=True)
 
 

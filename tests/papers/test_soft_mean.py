@@ -15,12 +15,12 @@ from calibrant._research.papers import soft_mean, soft_mean_experiments
 from calibrant._research.papers.folder import Reproduction
 from calibrant._research.papers.soft_mean_experiments import (
     Draw,
-    draw,
-    errors,
+    draw_outcomes,
+    draw_sample,
     outcome_errors,
-    outcomes,
-    ranked_right,
+    pairs_ranked_right,
     run,
+    sample_errors,
 )
 from calibrant._research.papers.soft_mean_printed import PAIRS, TABLES
 from needs import need
@@ -77,7 +77,7 @@ class Twin:
     """Errors in place of the library's, which it is held against in one sample of fifty."""
 
     def __init__(self) -> None:
-        self.calls = {"errors": 0, "outcome_errors": 0}
+        self.calls = {"sample_errors": 0, "outcome_errors": 0}
         self.last: tuple[Draw | None, np.ndarray, np.ndarray] = (None, np.empty(0), np.empty(0))
 
     def placed(self, sample: Draw) -> tuple[np.ndarray, np.ndarray]:
@@ -91,21 +91,21 @@ class Twin:
         self.calls[name] += 1
         return self.calls[name] % ONE_IN == 1
 
-    def errors(self, sample: Draw) -> dict[str, np.ndarray]:
+    def sample_errors(self, sample: Draw) -> dict[str, np.ndarray]:
         u, places = self.placed(sample)
         found = {
             name: plain_errors(target, u, places)
             for name, target in (("SMECE", sample.posterior), ("ECE", sample.thresholded))
         }
-        if self.turn("errors"):
-            for name, values in errors(sample).items():
+        if self.turn("sample_errors"):
+            for name, values in sample_errors(sample).items():
                 np.testing.assert_allclose(values, found[name], rtol=1e-12, atol=1e-15)
                 found[name] = values
         return found
 
     def outcome_errors(self, rng: np.random.Generator, sample: Draw) -> np.ndarray:
         again = deepcopy(rng) if self.turn("outcome_errors") else None
-        found = plain_errors(outcomes(rng, sample), *self.placed(sample))[1]
+        found = plain_errors(draw_outcomes(rng, sample), *self.placed(sample))[1]
         if again is not None:
             np.testing.assert_allclose(outcome_errors(again, sample), found, rtol=1e-12)
         return found
@@ -202,7 +202,7 @@ def test_predictions_of_one_are_counted(done: Reproduction) -> None:
 
 
 def test_closing_the_last_bin_changes_nothing_without_predictions_of_one() -> None:
-    sample = draw(np.random.default_rng(1), 2.0, 2000)
+    sample = draw_sample(np.random.default_rng(1), 2.0, 2000)
     for name in "ABCE":
         u = sample.predictions[name]
         for target in (sample.posterior, sample.thresholded):
@@ -211,7 +211,7 @@ def test_closing_the_last_bin_changes_nothing_without_predictions_of_one() -> No
 
 
 def test_pairs_are_ranked_by_the_smaller_error() -> None:
-    right = ranked_right(np.array([0.1, 0.3, 0.2, 0.4, 0.4]))
+    right = pairs_ranked_right(np.array([0.1, 0.3, 0.2, 0.4, 0.4]))
     expected = {("B", "C"): 1.0, ("D", "E"): 0.0, ("A", "B"): 1.0, ("C", "D"): 1.0}
     for pair, value in expected.items():
         assert right[PAIRS.index(pair)] == value, pair

@@ -101,8 +101,8 @@ def test_the_kept_pools_show_what_the_paper_says():
     for name, n in (("within", 2000), ("cross", 1350)):
         columns = truthful._pools(None, TaskProgress(show=False))[name]
         assert len(columns["trace"]) == n
-        found = truthful.ranked(columns)
-        least = {error: truthful.least_of(found, error) for error in pool.ERRORS}
+        found = truthful.rank_pool(columns)
+        least = {error: truthful.lowest_bin_correlation(found, error) for error in pool.ERRORS}
         # The truthful confidence error keeps its order better than those it corrects.
         assert least["conf_ce_corrected"] > max(least["conf_ece"], least["conf_ce"]) + 0.1
         assert least["classwise_ce"] > max(least["conf_ece"], least["conf_ce"])

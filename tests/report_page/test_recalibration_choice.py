@@ -20,9 +20,9 @@ from calibrant._core.binning import both_rules
 from calibrant._core.map_names import METHODS
 from calibrant._data.to_samples import to_samples
 from calibrant.results import BeforeAfter, Change
-from calibrant.results._pages.report_page import _call
+from calibrant.results._pages.report_page import _python_call
 from calibrant.results._pages.rows import map_rows
-from calibrant.results._report import spoken
+from calibrant.results._report import method_in_words
 from calibrant.scaling import SCALERS, TemperatureScaling
 from calibrant.scaling._load import new_scaler
 
@@ -228,7 +228,8 @@ def test_every_map_has_a_name_and_goes_on_a_page():
         samples, *both_rules(5), groups=None, level=0.95, seed=0, names=tuple(METHODS)
     )
     done = {each.method for each in found.maps}
-    assert done | {m for m in SCALERS if spoken(m) in (found.failed or "")} == set(SCALERS)
+    failed = {m for m in SCALERS if method_in_words(m) in (found.failed or "")}
+    assert done | failed == set(SCALERS)
     assert all(each.learned for each in found.maps) and len(done) >= 6
     words = {each.method: each.learned for each in found.maps}
     for kind, said in {
@@ -367,13 +368,13 @@ def test_the_recipe_names_every_argument():
         resample="rows", recalibrate="platt",
     )  # fmt: skip
     report.recipe["options"]["annotators"] = True
-    call = _call(report)
+    call = _python_call(report)
     assert "annotators=..." in call
     for argument in ("segments=...", "depth=1", "measures=['ece', 'brier']", "resample='rows'"):
         assert argument in call
     assert "votes=" not in call
     shares = cal.report(y / 1.0, p, votes=np.full(120, 3), measures=["ece"], recalibrate="platt")
-    assert "votes=..." in _call(shares)
+    assert "votes=..." in _python_call(shares)
 
 
 def test_distances_to_votes_stand_beside_the_error_of_means():

@@ -250,9 +250,10 @@ def test_a_missing_package_is_named_with_its_extra(name, package, monkeypatch):
 @pytest.mark.parametrize(
     "spec",
     [
-        charts.diagram("x", "y"), charts.counts(), charts.strip(100), charts.overlay("x", "y"),
-        charts.spans("x"), charts.spans("x", ranks=3),
-        charts.over_time("ece"), charts.evidence(20.0),
+        charts.reliability_diagram("x", "y"), charts.row_share_bars(), charts.measure_by_bins(100),
+        charts.overlaid_curves("x", "y"),
+        charts.interval_rows("x"), charts.interval_rows("x", ranks=3),
+        charts.measure_over_time("ece"), charts.e_value_over_time(20.0),
     ],
 )  # fmt: skip
 def test_charts_are_vega_lite(spec):
@@ -262,7 +263,8 @@ def test_charts_are_vega_lite(spec):
 
 
 def test_what_is_not_vega_lite_is_found():
-    for spec in (charts.counts(), charts.diagram("x", "y")):  # one layer, and several
+    # One layer, and several.
+    for spec in (charts.row_share_bars(), charts.reliability_diagram("x", "y")):
         chart, plain = as_altair(spec)
         with pytest.raises(Exception, match="colour"):
             chart.from_dict({**plain, "config": {**plain["config"], "colour": "red"}})

@@ -87,7 +87,7 @@ def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
     """
     if data is not None and isinstance(ids, str):
         ids = pick(data, ids, "ids")
-    array = samples.own_rows(to_array(ids, "ids"))
+    array = samples.values_of_kept(to_array(ids, "ids"))
     if array.shape != (samples.n,):
         raise InputError(f"ids must name each of the {samples.n} rows; got {array.shape}")
     return list(array.tolist())

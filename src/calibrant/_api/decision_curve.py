@@ -284,7 +284,7 @@ def _samples_of_models(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dic
             "y_true maps models to labels, and a decision curve is of one outcome for all: give "
             "one set of labels, or take the models one by one"
         )
-    check_label_is_shared(y_true, given, column_names(rows.get("data")), own=False)
+    check_label_is_shared(y_true, given, column_names(rows.get("data")), can_have_own=False)
     out: dict[str, Samples] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):

@@ -21,7 +21,7 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._data.explain import check_not_swapped
-from calibrant._data.frame_input import named
+from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.slice_names import row_names
 from calibrant._engines import frames
@@ -39,7 +39,11 @@ from calibrant.results._slices import Slices
 
 def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     """Evaluate a lazy frame: its own engine computes the sums, and no rows are loaded."""
-    by = None if options.by is None else named(options.by, "by", samples.frame.collect_schema())
+    by = (
+        None
+        if options.by is None
+        else named_columns(options.by, "by", samples.frame.collect_schema())
+    )
     fixed, truthful = both_rules(options.bins, samples.count_rows)
     _check_rules(fixed, truthful, by)
     names = None if options.measures is None else known_measures(options.measures)

@@ -23,7 +23,7 @@ from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.frame_input import named, scanned
+from calibrant._data.frame_input import named_columns, scan_if_path
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
 from calibrant._inference.cells import Problem, problem_of
@@ -187,7 +187,7 @@ def find_segments(
         n_draws=n_draws,
         seed=seed,
     )
-    data = rows["data"] = scanned(rows.get("data"))
+    data = rows["data"] = scan_if_path(rows.get("data"))
     if is_lazy(data):
         if groups is not None or votes is not None:
             raise InputError(
@@ -277,7 +277,7 @@ def _segments_of_frame(
             "y_true holds counts of votes, whose noise needs the rows in memory: collect the frame"
         )
     once = list(dict.fromkeys(segments)) if isinstance(segments, list | tuple) else segments
-    names = named(once, "segments", samples.frame.collect_schema())
+    names = named_columns(once, "segments", samples.frame.collect_schema())
     if not names:
         raise InputError("segments must name at least one column; got none")
     resolved = resolve_notion(samples, notion)
@@ -323,7 +323,7 @@ def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> l
         raise InputError("segments must name at least one column; got none")
     out = []
     for name, values in given.items():
-        own: NDArray[Any] = samples.own_rows(np.asarray(values))
+        own: NDArray[Any] = samples.values_of_kept(np.asarray(values))
         if own.shape[:1] != (samples.n,):
             raise InputError(
                 f"segments[{name!r}] must have one value for each of {samples.n} rows; got "

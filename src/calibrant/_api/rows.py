@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.typing import Index, Mask
-from calibrant._data.arrays import bring_here
+from calibrant._data.arrays import collect_hint
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.logprobs import given_as
-from calibrant._data.missing import row_gaps
+from calibrant._data.missing import find_missing_rows
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
@@ -84,7 +84,7 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     if groups is None:
         return None
     values, gaps = read_groups(groups, data)
-    return number_clusters(samples.own_rows(values), samples.own_rows(gaps), samples.n)
+    return number_clusters(samples.values_of_kept(values), samples.values_of_kept(gaps), samples.n)
 
 
 def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
@@ -99,8 +99,8 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
             )
         groups = pick(data, groups, "groups")
     if is_lazy(groups):
-        raise InputError(f"groups is a {bring_here(groups)}")
-    return row_gaps(groups, "groups")
+        raise InputError(f"groups is a {collect_hint(groups)}")
+    return find_missing_rows(groups, "groups")
 
 
 def number_clusters(array: NDArray[Any], missing: Mask, n: int) -> Index:

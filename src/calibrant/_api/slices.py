@@ -359,7 +359,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
         if isinstance(by, str):
             raise InputError(f"by={by!r} names a column, but there is no data=frame to find it in")
         arrays = [_column_values(by)]
-    arrays = [samples.own_rows(array) for array in arrays]
+    arrays = [samples.values_of_kept(array) for array in arrays]
     for array in arrays:
         if array.shape != (samples.n,):
             raise InputError(

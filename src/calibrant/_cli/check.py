@@ -352,16 +352,16 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
     """
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
-    from calibrant._data.checks import noted_shape
+    from calibrant._data.checks import shape_from_notes
 
     result = _evaluate_streamed(options)
-    shape = noted_shape(result.inferred)
+    shape = shape_from_notes(result.inferred)
     limits = limits_of(shape=shape, **_limit_arguments(options))
     messages, before = result.inferred, {}
     if options.baseline is not None:
         proba = options.baseline_proba or options.proba
         old = _evaluate_streamed(replace_options(options, files=[options.baseline], proba=proba))
-        if noted_shape(old.inferred) != shape:
+        if shape_from_notes(old.inferred) != shape:
             raise InputError("the baseline has other classes than the checked rows")
         messages = (*messages, *(f"baseline: {line}" for line in old.inferred))
         before = {"before": old.values, "n_before": old.recipe["n"]}

@@ -52,10 +52,10 @@ def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """Make the request to read the file or files at `path`, with the columns in the options."""
-    from calibrant._data.columns import check_apart
+    from calibrant._data.columns import check_different_columns
     from calibrant._data.readers.columns import ReadRequest
 
-    check_apart(options.label, options.proba)
+    check_different_columns(options.label, options.proba)
     others: dict[str, str] = {}
     for option, argument in _OTHER_COLUMNS.items():
         named = getattr(options, option, None) or []

@@ -25,7 +25,7 @@ from calibrant._cli.parsing import replace_options
 from calibrant._cli.same_rows import match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import (
-    check_apart,
+    check_different_columns,
     check_label_is_shared,
     check_labels_are_own,
 )
@@ -157,10 +157,10 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     request = inputs.request_of(options, path)
     own = _label_columns(options, columns)
     for name, typed in columns.items():
-        check_apart(request.y_true if own is None else own[name], typed)
+        check_different_columns(request.y_true if own is None else own[name], typed)
     if own is None:
         may_own = options.own_labels is not None
-        check_label_is_shared(request.y_true, columns, known, own=may_own)
+        check_label_is_shared(request.y_true, columns, known, can_have_own=may_own)
     else:
         check_labels_are_own(own, columns, known)
     read = {

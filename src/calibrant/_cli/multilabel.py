@@ -25,7 +25,7 @@ _WITHOUT = (
 
 def run(options: argparse.Namespace) -> Outcome:
     """Evaluate every label of the files by itself; print their mean, the worst, and a table."""
-    from calibrant._data.columns import check_apart, check_paired
+    from calibrant._data.columns import check_different_columns, check_paired
 
     for name in _WITHOUT:
         if getattr(options, name):
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> Outcome:
             "--multilabel needs a column of labels and one of predictions for every label, in the "
             f"same order: --label A,B --proba P_A,P_B; got {len(labels)} and {len(predictions)}"
         )
-    check_apart(labels, predictions)
+    check_different_columns(labels, predictions)
     if options.classes is not None:
         check_paired(options.classes, labels, ("classes", "y_true"))
     result = _evaluate_labels(options, labels, predictions)

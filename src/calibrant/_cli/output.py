@@ -49,7 +49,7 @@ def check_writable(
         raise InputError(f"{path} is a folder: name a file in it")
     _check_input(target, inputs, format)
     try:
-        whole_files.check_plain(target)
+        whole_files.check_no_device(target)
         # Creating a file is a surer test than the folder's permissions.
         temp = whole_files.temp_path(target)
         temp.touch(exist_ok=False)

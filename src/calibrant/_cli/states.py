@@ -34,13 +34,13 @@ def load_state(path: str) -> Accumulator | Monitor:
     """Load the Accumulator or Monitor that the file at `path` holds."""
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
-    from calibrant._core.state_file import read, refused
+    from calibrant._core.state_file import content_errors, read
 
     try:
         state = read(path)
     except OSError as error:
         raise StateError(f"{path} cannot be read: {error.strerror}") from error
-    with refused(path):
+    with content_errors(path):
         if state.kind == "monitor":
             return Monitor.restored(state)
         return Accumulator.restored(state)

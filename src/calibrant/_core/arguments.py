@@ -29,19 +29,21 @@ from numpy.typing import ArrayLike
 
 
 class Weights(TypedDict, total=False):
-    """The weight of each row."""
+    """Keyword `sample_weight`: the weight of each row."""
 
     sample_weight: ArrayLike | None
 
 
 class Votes(TypedDict, total=False):
-    """The number of votes behind each label."""
+    """Keyword `votes`: the number of votes behind each label."""
 
     votes: ArrayLike | int | None
 
 
 class Reading(TypedDict, total=False):
-    """How predictions and labels are read, and the frame that has them as columns."""
+    """Keywords that say how predictions and labels are read, and `data`, the frame that has them as
+    columns.
+    """
 
     from_logits: bool
     from_logprobs: bool
@@ -50,17 +52,19 @@ class Reading(TypedDict, total=False):
 
 
 class Gaps(TypedDict, total=False):
-    """What happens to rows in which a value is missing."""
+    """Keyword `missing`: what happens to rows in which a value is missing."""
 
     missing: str
 
 
 class WeightedRows(Weights, Reading):
-    """The keywords of rows in a function that has no votes, or lists them elsewhere."""
+    """Keywords of weights and reading, for a function without `votes`, or one that lists them
+    itself.
+    """
 
 
 class Rows(Weights, Votes, Reading):
-    """All keywords that belong to labels and predictions."""
+    """Keywords of weights, votes and reading."""
 
 
 class WeightedRowsWithGaps(WeightedRows, Gaps):
@@ -157,8 +161,8 @@ _AFTER_RAISES = re.compile(r"^(?:Warns|See Also|Notes|References|Examples)\n-{3,
 
 
 def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """A function's signature with the keywords of a bundle in place of ``**rows``. A function
-    without a bundle keeps its signature.
+    """The signature of a function, in which the keywords of a bundle (a TypedDict such as `Rows`)
+    replace ``**rows: Unpack[Rows]``. Any other function keeps its signature.
     """
     signature = inspect.signature(function)
     *own, last = signature.parameters.values() or [None]
@@ -169,8 +173,8 @@ def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
 
 @cache
 def bundled_keywords(annotation: str) -> list[inspect.Parameter]:
-    """The keyword parameters that an annotation such as "Unpack[Rows]" stands for,
-    with defaults.
+    """The keyword parameters, with defaults, that an annotation such as "Unpack[Rows]"
+    stands for.
     """
     return [
         inspect.Parameter(
@@ -184,32 +188,33 @@ def bundled_keywords(annotation: str) -> list[inspect.Parameter]:
 
 
 def whole_docstring(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
-    """A docstring completed with what its sections Parameters and Raises leave out; `parameters`
-    are those of the whole signature.
+    """A public docstring with its shared parts filled in: descriptions of shared arguments in the
+    section Parameters, and the section Raises. `parameters` are those of the whole signature, by
+    name.
     """
     doc = _with_parameters(inspect.cleandoc(text), parameters)
     if {"y_true", "y_proba"} <= parameters.keys() and "\nRaises\n------\n" not in doc:
-        before, after = _divided(doc, _AFTER_RAISES)
+        before, after = _split_before(doc, _AFTER_RAISES)
         doc = f"{before}\n\n{_RAISES}\n{after}"
     return doc.strip()
 
 
 def _with_parameters(doc: str, parameters: Mapping[str, inspect.Parameter]) -> str:
-    """A docstring whose section Parameters describes every argument of the input, and each argument
-    that the section itself names. Where there is none of either, the docstring is returned as it
-    is.
+    """The docstring `doc` with a complete section Parameters: an entry for each shared argument
+    (those in `INPUT`) that the function has, and for each argument that the section in `doc` names.
+    If the function has neither kind, `doc` is returned unchanged.
     """
     before, title, rest = doc.partition("\n\nParameters\n----------\n")
     if title:
-        section, after = _divided(rest, _TITLE)
-        own = _entries(section)
+        section, after = _split_before(rest, _TITLE)
+        own = _parameter_entries(section)
     else:
-        before, after = _divided(doc, _TITLE)
+        before, after = _split_before(doc, _TITLE)
         own = {}
     if not own.keys() | (parameters.keys() & set(INPUT)):
         return doc
     found = [
-        _entry(parameter, own.get(name, name))
+        _complete_entry(parameter, own.get(name, name))
         for name, parameter in parameters.items()
         if name in own or name in INPUT
     ]
@@ -217,18 +222,18 @@ def _with_parameters(doc: str, parameters: Mapping[str, inspect.Parameter]) -> s
     return f"{before}\n\nParameters\n----------\n{section}\n\n{after}"
 
 
-def _divided(doc: str, title: re.Pattern[str]) -> tuple[str, str]:
-    """The text before the first match of `title`, and the text from that match on. Without a match:
-    all of the text, and an empty string.
+def _split_before(doc: str, title: re.Pattern[str]) -> tuple[str, str]:
+    """Split `doc` before the first match of `title`: the text before it, and the text from it on.
+    Without a match: all of the text, and an empty string.
     """
     found = title.search(doc)
     at = found.start() if found else len(doc)
     return doc[:at].rstrip(), doc[at:]
 
 
-def _entries(section: str) -> dict[str, str]:
-    """The entries of a section Parameters by argument. Arguments that share an entry ("a, b :
-    float") each get the whole of it.
+def _parameter_entries(section: str) -> dict[str, str]:
+    """Cut a section Parameters into entries (name, type and description): a dict from argument to
+    entry. Arguments that share an entry ("a, b : float") each get the whole entry.
     """
     blocks = re.split(r"\n(?=\S)", section.strip("\n"))
     return {
@@ -238,20 +243,21 @@ def _entries(section: str) -> dict[str, str]:
     }
 
 
-def _entry(parameter: inspect.Parameter, own: str) -> str:
-    """The entry of one argument; `own` is what the docstring has for it, perhaps its name alone. A
-    type or a description that `own` leaves out is taken from the shared descriptions above.
+def _complete_entry(parameter: inspect.Parameter, own: str) -> str:
+    """The complete entry (name, type and description) of one argument. `own` is the entry that the
+    function's docstring has, or only the argument's name; a type or description that is missing
+    there comes from `_ARGUMENTS`.
     """
     head, _, words = own.partition("\n")
     if " : " in head:
         return own
-    kind, shared_words = _arguments()[head]
-    return f"{parameter.name} : {kind}{_default(parameter.default)}\n{words or shared_words}"
+    kind, shared_words = _shared_entries()[head]
+    return f"{parameter.name} : {kind}{_default_text(parameter.default)}\n{words or shared_words}"
 
 
-def _default(value: object) -> str:
-    """The default value as an entry ends with it: ", default 15", ", optional" for
-    None, or nothing.
+def _default_text(value: object) -> str:
+    """The default value as the end of an entry's type: ", default 15"; ", optional" for None; "" if
+    there is no default.
     """
     if value is inspect.Parameter.empty:
         return ""
@@ -261,9 +267,9 @@ def _default(value: object) -> str:
 
 
 @cache
-def _arguments() -> dict[str, tuple[str, str]]:
-    """The (type, description) of every argument in `_ARGUMENTS`, by its name there
-    ("bins (quantile)").
+def _shared_entries() -> dict[str, tuple[str, str]]:
+    """The (type, description) of every shared argument, parsed from the text `_ARGUMENTS`, by the
+    name that the argument has there ("bins (quantile)").
     """
     found = {}
     for block in re.split(r"\n(?=\S)", _ARGUMENTS.strip()):

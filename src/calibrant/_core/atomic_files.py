@@ -25,7 +25,9 @@ class FileChanged(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """The content of a file at some moment, by which a later change is noticed."""
+    """The content of a file at one moment (its size and a hash), by which a later change is
+    noticed.
+    """
 
     path: str
     # Its size and the hash of its end; None if there was no file. (Times and numbers of files may
@@ -34,7 +36,7 @@ class Version:
 
 
 def version_of(path: str | os.PathLike[str]) -> Version:
-    """The version of the file as it is now; a link is followed."""
+    """The version of the file as it is now; of a link, the version of the file that it leads to."""
     real = os.path.realpath(path)
     try:
         with open(real, "rb") as file:
@@ -55,7 +57,7 @@ def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) 
     `FileChanged` is raised and the file stays as it is. None replaces whatever is there.
     """
     target = Path(os.path.realpath(path))
-    check_plain(path)
+    check_no_device(path)
     temp = temp_path(path)
     try:
         yield temp
@@ -74,9 +76,9 @@ def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) 
         temp.unlink(missing_ok=True)
 
 
-def check_plain(path: str | os.PathLike[str]) -> None:
-    """An OSError if `path` is a device or a pipe, such as /dev/null, which a file
-    must not replace.
+def check_no_device(path: str | os.PathLike[str]) -> None:
+    """Raise OSError if `path` is a device or a pipe, such as /dev/null, which must not be replaced
+    by a file.
     """
     target = Path(path)
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -85,7 +87,7 @@ def check_plain(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A new folder to fill, which replaces the one at `path` at the end of the block.
+    """Yield a new folder to fill, which replaces the one at `path` at the end of the block.
 
     An error or interruption leaves the folder at `path` as it was, or absent.
     """
@@ -109,9 +111,9 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def temp_path(path: str | os.PathLike[str]) -> Path:
-    """A random name for a temporary file in the folder of `path`; of a link, in the folder of the
-    file that it leads to. The name is hidden, so that patterns do not match what a killed process
-    left behind, and it keeps the ending of `path`.
+    """A random path for a temporary file, in the folder of `path`; of a link, in the folder of the
+    file that it leads to. The name begins with a dot, so that patterns such as "*.csv" do not match
+    files that a killed process left, and it keeps the suffix of `path`.
     """
     given, folder = Path(path), Path(os.path.realpath(path)).parent
     return folder / f".{given.stem}.{secrets.token_hex(6)}.part{given.suffix}"

@@ -43,15 +43,15 @@ _WORDS = {
 
 
 def is_by_rows(bins: object) -> bool:
-    """Whether `bins` is a name, "cbrt" or "auto", of a number that follows from the
-    number of rows.
+    """Whether `bins` is "cbrt" or "auto", a name for a number of bins that follows from the number
+    of rows.
     """
     return isinstance(bins, str) and bins in BY_ROWS
 
 
 def bins_by_rows(name: str, n: RowCount | None) -> tuple[int, str]:
-    """The number of bins that a name ("cbrt", "auto") means for n rows, and a text on where the
-    number comes from ("cube root of 1,000 rows"). An InputError if n is None: rows are not counted
+    """The number of bins that `name` ("cbrt" or "auto") stands for with n rows, and its origin in
+    words ("cube root of 1,000 rows"). Raise InputError if n is None, because rows are not counted
     yet.
     """
     if n is None:

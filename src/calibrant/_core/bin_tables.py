@@ -22,8 +22,8 @@ STRETCH = 1 << 15
 
 
 def empty_sums(n_classes: int, m: int) -> Array:
-    """Zeros of shape (classes, m bins, fields). Each field is contiguous in memory, because a
-    formula reads few of the fields.
+    """Sums of no rows: zeros of shape (classes, m bins, fields). Each field is contiguous in
+    memory, because a formula reads few of the fields.
     """
     return np.zeros((len(FIELDS), n_classes, m)).transpose(1, 2, 0)
 
@@ -44,8 +44,8 @@ class BinTable:
     has_squares: bool = True
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only; the default `dropped`, of one class, becomes one
-        of all classes.
+        """Make the arrays read-only, and give the default `dropped` a row of zeros for
+        each class.
         """
         if self.dropped.shape[0] != self.sums.shape[0]:
             object.__setattr__(self, "dropped", np.zeros((self.sums.shape[0], len(FIELDS))))
@@ -53,7 +53,7 @@ class BinTable:
         self.dropped.flags.writeable = False
 
     def __add__(self, other: BinTable) -> BinTable:
-        """The table of the rows of both; the two must have the same classes and bins."""
+        """The table of all rows of both tables, which must have the same classes and bins."""
         if self.sums.shape != other.sums.shape:
             raise ValueError(f"tables of shapes {self.sums.shape} and {other.sums.shape}")
         both = self.has_squares and other.has_squares
@@ -63,9 +63,9 @@ class BinTable:
         """The table of class r alone, as a table of one class."""
         return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1], self.has_squares)
 
-    def as_one(self) -> BinTable:
-        """All bins of all classes as the bins of a table of one class, for classes of which each
-        row belongs to one only.
+    def as_one_class(self) -> BinTable:
+        """The table with a single class that has the bins of all classes as its bins. Each row must
+        belong to one class only, as in a table by top class.
         """
         sums = self.sums.reshape(1, -1, len(FIELDS))
         return BinTable(sums, self.dropped.sum(axis=0)[None], self.has_squares)
@@ -78,9 +78,9 @@ class BinTable:
             yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
 
     def pooled_columns(self) -> Array:
-        """The sums of w, w z and w z^2 (w: weight, z: target) of the nonempty bins of the first
-        class, (3, bins). Neighbouring bins that every increasing fit of the mean targets pools are
-        pooled, as far as `pool_runs` does it.
+        """The sums of w, w z and w z^2 (w: weight, z: target) of the first class in its nonempty
+        bins, (3, bins). Neighbouring bins whose mean targets do not rise are pooled by `pool_runs`,
+        because every increasing (isotonic) fit pools them too.
         """
         columns = np.stack([self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]])
         return pool_runs(columns if columns[0].all() else columns[:, columns[0] > 0])
@@ -97,16 +97,16 @@ class BinTable:
 
     @property
     def n(self) -> NDArray[np.int64]:
-        """Rows per class and bin (rows of weight 0 do not count)."""
+        """The number of rows in each bin, (classes, bins); rows of weight 0 do not count."""
         return self._column("n").astype(np.int64)
 
     @property
     def n_dropped(self) -> int:
-        """The number of rows that are in no bin."""
+        """The number of rows that the binning rule puts in no bin."""
         return int(self.dropped[0, 0])
 
     def _column(self, name: str) -> Array:
-        """One of FIELDS for every class and bin, (classes, bins)."""
+        """The sums of one of FIELDS (`name`) for every class and bin, (classes, bins)."""
         return self.sums[:, :, FIELDS.index(name)]
 
     @property
@@ -172,8 +172,8 @@ class BinTable:
 
     @property
     def effective_rows(self) -> Array:
-        """The squared sum of weights over the sum of squared weights of each bin: the number of
-        rows of equal weight that tell as much. 0 where a bin is empty.
+        """The effective number of rows of each bin, (classes, bins): the squared sum of weights
+        over the sum of squared weights; 0 where a bin is empty.
         """
         out = np.zeros_like(self.sum_w)
         # In this order it is the count itself, to the bit, where every weight is 1.
@@ -240,8 +240,8 @@ class ColumnTable(BinTable):
         return int(self.sum_w.shape[1])
 
     def _column(self, name: str) -> Array:
-        """One of the stored fields for every class and bin, (classes, bins); a
-        KeyError for others.
+        """The sums of one of FIELDS (`name`) for every class and bin, (classes, bins); raise
+        KeyError if the table does not store it.
         """
         return self._columns[name]
 
@@ -252,12 +252,13 @@ FEW_COLUMNS = 4096
 
 
 def pool_runs(columns: Array) -> Array:
-    """Pool neighbouring bins whose mean targets do not rise. `columns` (rows, bins) are sums of the
-    bins: the weight first, the weighted target second, then any others.
+    """Pool neighbouring bins whose mean targets do not rise: add up their sums. `columns` (sums,
+    bins) has the weight of each bin first, the weighted target second, then any other sums; the
+    result has fewer bins.
 
-    Whole runs of such bins are pooled at once, round by round. More than FEW_COLUMNS bins are
-    pooled only as long as a round removes a tenth of them, so that some runs may be left; fewer are
-    pooled until all means rise.
+    Each round pools whole runs of such bins. Up to FEW_COLUMNS bins are pooled until all means
+    rise. More bins are pooled only as long as a round removes a tenth of them, so that some runs
+    may be left.
     """
     while True:
         mean = columns[1] / columns[0]
@@ -274,15 +275,15 @@ class OrderedLevels(BinTable):
     there; any other access copies all levels to the host.
     """
 
-    def __init__(self, whole: Callable[[], Array], total: float) -> None:
-        """`whole` copies all levels to the host, (1, levels, fields); `total` is the
-        sum of weights.
+    def __init__(self, copy_levels: Callable[[], Array], total: float) -> None:
+        """`copy_levels` copies the sums of all levels to the host, (1, levels, fields); `total` is
+        the sum of weights.
         """
-        object.__setattr__(self, "_whole", whole)
+        object.__setattr__(self, "_copy_levels", copy_levels)
         object.__setattr__(self, "_total", total)
         object.__setattr__(self, "dropped", np.zeros((1, len(FIELDS))))
         object.__setattr__(self, "has_squares", True)
-        self._whole: Callable[[], Array]
+        self._copy_levels: Callable[[], Array]
         self._total: float
 
     @cached_property
@@ -290,10 +291,10 @@ class OrderedLevels(BinTable):
         """The sums of every level, (1, levels, fields), copied from the device at the
         first access.
         """
-        return self._whole()
+        return self._copy_levels()
 
     def of_class(self, r: int) -> BinTable:
-        """The table itself, which has one class."""
+        """The table itself, which has only one class; r is ignored."""
         return self
 
     @property
@@ -323,8 +324,8 @@ class OrderedLevels(BinTable):
 
     @abstractmethod
     def sums_before(self, j: Array, m: Array) -> Array:
-        """The sums of weights and of weighted targets over all bins before bin j, of m bins of
-        equal mass: (2, bins). j and m are arrays; bins are counted from 0, and j is above 0.
+        """The sums of weights and of weighted targets over all bins below bin j, of m bins of equal
+        mass: (2, len(j)). j and m are arrays; bins are counted from 0, and j is at least 1.
         """
 
     @abstractmethod
@@ -341,8 +342,8 @@ class OrderedLevels(BinTable):
 
     @abstractmethod
     def averaged_two_bins(self, norm: str) -> float:
-        """The averaged two-bin error (`calibrant.atb`) of squares (norm "l2") or of
-        absolute values ("l1").
+        """The averaged two-bin error (`calibrant.atb`) with squared sums (norm "l2") or absolute
+        ones ("l1").
         """
 
     @abstractmethod
@@ -353,14 +354,14 @@ class OrderedLevels(BinTable):
 
     @abstractmethod
     def mean_risk(self) -> float:
-        """The mean over rows of the error rate, the mean of 1 - target, among the rows that are
-        predicted at least as high.
+        """The area under the risk-coverage curve: the mean over rows of the error rate (the mean of
+        1 - target) among all rows with the same or a higher prediction.
         """
 
     @abstractmethod
     def highest_targets(self, coverage: float) -> float:
-        """The weighted sum of targets over the share `coverage` of rows with the
-        highest predictions.
+        """The weighted sum of targets over the rows with the highest predictions; `coverage` is
+        their share of all rows.
         """
 
     @abstractmethod
@@ -369,18 +370,20 @@ class OrderedLevels(BinTable):
 
     @abstractmethod
     def pooled(self) -> BinTable:
-        """The levels with some or all of those merged that lie in one block of the isotonic fit."""
+        """The levels after isotonic pooling, at least in part: levels in one block of the isotonic
+        fit (a run with one fitted mean) may be merged into one bin.
+        """
 
 
-def squared(sums: Array) -> bool:
-    """Whether these sums (..., fields) have squares of predictions; an engine that leaves them out
-    writes NaN in their place.
+def table_has_squares(sums: Array) -> bool:
+    """Whether these sums (..., fields) include squares of predictions; an engine that leaves them
+    out writes NaN in their place.
     """
     return not np.isnan(sums[..., FIELDS.index("sum_wu2")]).any()
 
 
 def ratio(sums: Array, weights: Array) -> Array:
-    """sums / weights; NaN where the weight is 0."""
+    """The quotient sums / weights, elementwise; NaN where the weight is 0."""
     out = np.full(np.broadcast(sums, weights).shape, np.nan)
     np.divide(sums, weights, out=out, where=weights > 0)
     return out
@@ -388,13 +391,13 @@ def ratio(sums: Array, weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Sums per cell of a partition of predictions that are vectors of d numbers: the weight
-    (cells,) and the residual, the sum of weight times (prediction less target), (cells, d).
+    """Sums for each cell of a partition of vector predictions (d numbers each): the weight (cells,)
+    and the residual, the sum of weight times (prediction less target), (cells, d).
     """
 
     sum_w: Array
     residual: Array
 
     def __add__(self, other: VectorTable) -> VectorTable:
-        """The table of the rows of both, which have the same cells."""
+        """The table of all rows of both tables, which must have the same cells."""
         return VectorTable(self.sum_w + other.sum_w, self.residual + other.residual)

@@ -38,7 +38,9 @@ Closed: TypeAlias = Literal["left", "right"]
 
 
 def _bin_count(m: object) -> int:
-    """A number of bins as an int; an InputError unless it is a whole number from 1 to MOST_BINS."""
+    """A number of bins m as an int; raise InputError unless it is a whole number from 1 to
+    MOST_BINS.
+    """
     if isinstance(m, bool) or not isinstance(m, numbers.Integral):
         raise InputError(f"bins must be a whole number of bins, at least 1; got {m!r}")
     count = int(m)
@@ -50,14 +52,14 @@ def _bin_count(m: object) -> int:
 
 
 class BinningRule:
-    """What every binning rule says of itself, so that callers need not ask for its class."""
+    """The properties that every binning rule has, so that callers need not ask for its class."""
 
     # Whether the edges are known before any prediction is seen.
     is_fixed: ClassVar[bool] = False
 
     @property
     def drops_one(self) -> bool:
-        """Whether predictions of exactly 1 are in no bin."""
+        """Whether the rule leaves predictions of exactly 1 out of every bin."""
         return False
 
 
@@ -102,7 +104,7 @@ class EqualWidth(BinningRule):
 
     @property
     def drops_one(self) -> bool:
-        """Whether predictions of exactly 1 are in no bin."""
+        """Whether the rule leaves predictions of exactly 1 out of every bin."""
         return self.drop_one
 
     def __post_init__(self) -> None:
@@ -112,7 +114,7 @@ class EqualWidth(BinningRule):
 
     def __str__(self) -> str:
         dropped = ", 1 dropped" if self.drop_one else ""
-        return f"{self.m} equal-width bins{_origin(self)}, {self.closed}-closed{dropped}"
+        return f"{self.m} equal-width bins{_origin_text(self)}, {self.closed}-closed{dropped}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ class Quantile(BinningRule):
         one_of("ties", self.ties, ("together", "rank"))
 
     def __str__(self) -> str:
-        return f"{self.m} quantile bins{_origin(self)}, " + (
+        return f"{self.m} quantile bins{_origin_text(self)}, " + (
             "ties together" if self.ties == "together" else "by rank"
         )
 
@@ -231,8 +233,10 @@ Rule: TypeAlias = FixedRule | Quantile | LevelSets
 Bins: TypeAlias = Rule | int | str | Sequence[float]
 
 
-def _origin(rule: EqualWidth | Quantile) -> str:
-    """A text in parentheses on where the number of bins comes from; empty if the user gave it."""
+def _origin_text(rule: EqualWidth | Quantile) -> str:
+    """The origin of the rule's number of bins in parentheses, " (cube root of 1,000 rows)"; "" if
+    the user gave the number.
+    """
     return f" ({rule.origin})" if rule.origin else ""
 
 
@@ -240,7 +244,9 @@ Counted = TypeVar("Counted", bound=EqualWidth | Quantile)
 
 
 def _note_origin(rule: Counted, origin: str) -> Counted:
-    """Store in the rule where its number of bins comes from, for its text; the rule is returned."""
+    """Store in a rule the origin of its number of bins ("cube root of 1,000 rows"), which the
+    rule's text repeats. Returns the rule.
+    """
     object.__setattr__(rule, "origin", origin)
     return rule
 
@@ -258,9 +264,10 @@ def as_rule(
     default: type[EqualWidth] | type[Quantile] = EqualWidth,
     n: RowCount | None = None,
 ) -> Rule:
-    """The rule that `bins` means: a rule, a count (of `default` bins), a name, or edges.
+    """The binning rule that the option `bins` means, which may be a rule, a number of bins (for the
+    class `default`), a name, or edges.
 
-    The names "cbrt" and "auto" are counts that follow from the number of rows `n`.
+    The names "cbrt" and "auto" mean numbers of bins that follow from the number of rows `n`.
     """
     if isinstance(bins, Rule):
         return bins
@@ -303,27 +310,29 @@ class Cuts:
 
     @cached_property
     def guarded(self) -> Array:
-        """The inner edges and infinity at the end, so that a walk along them always stops."""
+        """The inner edges and infinity after the last one, so that a walk along the edges always
+        stops.
+        """
         return np.append(self.inner, np.inf)
 
     @property
     def start(self) -> NDArray[np.int32]:
-        """The look-up table: for each of 2^j equal cells of [0, 1] the bin of its left end, which
-        is at most the bin of any prediction in the cell.
+        """The look-up table: for each of 2^j cells (intervals of equal width) of [0, 1] the bin of
+        its left end, which is at most the bin of any prediction in the cell.
         """
         return self._lookup[0]
 
     @property
     def crowded(self) -> bool:
-        """Whether some cell holds five edges or more, so that a walk along them would be slower
-        than a binary search.
+        """Whether some cell of the look-up table holds five edges or more, so that a walk along
+        them would be slower than a binary search.
         """
         return self._lookup[1]
 
     @cached_property
     def _lookup(self) -> tuple[NDArray[np.int32], bool]:
-        """The look-up table `start` and the flag `crowded`. The cells are about 64 times as many as
-        the bins, and more where edges lie close together.
+        """The values of `start` (the look-up table) and of `crowded`. The table has about 64 times
+        as many cells as there are bins, and more where edges lie close together.
         """
         cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
         first = self._first_cells(cells)
@@ -338,8 +347,8 @@ class Cuts:
         return start, _share_a_cell(first, 5)
 
     def _first_cells(self, cells: int) -> Index:
-        """For each inner edge the first of `cells` equal cells of [0, 1] whose left
-        end is at or above it.
+        """The cell at which each inner edge starts to count: of `cells` equal cells of [0, 1], the
+        first whose left end is at or above the edge.
         """
         # The product is exact, because the number of cells is a power of two.
         first = np.minimum(np.maximum(np.ceil(self.inner * cells), 0), cells + 1)
@@ -351,15 +360,15 @@ class Cuts:
 
 
 def _share_a_cell(first: Index, n: int) -> bool:
-    """Whether n or more edges are in one cell. `first` is the cell of each edge, in increasing
-    order, as `Cuts._first_cells` gives it; edges at 0 or below count for no cell.
+    """Whether some cell of the look-up table holds n or more edges. `first` is the cell of each
+    edge, in increasing order, from `Cuts._first_cells`; edges at 0 or below count for no cell.
     """
     last = first[n - 1 :]
     return bool(((last == first[: last.size]) & (last > 0)).any())
 
 
 def outer_edges(rule: FixedRule) -> Array:
-    """All edges of a fixed rule with m bins, the two outer ones included: m + 1 doubles."""
+    """All edges of a fixed rule with m bins, the outer ones included, (m + 1,)."""
     if isinstance(rule, EqualWidth):
         # j / m is correctly rounded; multiples of 1/m (np.linspace) are not.
         return np.arange(rule.m + 1) / rule.m
@@ -385,23 +394,23 @@ def fixed_cuts(rule: FixedRule, precision: np.dtype[Any]) -> Cuts:
 
 
 def edges_at(cuts: Cuts) -> Edges:
-    """The `Edges` rule with the inner edges of `cuts`; those outside (0, 1] are left out. The last
-    edge is 2, so that an inner edge at 1 gives predictions of exactly 1 a bin of their own.
+    """The `Edges` rule with the inner edges of `cuts` that lie in (0, 1]. Its last edge is 2, so
+    that an inner edge at 1 gives predictions of exactly 1 their own bin.
     """
     inner = np.unique(cuts.inner)
     return Edges([0.0, *inner[(inner > 0.0) & (inner <= 1.0)], 2.0])
 
 
 def rank_bins(n: int, m: int) -> Index:
-    """The bin, from 0, of each rank 1 to n, where bin j of 1 to m holds the ranks
-    (j-1)n/m < i <= jn/m.
+    """The bin of each of n ranks, (n,): bin j of 1 to m holds the ranks (j-1)n/m < i <= jn/m. Bins
+    are numbered from 0 in the result.
     """
     ranks = np.arange(1, n + 1, dtype=np.int64)
     return ((ranks * m + n - 1) // n - 1).astype(np.intp)
 
 
 def middle_rank_bins(mass: Array, m: int) -> Index:
-    """The bin, from 0, of each distinct prediction in m bins of equal mass; `mass` is the weight at
+    """The bin, from 0, of each distinct prediction in m bins of equal mass. `mass` is the weight at
     each distinct prediction in increasing order.
 
     A prediction of weight T with weight L below it occupies the ranks (L, L + T]. It goes to the
@@ -428,7 +437,7 @@ class MiddleRanks:
 
     @classmethod
     def from_mass(cls, mass: Array) -> MiddleRanks:
-        """From the weight at each distinct prediction in increasing order."""
+        """Make the object from the weight at each distinct prediction in increasing order."""
         return cls(mass, np.cumsum(mass))
 
     @property
@@ -437,9 +446,9 @@ class MiddleRanks:
         return float(self.through[-1])
 
     def firsts(self, m: int) -> Index:
-        """The position, among the distinct predictions, at which each of m bins begins, and then
-        the position at which the last one ends: (m + 1,). An empty bin begins where the next bin
-        does.
+        """The position, among the distinct predictions, at which each of m bins begins, and as a
+        last entry the number of distinct predictions: (m + 1,). An empty bin begins where the next
+        bin does.
         """
         out = np.zeros(m + 1, dtype=np.intp)
         out[1:-1] = self.begins(np.arange(1, m, dtype=np.float64), float(m))
@@ -448,23 +457,23 @@ class MiddleRanks:
 
     def begins(self, j: Array, m: float | Array) -> Index:
         """The position, among the distinct predictions, at which bin j of m begins; bins are
-        counted from 0, and j is above 0.
+        counted from 0, and j is at least 1.
 
-        A search guesses the position and the formula of `middle_rank_bins` corrects
-        it: the bins are the same.
+        A search guesses the position and the formula of `middle_rank_bins` corrects it, so that the
+        bins are the same.
         """
         last = self.mass.size - 1
         at = np.searchsorted(self.through, j * self.total / m)
         while True:
-            back = (at > 0) & (self._place(np.maximum(at - 1, 0), m) > j)
-            on = (at <= last) & (self._place(np.minimum(at, last), m) <= j)
+            back = (at > 0) & (self._middle_rank(np.maximum(at - 1, 0), m) > j)
+            on = (at <= last) & (self._middle_rank(np.minimum(at, last), m) <= j)
             if not (back.any() or on.any()):
                 return at
             at = at - back + on
 
-    def _place(self, at: Index, m: float | Array) -> Array:
-        """The middle rank of the distinct predictions at these positions, in units of a bin: j - 1
-        to j means bin j of 1 to m.
+    def _middle_rank(self, at: Index, m: float | Array) -> Array:
+        """The middle rank of each distinct prediction at the positions `at`, in units of a bin: a
+        value from j - 1 to j means bin j of 1 to m.
         """
         mass = self.mass[at]
         doubled_middle = 2.0 * (self.through[at] - mass) + mass
@@ -472,9 +481,9 @@ class MiddleRanks:
 
 
 def equal_mass_rule(rule: Rule) -> Quantile:
-    """The rule for measures that are defined by bins of equal mass (`ace`, `tace`), given the rule
-    of the other measures: that rule itself if it is a `Quantile`, else as many quantile bins; 15
-    for level sets.
+    """The rule for measures that are defined by bins of equal mass (`ace`, `tace`), from the rule
+    for the other measures: a `Quantile` stays, any other rule becomes as many quantile bins, and
+    level sets become 15.
     """
     if isinstance(rule, Quantile):
         return rule
@@ -482,9 +491,9 @@ def equal_mass_rule(rule: Rule) -> Quantile:
 
 
 def both_rules(bins: Bins, n: RowCount | None = None) -> tuple[Rule, Rule]:
-    """The rule of the ordinary measures, and the rule of the truthful measures. A count means
-    equal-width bins for the former and as many quantile bins for the latter; any other rule is used
-    for both. Measures that are defined by bins of equal mass keep those (`equal_mass_rule`).
+    """The binning rules that `bins` means for ordinary and for truthful measures. A number of bins
+    means equal-width bins for ordinary and quantile bins for truthful measures; any other `bins`
+    means one rule for both. `n` is the number of rows, for "cbrt" and "auto".
     """
     fixed = as_rule(bins, n=n)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):

@@ -8,10 +8,10 @@ from typing import Any
 
 def one_blas_thread(*, beside: int) -> AbstractContextManager[Any]:
     """A context in which each product of matrices takes one thread, for callers that run `beside`
-    threads of their own. It does nothing if `beside` is 1 or threadpoolctl is not installed.
+    threads themselves. It does nothing if `beside` is 1 or threadpoolctl is not installed.
 
-    Threads of ours that each wait for all threads of a product slow each other down: those of
-    OpenBLAS spin while they wait, on the cores that the others need.
+    Several threads that each start a product on all cores slow each other down: the threads of
+    OpenBLAS spin while they wait, on cores that the others need.
     """
     if beside == 1:
         return nullcontext()

@@ -17,9 +17,9 @@ _PAIRS_UP_TO = 5
 def distances(
     p: Rows, q: Rows, *, floor: float, only: str | None = None, spacing: Rows | None = None
 ) -> dict[str, Array]:
-    """Every comparison of predicted distributions p (n, k) with target distributions q (n, k), one
-    number a row, by its name in `loss_sums.FIELDS`. With `only`, that one and what is computed
-    along with it.
+    """Compare predicted distributions p (n, k) with target distributions q (n, k) row by row: a
+    dict of arrays (n,) by the names in `loss_sums.FIELDS`. `only` names one comparison; the dict
+    then holds it and perhaps others that share its computation.
 
     `floor` is the smallest prediction whose logarithm is taken; `spacing` (k - 1,) holds the
     distances between neighbouring classes, 1 by default.
@@ -56,10 +56,9 @@ def entropy(p: Rows) -> Array:
 
 
 def same_ranking(p: Rows, q: Rows) -> Array:
-    """1 where a prediction ranks the classes as the target does, else 0, (n,).
-
-    Of two classes, the one that the target holds likelier must be strictly likelier in the
-    prediction. Classes that the target ranks equal may come in any order.
+    """1 where a prediction ranks the classes as the target does, else 0, (n,). If the target gives
+    one class more than another, so must the prediction; classes that the target ranks equal may
+    come in any order.
     """
     n, k = q.shape
     if k <= _PAIRS_UP_TO:
@@ -100,17 +99,15 @@ def jensen_shannon(p: Rows, q: Rows) -> Array:
 
 
 def _p_log_p(p: Rows) -> Rows:
-    """``p log p`` of each entry; 0 log 0 is 0."""
+    """The product ``p log p`` for each entry, in nats; 0 log 0 is 0."""
     # (A logarithm of all entries is faster than one of some, `where` these are above 0.)
     return p * np.log(np.where(p > 0, p, 1.0))
 
 
 def kullback_leibler(p: Rows, q: Rows, floor: float) -> Array:
-    """The Kullback-Leibler divergence of each pair of rows in nats, ``sum_r q_r
-    log(q_r / p_r)``, (n,).
-
-    No p is taken below `floor`. The divergence is never below 0 (Gibbs); a result that rounding
-    carries below 0 is set to 0.
+    """The Kullback-Leibler divergence of each pair of rows in nats, ``sum_r q_r log(q_r / p_r)``,
+    (n,). Each p below `floor` counts as `floor`. The divergence is at least 0 (Gibbs): a negative
+    result of rounding becomes 0.
     """
     ratio = np.where(q > 0, q / np.maximum(p, floor), 1.0)
     return np.maximum(row_sums(q * np.log(ratio)), 0.0)

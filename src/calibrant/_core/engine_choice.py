@@ -10,10 +10,10 @@ from calibrant._core.errors import InputError
 chosen: ContextVar[str | None] = ContextVar("calibrant_engine", default=None)
 
 
-def asked_for() -> str | None:
-    """The name of the engine that the caller asked for, or None if there is no wish. The name
-    "torch" means that torch sums tensors in memory too, which otherwise are read as arrays; torch
-    always sums tensors on a device.
+def requested_engine() -> str | None:
+    """The name of the engine (module that sums samples) that the caller requested, "numpy" for
+    example; None if no engine was requested. "torch" means that torch also sums tensors in memory,
+    which are otherwise read as arrays; tensors on a device are always summed by torch.
     """
     return chosen.get() or os.environ.get("CALIBRANT_ENGINE") or None
 

@@ -183,11 +183,11 @@ def unnamed_text(warning: CalibrantWarning) -> str:
 
 @contextmanager
 def errors_about(name: str) -> Iterator[None]:
-    """Inside the block, messages of Calibrant's errors get a name in front ("name: message"): that
-    of one predictor among several, or of an argument.
+    """Inside the block, put `name` in front of the messages of Calibrant's errors ("name:
+    message"), such as the name of one predictor among several, or of an argument.
 
     The error keeps its class. A class with a constructor of its own, such as `MissingExtra`, cannot
-    be made from a message alone: the nearest parent class without one is raised in its place.
+    be made from a message alone: its nearest parent class without one is raised instead.
     """
     try:
         yield
@@ -199,8 +199,8 @@ def errors_about(name: str) -> Iterator[None]:
 
 
 def check_weight_total(weight: float, n_rows: float = 1) -> None:
-    """An InputError unless `weight`, the sum of all weights, is positive and finite. `n_rows` is 0
-    where every row was dropped, which has a message of its own.
+    """Raise InputError unless `weight`, the sum of all weights, is positive and finite. `n_rows` is
+    0 if every row was dropped, for which the message is a different one.
     """
     if math.isfinite(weight) and weight > 0:
         return
@@ -216,29 +216,29 @@ ODD_WEIGHTS = (
 
 
 def check_squares(weight: float, squares: float) -> None:
-    """An InputError if `squares`, the sum of squared weights, is too large or too small for
-    floating-point numbers. `weight` is the sum of weights; a sum of 0 is not judged here.
+    """Raise InputError if `squares`, the sum of squared weights, is too large or too small for
+    floating-point numbers. `weight` is the sum of weights; nothing is raised if it is 0.
     """
     if weight > 0 and not 1e-290 < squares < 1e290:
         raise InputError(ODD_WEIGHTS)
 
 
 def check_some_left(n_rows: int) -> None:
-    """An InputError if every row was dropped because a value was missing."""
+    """Raise InputError if `n_rows` is 0: every row was dropped because a value was missing."""
     if n_rows == 0:
         raise InputError(NO_ROW_LEFT)
 
 
 def counted(n: float, what: str, how: str = ",") -> str:
-    """A number with a noun, which gets an "s" unless the number is 1: "1 row", "2,000 rows". `how`
-    is the format of the number.
+    """A number with a noun, as text: "1 row", "2,000 rows". The noun `what` gets an "s" unless the
+    number is 1; `how` is the format of the number.
     """
     return f"{n:{how}} {what}{'' if n == 1 else 's'}"
 
 
 def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.5) -> str:
-    """A hint that ends an error message: "did you mean 'bins'?" with the known name nearest to
-    `name`, or a list of all known names if none is as similar as `cutoff`.
+    """The end of an error message about an unknown name: "did you mean 'bins'?" with the known name
+    nearest to `name`, or a list of all known names if none is as similar as `cutoff` (0 to 1).
     """
     choices = {str(choice): choice for choice in known}  # columns may be called 0, 1, ...
     close = difflib.get_close_matches(str(name), choices, n=1, cutoff=cutoff)
@@ -248,8 +248,8 @@ def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.5) -> st
 
 
 def one_of(argument: str, value: object, known: Iterable[str]) -> str:
-    """The value itself if it is one of the known names; otherwise an InputError that
-    suggests the nearest one.
+    """The value itself if it is one of the known names; otherwise raise InputError, which suggests
+    the nearest of them.
     """
     choices = tuple(known)
     if isinstance(value, str) and value in choices:

@@ -22,11 +22,12 @@ _OWN = threading.local()
 def locked(
     path: str | os.PathLike[str], waiting: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Inside the block, nobody else can lock the same file: no other thread and no other process.
+    """Lock the file at `path` during the block, against other threads and other processes.
 
-    Others wait. `waiting` is called once if someone else has the lock. The lock is a hidden file
-    beside the file, which is removed at the end; the system frees it if the process is killed. A
-    thread may lock a file again that it has locked. Where the disk has no locks, nothing is locked.
+    Whoever else locks the file waits. `waiting` is called once if someone else has the lock. The
+    lock is a hidden file beside the file, which is removed at the end; the system frees it if the
+    process is killed. A thread may lock a file again that it has locked. Where the disk has no
+    locks, nothing is locked.
     """
     target = Path(os.path.realpath(path))
     own: set[Path] = _OWN.__dict__.setdefault("paths", set())
@@ -34,7 +35,7 @@ def locked(
         yield
         return
     lock = target.with_name(f".{target.name}.lock")
-    with _acquired(lock, waiting):
+    with _hold_lock(lock, waiting):
         own.add(target)
         try:
             yield
@@ -43,14 +44,16 @@ def locked(
 
 
 @contextmanager
-def _acquired(lock: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
-    """Inside the block, this process holds the lock file `lock`, which is removed afterwards."""
+def _hold_lock(lock: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
+    """Inside the block, this process holds the lock file `lock`, which is removed afterwards.
+    `waiting` is called once if someone else has the lock.
+    """
     while True:
         with open(lock, "a+b") as file:
             has_locks = _lock(file, waiting)
             waiting = None
             # Its last holder has removed this lock file: a new one may be there by now.
-            if has_locks and not _is_at(file, lock):
+            if has_locks and not _is_still_at(file, lock):
                 continue
             try:
                 yield
@@ -60,8 +63,8 @@ def _acquired(lock: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
             return
 
 
-def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether an open file is still the file at a path, and has not been removed or replaced."""
+def _is_still_at(file: BinaryIO, path: Path) -> bool:
+    """Whether an open file is still the file at a path: False if it was removed or replaced."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:
@@ -69,8 +72,8 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
 
 
 def _lock(file: BinaryIO, waiting: Callable[[], None] | None) -> bool:
-    """Wait until the open lock file is ours; closing it frees it. False where the
-    disk has no locks.
+    """Lock the open lock file, and wait as long as another process has the lock; closing the file
+    frees it. Returns False if the disk has no locks. `waiting` is called before a wait.
     """
     try:
         if not _try_to_lock(file):

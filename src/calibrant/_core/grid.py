@@ -38,7 +38,7 @@ class LogitGrid:
     minus: Array
 
     def __add__(self, other: LogitGrid) -> LogitGrid:
-        """The grid of the rows of both, which have the same spacing."""
+        """The grid of all rows of both grids, which must have the same spacing."""
         if self.spacing != other.spacing:
             raise ValueError(f"grids of spacings {self.spacing} and {other.spacing}")
         return LogitGrid(self.spacing, self.plus + other.plus, self.minus + other.minus)
@@ -68,7 +68,7 @@ class UnitGrid:
     sums: Array
 
     def __add__(self, other: UnitGrid) -> UnitGrid:
-        """The grid of the rows of both, which have the same shape."""
+        """The grid of all rows of both grids, which must have the same shape."""
         if self.sums.shape != other.sums.shape:
             raise ValueError(f"grids of shapes {self.sums.shape} and {other.sums.shape}")
         return UnitGrid(self.sums + other.sums)
@@ -84,8 +84,9 @@ class UnitGrid:
         return int(self.sums.shape[0])
 
     def smoothed(self, r: int) -> Smoothed | None:
-        """A function that smooths the residual of class r on the device where the grid lies, and
-        integrates its absolute value. None for a grid in memory, which the caller smooths itself.
+        """A function from (width of the noise, number of cells) to the integral of the absolute
+        smoothed residual of class r, computed on the device where the grid lies. None for a grid in
+        memory, which the caller smooths itself.
         """
         return None
 

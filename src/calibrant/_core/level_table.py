@@ -36,8 +36,9 @@ class LevelTable(BinTable):
         w2: Array | None = None,
         w2z: Array | None = None,
     ) -> None:
-        """All arrays are of shape (levels,): the predictions u, then sums named as in FIELDS
-        without "sum_". Those that are left out are equal to `w` or `wz`.
+        """All arrays are of shape (levels,): `u` holds the predictions, the others hold the sums
+        that FIELDS calls "sum_w", "sum_wz" and so on. Sums that are left out are equal to `w` or
+        `wz`.
         """
         stored = {
             "n": w if n is None else n,
@@ -57,17 +58,21 @@ class LevelTable(BinTable):
 
     @cached_property
     def sums(self) -> Array:
-        """All sums as a bin table has them: (1, levels, fields)."""
+        """All sums in the layout of a bin table: (1, levels, fields)."""
         sums = np.stack([self._level_sums(name) for name in FIELDS], axis=1)[None]
         sums.flags.writeable = False
         return sums
 
     def _column(self, name: str) -> Array:
-        """One of FIELDS for every level, (1, levels), as a bin table gives it."""
+        """The sums of one of FIELDS (`name`) for every level in the layout of a bin table, (1,
+        levels).
+        """
         return self._level_sums(name)[None]
 
     def _level_sums(self, name: str) -> Array:
-        """One of FIELDS for every level, (levels,): stored, or computed from a stored one and u."""
+        """The sums of one of FIELDS (`name`) for every level, (levels,): stored, or computed from a
+        stored sum and u.
+        """
         if name == "sum_wu":
             return self._stored["sum_w"] * self._u
         if name == "sum_wuz":
@@ -80,17 +85,19 @@ class LevelTable(BinTable):
 
     @cached_property
     def ranks(self) -> MiddleRanks:
-        """The ranks of the levels, for bins of equal mass in any number."""
+        """The middle ranks of the levels, which give bins of equal mass in any number."""
         return MiddleRanks.from_mass(self._stored["sum_w"])
 
     def quantile_cuts(self, m: int) -> Cuts:
-        """The inner edges of m bins of equal mass: each bin begins at its first level."""
+        """The inner edges of m bins of equal mass: the lowest prediction of each bin
+        but the first.
+        """
         u, firsts = self._u, self.ranks.firsts(m)[1:-1]
         beyond = np.nextafter(u[-1], np.inf)  # where the bins after the last level begin
         return Cuts(np.where(firsts < u.size, u[np.minimum(firsts, u.size - 1)], beyond))
 
     def from_edge(self, edge: float) -> LevelTable:
-        """The levels at an edge and above it, as a table."""
+        """The table of the levels whose prediction is at or above an edge."""
         return self._slice(int(np.searchsorted(self._u, edge)), None)
 
     def stretches(self) -> Iterator[BinTable]:
@@ -104,7 +111,7 @@ class LevelTable(BinTable):
         return type(self)(self._u[start:stop], w, wz, wz2=wz2, n=n, w2=w2, w2z=w2z)
 
     def of_class(self, r: int) -> BinTable:
-        """The table itself for class 0, the only one there is."""
+        """The table itself: class 0 is the only class."""
         return self if r == 0 else super().of_class(r)
 
     @property

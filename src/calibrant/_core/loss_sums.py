@@ -44,7 +44,7 @@ class LossSums:
     has_distribution: bool = False
 
     def __add__(self, other: LossSums) -> LossSums:
-        """The sums over the rows of both, which have the same number of classes."""
+        """The sums over all rows of both, which must have the same number of classes."""
         if self.n_classes != other.n_classes:
             raise ValueError(f"losses over {self.n_classes} and {other.n_classes} classes")
         return LossSums(
@@ -54,8 +54,8 @@ class LossSums:
         )
 
     def mean(self, name: str) -> float:
-        """The weighted mean of one loss, named as in FIELDS; for a name in COMPLEMENTS ("hits"), 1
-        less the mean of the loss given there.
+        """The weighted mean of the loss with this name in FIELDS. A name in COMPLEMENTS ("hits")
+        gives 1 less the mean of the loss that stands there.
         """
         if name in COMPLEMENTS:
             return 1.0 - self.mean(COMPLEMENTS[name])

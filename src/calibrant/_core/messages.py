@@ -14,7 +14,9 @@ from typing import Any
 
 
 class Naming:
-    """Arguments as Python calls them. A front end overrides what it calls otherwise."""
+    """Arguments as a Python user types them. A front end, such as the command line, overrides what
+    its users type otherwise.
+    """
 
     # Whether the reader types a command, and the text between two settings.
     is_command, between = False, ", "
@@ -22,7 +24,7 @@ class Naming:
     order: tuple[str, str] = ("y_true", "y_proba")
 
     def name(self, argument: str) -> str:
-        """The name of an argument: `y_true`."""
+        """The name of an argument as its user knows it: `y_true`."""
         return argument
 
     def setting(self, argument: str, value: object) -> str:
@@ -32,13 +34,13 @@ class Naming:
         return f"{argument}=" if value is ... else f"{argument}={_shown(value)}"
 
     def values(self, argument: str) -> str:
-        """The name of the values that an argument holds, as in `y_proba[3]`."""
+        """The name that messages put before a row number in brackets: `y_proba` in `y_proba[3]`."""
         return argument
 
 
 def _shown(value: object) -> str:
-    """A value as Python writes it. An Ellipsis, also inside a list or dict, is written as "...":
-    the reader fills it in.
+    """A value as Python code. An Ellipsis, also inside a list or dict, becomes "...", which stands
+    for what the reader fills in.
     """
     if value is ...:
         return "..."
@@ -54,7 +56,9 @@ _NAMING: ContextVar[Naming] = ContextVar("naming", default=Naming())  # noqa: B0
 
 @contextmanager
 def named_by(naming: Naming) -> Iterator[None]:
-    """Inside the block, messages use the names of a front end, also those made in threads."""
+    """Inside the block, messages call arguments by the names of a front end (`naming`), also
+    messages made in threads.
+    """
     token = _NAMING.set(naming)
     try:
         yield
@@ -63,7 +67,9 @@ def named_by(naming: Naming) -> Iterator[None]:
 
 
 def name_of(argument: str) -> str:
-    """The name by which the reader knows an argument: `y_true`, or `--label`."""
+    """An argument's name as the user types it: `y_true` in Python, `--label` on the
+    command line.
+    """
     return _NAMING.get().name(argument)
 
 
@@ -82,26 +88,28 @@ def settings(**given: object) -> str:
 
 
 def values_of(argument: str) -> str:
-    """The name that stands before a row's number in brackets: `y_proba` in `y_proba[3]`. The
-    command line has it too, although it is no option there.
+    """The name that messages put before a row number in brackets: `y_proba` in `y_proba[3]`. The
+    command line has such a name also for arguments that are no options there.
     """
     return _NAMING.get().values(argument)
 
 
 def argument_order() -> str:
-    """The order in which labels and predictions are given, for a message: `(y_true, y_proba)`."""
+    """The order in which a call takes labels and predictions, as text: "(y_true, y_proba)"."""
     return f"({', '.join(map(values_of, _NAMING.get().order))})"
 
 
 def worded(*, python: str, command: str) -> str:
-    """The text `python`, or `command` where the reader types a command; for messages that differ in
-    more than the names of arguments.
+    """The text `python` for a reader who calls Python, `command` for one who types a command; for
+    messages that differ in more than the names of arguments.
     """
     return command if _NAMING.get().is_command else python
 
 
 def two_classes() -> str:
-    """How the reader gives the names of both classes: `classes=[negative, positive]` in Python."""
+    """The option that names both classes, as the reader types it: "classes=[negative,
+    positive]".
+    """
     return worded(python="classes=[negative, positive]", command="--classes NEGATIVE,POSITIVE")
 
 
@@ -114,16 +122,18 @@ class Note(str):
     values: Mapping[str, Any]
 
     def __new__(cls, text: str, code: str, **values: Any) -> Note:
-        """A note with this text; `values` are what its sentence is about, by name."""
+        """A note with this text. `code` identifies the kind of note; `values` are the facts in its
+        sentence, by name.
+        """
         note = super().__new__(cls, text)
         note.code, note.values = code, values
         return note
 
     def __getnewargs_ex__(self) -> tuple[tuple[str, str], Mapping[str, Any]]:
-        """For pickle and copy: the arguments that the note is made with."""
+        """The positional and keyword arguments that remake the note, for pickle and copy."""
         return (str(self), self.code), self.values
 
 
 def find_note(notes: Iterable[str], *codes: str) -> Note | None:
-    """The first note that has one of the codes; None if there is none."""
+    """The first note that has one of the codes; None if no note has."""
     return next((note for note in notes if isinstance(note, Note) and note.code in codes), None)

@@ -29,7 +29,7 @@ class RowProgress:
     def __init__(
         self, n_bytes: int, *, show: bool | None = None, label: str = "", file: TextIO | None = None
     ) -> None:
-        """`n_bytes` is the size of all that will be read; `label` begins each line."""
+        """`n_bytes` is the size of all files to be read; `label` is the beginning of each line."""
         self._file = sys.stderr if file is None else file
         self._terminal = self._file.isatty()
         self._shown = self._terminal if show is None else show
@@ -42,7 +42,9 @@ class RowProgress:
         self._drawn = False
 
     def add(self, rows: int, n_bytes: int) -> None:
-        """Count rows that were read and their bytes, and draw the line again if it is time."""
+        """Count rows that were read and their bytes, and draw the line again if enough time has
+        passed.
+        """
         if not self._shown:
             return
         with self._lock:
@@ -58,14 +60,14 @@ class RowProgress:
             self._draw(f"{self._text(now)}, {share:.0%}{end}")
 
     def _text(self, now: float) -> str:
-        """The label, the number of rows so far, and the rows per second; `now` is a
-        monotonic time.
+        """The line to draw: the label, the number of rows so far, and the rows per second. `now` is
+        a time of the monotonic clock.
         """
         rate = self._rows / max(now - self._start, 1e-9)
         return f"{self._label}{self._rows:,} rows, {format_rate(rate)} a second"
 
     def _draw(self, text: str) -> None:
-        """Print a text, which has its own line end, and note that something was drawn."""
+        """Print a text, which includes its line end, and remember that something was drawn."""
         self._drawn = True
         print(text, end="", file=self._file, flush=True)
 

@@ -14,16 +14,18 @@ _SHORT = 8
 
 def row_maxima(rows: Array) -> Array:
     """The largest entry of each row, (n,)."""
-    return _reduced(np.maximum, rows)
+    return _reduce_rows(np.maximum, rows)
 
 
 def row_sums(rows: Array) -> Array:
     """The sum of each row, (n,)."""
-    return _reduced(np.add, rows)
+    return _reduce_rows(np.add, rows)
 
 
-def _reduced(combine: np.ufunc, rows: Array) -> Array:
-    """Each row (n, k) reduced by `combine`, (n,): for short rows, by combining the columns."""
+def _reduce_rows(combine: np.ufunc, rows: Array) -> Array:
+    """Combine the entries of each row (n, k) by `combine`, such as np.add: (n,). Short rows are
+    combined column by column, which is faster.
+    """
     out: Array
     if not 2 <= rows.shape[1] < _SHORT:
         out = combine.reduce(rows, axis=1)

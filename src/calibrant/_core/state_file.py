@@ -71,14 +71,15 @@ class Saved:
     def arrays(
         self, needed: Callable[[int], Mapping[str, Shape]], n_windows: int | None = None
     ) -> dict[str, Array]:
-        """The arrays by name, unpacked; a ValueError unless they have exactly the names and shapes
-        that a stream needs.
+        """Unpack the arrays: a dict by name. Raise ValueError unless they have exactly the names
+        and shapes that a stream needs.
 
-        `needed` gives the shapes of all arrays but "counts" for a number of columns of predictions,
-        which "counts" says. With `n_windows`, every array has a leading axis of that length.
+        `needed` is a function from the number of columns of predictions, which the array "counts"
+        holds, to the shapes of all other arrays. With `n_windows`, every array has a leading axis
+        of that length.
         """
         if n_windows == 0:
-            _same(self.shapes, {})
+            _check_shapes(self.shapes, {})
             return {}
         lead = () if n_windows is None else (n_windows,)
         if self.shapes[:1] != (("counts", (*lead, N_COUNTS)),):
@@ -91,7 +92,7 @@ class Saved:
         if len(columns) > 1:
             raise ValueError(f"windows of {min(columns)} and {max(columns)} columns")
         expected = {"counts": (N_COUNTS,), **needed(columns.pop())}
-        _same(self.shapes, {name: (*lead, *shape) for name, shape in expected.items()})
+        _check_shapes(self.shapes, {name: (*lead, *shape) for name, shape in expected.items()})
         out = {"counts": counts}
         out.update((name, unpacking.next(shape)) for name, shape in self.shapes[1:])
         unpacking.finish()
@@ -99,16 +100,16 @@ class Saved:
 
 
 class _Unpacking:
-    """Reads arrays, one after the other, out of bytes in which they were compressed
-    as one piece.
-    """
+    """Reads arrays, one after the other, from bytes that were compressed in one run."""
 
     def __init__(self, packed: bytes) -> None:
         self._rest = packed
         self._stream = zlib.decompressobj()
 
     def next(self, shape: Shape) -> Array:
-        """The next array, of this shape; a ValueError if the bytes end before it does."""
+        """The next array, of this shape; raise ValueError if the bytes end before it is
+        complete.
+        """
         length = 8 * math.prod(shape)
         part = self._stream.decompress(self._rest, length)
         self._rest = self._stream.unconsumed_tail
@@ -117,27 +118,29 @@ class _Unpacking:
         return np.frombuffer(part, dtype="<f8").astype(np.float64).reshape(shape)
 
     def finish(self) -> None:
-        """A ValueError if more bytes follow the last array."""
+        """Raise ValueError if more bytes follow the last array."""
         if self._stream.decompress(self._rest, 1) or not self._stream.eof:
             raise ValueError("more numbers than were announced")
 
 
-def _same(came: tuple[tuple[str, Shape], ...], needed: Mapping[str, Shape]) -> None:
-    """A ValueError unless the arrays that came have exactly the names and shapes that
-    are needed.
+def _check_shapes(found: tuple[tuple[str, Shape], ...], needed: Mapping[str, Shape]) -> None:
+    """Raise ValueError unless the arrays in the file (`found`: name and shape of each) have exactly
+    the names and shapes that are needed.
     """
-    if dict(came) != dict(needed) or len(came) != len(needed):
-        raise ValueError(f"arrays {_listed(came)} where {_listed(needed.items())} are needed")
+    if dict(found) != dict(needed) or len(found) != len(needed):
+        raise ValueError(
+            f"arrays {_shapes_text(found)} where {_shapes_text(needed.items())} are needed"
+        )
 
 
-def _listed(shapes: Iterable[tuple[str, Shape]]) -> str:
-    """Names and shapes of arrays for a message: "counts 7, bins 1x15x9"."""
+def _shapes_text(shapes: Iterable[tuple[str, Shape]]) -> str:
+    """The names and shapes of arrays as text for a message: "counts 7, bins 1x15x9"."""
     return ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in shapes) or "none"
 
 
 def whole_number(value: Any, what: str) -> int:
-    """A value of a file as a count, an int from 0 up; a ValueError that begins with
-    `what` if it is none.
+    """A value from a file as an int of at least 0; raise ValueError, with a message that begins
+    with `what`, if the value is no such number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
         raise ValueError(f"{what} {shortened(value)}")
@@ -147,16 +150,17 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def shortened(value: object, most: int = 200) -> str:
-    """A value for a message, cut after `most` characters."""
+    """A value as text for a message, cut after `most` characters."""
     text = repr(value)
     return text if len(text) <= most else text[:most] + "..."
 
 
 def write(path: str | os.PathLike[str], state: State, since: Version | None = None) -> Version:
-    """Save atomically: the old file stays whole until the new one is complete on disk.
+    """Save atomically: the old file stays complete until the new one is complete on disk. Returns
+    the version of the new file.
 
-    `since` is the file that the state was read from or last saved to. If it is the one to be
-    replaced, and another process has written it by then, a StateError is raised.
+    `since` is the version of the file that the state was read from or last saved to. If that file
+    is to be replaced, and another process has changed it since then, a StateError is raised.
     """
     header = {
         "kind": state.kind,
@@ -185,7 +189,9 @@ def write(path: str | os.PathLike[str], state: State, since: Version | None = No
 
 
 def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
-    """A saved state; a StateError if it is not whole, or not of the kind that is wanted."""
+    """Read a saved state; raise StateError if the file is damaged, or if it holds another kind of
+    stream than `kind`.
+    """
     version = version_of(path)
     content = Path(path).read_bytes()
     if not content.startswith(MAGIC):
@@ -200,8 +206,8 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
     whole = len(content) >= _CHECKSUM
     if not whole or hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
         raise StateError(f"{path} is damaged: its checksum does not match its content")
-    with refused(path):
-        state = _parsed(rest[:-_CHECKSUM])
+    with content_errors(path):
+        state = _parse_content(rest[:-_CHECKSUM])
     if kind not in (None, state.kind):
         raise StateError(
             f"{path} holds the state of another kind of stream ({state.kind}): read it with "
@@ -211,8 +217,8 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
 
 
 @contextmanager
-def refused(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Inside the block, every error that the content of a file causes becomes a
+def content_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Inside the block, turn every error that the content of the file at `path` causes into a
     StateError that names the file.
     """
     try:
@@ -224,9 +230,9 @@ def refused(path: str | os.PathLike[str]) -> Iterator[None]:
         raise StateError(f"{path} does not hold what a state file holds: {message}") from error
 
 
-def _parsed(content: bytes) -> Saved:
-    """The content of a file after its first line and without its checksum; the arrays
-    stay packed.
+def _parse_content(content: bytes) -> Saved:
+    """Parse the content of a state file, without its first line and its checksum: the header is
+    read, the arrays stay compressed.
     """
     text, _, packed = content.partition(b"\n")
     header = parsed_json(text)
@@ -243,12 +249,14 @@ def _parsed(content: bytes) -> Saved:
 
 
 def parsed_json(text: str | bytes) -> Any:
-    """The value of a JSON document; a ValueError for NaN and infinite numbers, which
-    our files never hold.
+    """The value of a JSON document; raise ValueError for NaN and infinite numbers, which our files
+    never hold.
     """
     return json.loads(text, parse_constant=_check_constant)
 
 
 def _check_constant(name: str) -> Any:
-    """Raise a ValueError: JSON has no NaN or Infinity."""
+    """Raise ValueError for NaN or Infinity (`name`), which JSON does not have. `json.loads` calls
+    this.
+    """
     raise ValueError(f"{name}, which is not a number")

@@ -65,26 +65,26 @@ ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a real number; True and False are not."""
+    """Whether the value is a real number; True and False are not numbers here."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def check_flag(argument: str, value: Any) -> None:
-    """An InputError unless an option is True or False."""
+    """Raise InputError unless the value of an option is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{argument} must be True or False; got {value!r}")
 
 
 def check_level(level: Any) -> float:
-    """A confidence level as a float; an InputError unless it lies between 0 and 1."""
+    """A confidence level as a float; raise InputError unless it lies between 0 and 1."""
     if not is_number(level) or not 0 < float(level) < 1:
         raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
     return float(level)
 
 
 def check_tolerance(tolerance: Any, most: float = 1.0) -> float:
-    """A tolerance as a float; an InputError unless it lies between 0 and `most`, the
-    largest value of the measure.
+    """A tolerance as a float; raise InputError unless it lies between 0 and `most`, the largest
+    value of the measure.
     """
     if not is_number(tolerance) or not 0 < float(tolerance) < most:
         percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
@@ -97,8 +97,8 @@ def check_tolerance(tolerance: Any, most: float = 1.0) -> float:
 
 
 def check_count(argument: str, value: Any, least: int, needs: str = "") -> int:
-    """A whole number as an int; an InputError if it is below `least`. `needs` describes what is
-    needed in the message, if "a whole number, at least ..." does not suit the argument.
+    """A whole number as an int; raise InputError if it is no whole number or below `least`. `needs`
+    replaces "a whole number, at least ..." in the message.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         needs = needs or f"a whole number, at least {least}"
@@ -107,14 +107,16 @@ def check_count(argument: str, value: Any, least: int, needs: str = "") -> int:
 
 
 def check_seed(seed: Any) -> int:
-    """The seed of a random generator as an int; an InputError unless it is a whole
-    number from 0.
+    """The seed of a random generator as an int; raise InputError unless it is a whole number from
+    0.
     """
     return check_count("seed", seed, 0, "a whole number, 0 or more")
 
 
 def check_resamples(n_resamples: Any, seed: Any) -> None:
-    """An InputError unless the number of resamples is at least 50 and their seed is sound."""
+    """Raise InputError unless the number of resamples is at least 50 and their seed is a whole
+    number from 0.
+    """
     check_count(
         "n_resamples",
         n_resamples,
@@ -125,8 +127,9 @@ def check_resamples(n_resamples: Any, seed: Any) -> None:
 
 
 def check_resample(resample: Any, votes: Any) -> str:
-    """What is drawn anew, "rows", "votes" or "both"; "" if the user leaves it to the kind of
-    labels. An InputError if votes are to be drawn and `votes`, already checked, is None.
+    """The option `resample`, which says what is drawn anew: "rows", "votes" or "both"; "" for None.
+    Raise InputError for any other value, and if votes are to be drawn while `votes` (already
+    checked) is None.
     """
     if resample is None:
         return ""
@@ -140,8 +143,8 @@ def check_resample(resample: Any, votes: Any) -> str:
 
 
 def check_eps(eps: Any) -> float:
-    """How far from 0 and 1 predictions are kept before their logit is taken, as a float; an
-    InputError unless it is at least 1e-16 and below 1/2.
+    """The option `eps`, the distance from 0 and 1 to which predictions are clipped before their
+    logit is taken, as a float; raise InputError unless it is at least 1e-16 and below 1/2.
     """
     # Below 1e-16, 1 - eps is 1 in floating point, which has no logit.
     if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
@@ -161,8 +164,9 @@ def have_no_index(*types: type) -> None:
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a mistyped keyword into an UnknownOption that names the nearest one, reject pandas
-    objects with different indexes, and complete signature and docstring with shared arguments.
+    """Decorate a public function: a mistyped keyword raises UnknownOption, which names the nearest
+    one; pandas objects with different indexes are rejected; signature and docstring get the shared
+    arguments.
     """
     signature = whole_signature(function)
     known = tuple(signature.parameters)
@@ -172,13 +176,15 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        """The function itself, after its keywords and the indexes of its rows were checked."""
+        """Call the decorated function, after its keywords and the pandas indexes of its rows are
+        checked.
+        """
         for name in kwargs:
             if name not in known:
                 options = [each for each in known if each not in ("self", "cls")]
-                why = REASONS.get(name) or _meant(name, options)
+                why = REASONS.get(name) or _option_hint(name, options)
                 raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
-        if has_rows and not (_PLAIN.issuperset(map(type, args)) and _without_index(kwargs)):
+        if has_rows and not (_PLAIN.issuperset(map(type, args)) and _have_plain_types(kwargs)):
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
@@ -189,30 +195,35 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-def _meant(name: str, options: list[str]) -> str:
-    """A hint for an unknown keyword: the option that other libraries call so, or the nearest option
-    if that is very similar, or else all options.
+def _option_hint(name: str, options: list[str]) -> str:
+    """The hint for an unknown keyword `name`: the option that stands for this name in other
+    libraries, or the nearest option if it is very similar, or else all options.
     """
     called = CALLED.get(name)
     return f"did you mean {called!r}?" if called in options else nearest(name, options, cutoff=0.75)
 
 
-def _without_index(given: Mapping[str, Any]) -> bool:
-    """Whether no argument with rows can have a pandas index, judged by type; most are arrays."""
-    return all(type(value) in _PLAIN for name, value in given.items() if name in ROWS)
-
-
-def check_same_index(given: Mapping[str, Any]) -> None:
-    """An InputError if two arguments have pandas indexes of the same length that differ: rows are
-    matched by position, which would pair other rows than the indexes do.
+def _have_plain_types(arguments: Mapping[str, Any]) -> bool:
+    """Whether all arguments with a value per row are of types that have no pandas index, such as
+    arrays and lists. `arguments` are the values by name.
     """
-    indexed = list(_indexed(given))
+    return all(type(value) in _PLAIN for name, value in arguments.items() if name in ROWS)
+
+
+def check_same_index(arguments: Mapping[str, Any]) -> None:
+    """Raise InputError if two arguments have pandas indexes of the same length that differ: rows
+    are matched by position, which would pair other rows than the indexes do. `arguments` are the
+    values by name.
+    """
+    indexed = list(_pandas_indexes(arguments))
     for name, index in indexed[1:]:
         first_name, first = indexed[0]
         if index is first or len(index) != len(first) or index.equals(first):
             continue  # other lengths are reported where the rows are read
         pairs = enumerate(zip(first.tolist(), index.tolist(), strict=True))
-        row, mine, other = next(((i, a, b) for i, (a, b) in pairs if not _alike(a, b)), (-1, 0, 0))
+        row, mine, other = next(
+            ((i, a, b) for i, (a, b) in pairs if not _equal_entries(a, b)), (-1, 0, 0)
+        )
         if row < 0:  # the types of the indexes differ, but no entry does
             continue
         same = set(index) == set(first)
@@ -225,8 +236,8 @@ def check_same_index(given: Mapping[str, Any]) -> None:
         )
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether two entries of indexes are equal; two missing values are."""
+def _equal_entries(one: Any, other: Any) -> bool:
+    """Whether two entries of pandas indexes are equal; two missing values count as equal."""
     if one is other:
         return True
     try:
@@ -235,14 +246,14 @@ def _alike(one: Any, other: Any) -> bool:
         return False
 
 
-def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the pandas index of each argument that has one; of a dict of several
-    predictors, each that `ids` does not bring into order.
+def _pandas_indexes(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the pandas index of each argument that has one; of a dict of predictors,
+    of each predictor but those that `ids` brings into order. `arguments` are the values by name.
     """
-    ids = given.get("ids")
+    ids = arguments.get("ids")
     by_ids: Mapping[str, Any] = ids if isinstance(ids, Mapping) else {}
     for argument in ROWS:
-        value = given.get(argument)
+        value = arguments.get(argument)
         if isinstance(value, Mapping):  # several predictors; ids bring theirs into order
             named_values = {
                 f"{argument}[{key!r}]": each for key, each in value.items() if key not in by_ids

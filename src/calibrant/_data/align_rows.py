@@ -18,8 +18,8 @@ from calibrant._data.columns import pick
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Which rows of each source have the same id. `rows[name][i]` is the row, in the source of that
-    name, of the i-th id that all sources have, in the order of the first source.
+    """The rows of several sources that have the same ids. `rows[name][i]` is the row, in the source
+    `name`, of the i-th id that all sources have, in the order of the first source.
     """
 
     rows: dict[str, Index]
@@ -31,7 +31,9 @@ _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
 def id_texts(values: Iterable[Any]) -> list[str]:
-    """Ids as text, the same whatever format they are from: 1, 1.0 and "1" are one id."""
+    """Ids as text that does not depend on the format they are read from: 1, 1.0 and "1"
+    give "1".
+    """
     texts = [str(int(value) if _is_whole_float(value) else value) for value in values]
     # Text files write whole floats as 1.0. Only if all ids look so are they numbers: versions do
     # not.
@@ -47,7 +49,9 @@ def _is_whole_float(value: Any) -> bool:
 def row_of_id(
     ids: Iterable[Any], need: str, fault: str = "is there more than once"
 ) -> dict[Any, int]:
-    """The row of each id. If an id is there twice, raise InputError: "`need`; the id `fault`"."""
+    """A dict from each id to its row. If an id is there twice, raise InputError with the message
+    "`need`; the id `fault`".
+    """
     rows: dict[Any, int] = {}
     for row, key in enumerate(ids):
         if key in rows:
@@ -57,8 +61,8 @@ def row_of_id(
 
 
 def unique_ids(values: Any, name: str, data: Any) -> dict[Any, int]:
-    """The row of each id of the predictor `name`. `values` are its ids, or the name of a column of
-    `data`; raise InputError if an id is there twice.
+    """A dict from each id of the predictor `name` to its row. `values` are the ids, or the name of
+    a column of `data`; raise InputError if an id is there twice.
     """
     if data is not None and isinstance(values, str):
         values = pick(data, values, "ids")
@@ -69,7 +73,9 @@ def unique_ids(values: Any, name: str, data: Any) -> dict[Any, int]:
 
 
 def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
-    """Match the rows of several sources by id; of each source the row of every id is given."""
+    """Match the rows of several sources by id. `sources` has, for each source, a dict from id to
+    row.
+    """
     common = set.intersection(*(set(rows) for rows in sources.values()))
     order = [key for key in next(iter(sources.values())) if key in common]
     return Alignment(
@@ -82,8 +88,8 @@ def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
 
 
 def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> dict[str, Index]:
-    """For each predictor in `names` that has ids, its row numbers in the order of the ids of
-    y_true. Raise InputError unless both have the same ids.
+    """For each predictor in `names` that has ids, the row numbers that bring its rows into the
+    order of the ids of y_true. Raise InputError unless the predictor and y_true have the same ids.
     """
     unknown = [name for name in ids if name != "y_true" and name not in names]
     if unknown:
@@ -107,8 +113,8 @@ def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> di
 
 
 def differing_rows(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
-    """A mask (n,) of the rows that differ between two arrays of labels, (n,), or of shares, (n,
-    k).
+    """A mask (n,) of the rows that differ between two arrays of labels (n,), or of
+    shares (n, k).
     """
     differ: NDArray[np.bool_] = first != second
     return differ if differ.ndim == 1 else np.asarray(differ.any(axis=1))

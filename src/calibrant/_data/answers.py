@@ -24,8 +24,8 @@ ANSWERS = Note(
 
 
 def says_right(name: Any) -> bool:
-    """Whether a column's name says that it holds whether an answer was right: correct,
-    model.correct, correct_gpt.
+    """Whether a column's name, such as correct, model.correct or correct_gpt, says that the column
+    tells right from wrong answers.
     """
     if not isinstance(name, str):
         return False
@@ -42,25 +42,25 @@ class Answers(np.ndarray[Any, Any]):
     def __array_wrap__(
         self, array: NDArray[Any], context: Any = None, return_scalar: bool = False
     ) -> Any:
-        """What is computed from marked labels, as an unmarked array or number."""
+        """Make results computed from marked labels unmarked: a plain array or number."""
         plain = np.asarray(array)
         return plain if plain.ndim else plain[()]
 
     def __repr__(self) -> str:
-        """The labels as a plain array shows them."""
+        """The text of the labels, which is that of a plain array."""
         return repr(np.asarray(self))
 
 
 def as_answers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels (n,) marked as saying whether an answer was right; labels (n, k) are returned
-    unmarked.
+    """Mark labels (n,) as saying whether an answer was right; labels (n, k) are
+    returned unmarked.
     """
     return labels.view(Answers) if labels.ndim == 1 else labels
 
 
 def are_answers(y_true: Any, data: Any) -> bool:
-    """Whether labels say if an answer was right: they are marked so, or the column of `data`, or
-    the series, has such a name.
+    """Whether labels say if an answer was right: the array is marked so (`Answers`), or the column
+    of `data` or the series that holds the labels has such a name.
     """
     if data is not None:
         return says_right(y_true)

@@ -22,20 +22,20 @@ from calibrant._data.checks import (
     sum_tolerance,
     weight_exponent,
 )
-from calibrant._data.columns import check_apart, names_of_columns, pick
+from calibrant._data.columns import check_different_columns, names_of_columns, pick
 from calibrant._data.counts import Labels, labels_of, votes_per_row
 from calibrant._data.input import Input
 from calibrant._data.labels import encode_known
 from calibrant._data.logits import LOG_PROBABILITIES, check_kind_of_logits, kind_of_logits
 from calibrant._data.logprobs import FROM_LOGPROBS, probabilities_of
-from calibrant._data.missing import own_rows, without_missing
+from calibrant._data.missing import votes_of_kept, without_missing
 from calibrant._data.samples import RowSamples, Samples
 
 R = TypeVar("R", bound=RowSamples[Any])
 
 
 class RowInput(Input[R]):
-    """The steps of reading that arrays and tensors share."""
+    """The steps of reading labels and predictions that arrays and tensors share."""
 
     sample_type: ClassVar[type[Any]]
     # A mask of the rows, as the user gave them, that were not dropped; None if none was dropped.
@@ -46,8 +46,8 @@ class RowInput(Input[R]):
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
-        """Take the arguments and check the predictions; `drop`: drop the rows in which something is
-        missing.
+        """Store the arguments as arrays or tensors, and check the predictions. With `drop`, drop
+        the rows in which a value is missing.
         """
         self.row_sum_tolerance = sum_tolerance(y_proba)
         self.label_sum_tolerance = sum_tolerance(y_true)
@@ -67,7 +67,7 @@ class RowInput(Input[R]):
             self.n_columns = int(self.predictions.shape[1])
 
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
-        """Turn labels (n,) into indices of these classes and note what they were taken for. Labels
+        """Turn labels (n,) into indices of these classes, and note how labels were read. Labels
         that are indices already (`are_indices`), and soft labels (n, k), stay.
         """
         if self.targets.ndim == 2 and self.targets.shape[1] == 1:
@@ -84,10 +84,12 @@ class RowInput(Input[R]):
         self.targets = checked_targets(self.targets, self.predictions)
 
     def _read_votes(self, stream: bool) -> None:
-        """Turn counts of votes into shares, and keep how many votes are behind each row."""
+        """Turn counts of votes into shares, and store the number of votes behind each row.
+        `stream`: the rows are one part of many.
+        """
         votes = None
         if self.votes is not None:
-            votes = votes_per_row(own_rows(self.votes, self.kept), self.predictions.shape[0])
+            votes = votes_per_row(votes_of_kept(self.votes, self.kept), self.predictions.shape[0])
         labels = self.shares(votes, stream)
         self.targets, self.votes, self.votes_note = labels.targets, labels.votes, labels.note
 
@@ -99,14 +101,15 @@ class RowInput(Input[R]):
 
     def check_logits(self, stream: bool) -> None:
         """Raise InputError, or warn, if logits look like probabilities or log-probabilities. In a
-        stream there is no warning of log-probabilities, because a few rows prove little.
+        `stream` (rows are one part of many) there is no warning of log-probabilities, because a few
+        rows prove little.
         """
         kind = kind_of_logits(self.predictions, self.as_double, self.row_sum_tolerance)
         if not (stream and kind == LOG_PROBABILITIES):  # a few rows prove little
             check_kind_of_logits(kind, multiclass=self.n_columns is not None)
 
     def samples(self) -> R:
-        """The samples, with notes on what the input was taken for."""
+        """The samples, with notes on how the input was read."""
         notes = describe(
             "logits" if self.logits else "probabilities",
             self.n_columns,
@@ -144,19 +147,21 @@ class RowInput(Input[R]):
         self, y_true: Any, y_proba: Any, sample_weight: Any
     ) -> tuple[Any, Any, Any, Mask | None]:
         """Drop the rows in which a label, a prediction or a weight is missing. Returns the three
-        without these rows, and a mask of the rows that stayed, None if no row is dropped.
+        arguments without these rows, and a mask of the remaining rows; the mask is None if no row
+        is dropped.
         """
 
     @abstractmethod
     def class_indices(self, classes: list[Any]) -> tuple[Any, str]:
-        """Indices of the classes that targets (n,) name, and a note on what targets were taken
-        for.
+        """Labels (n,) as indices of the classes that they name, and a note on how
+        labels were read.
         """
 
     @abstractmethod
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
-        """Targets in which counts of votes have become shares. `votes` are the numbers of votes
-        given beside them, (n,), or None; `stream`: the rows are one part of many.
+        """Labels in which counts of votes have become shares. `votes` are the numbers of votes
+        behind the rows, (n,), from the argument `votes`, or None; `stream`: the rows are one part
+        of many.
         """
 
     @abstractmethod
@@ -165,7 +170,9 @@ class RowInput(Input[R]):
 
     @abstractmethod
     def as_double(self, part: Any) -> Any:
-        """Some predictions as float64, or in the highest precision that their device has."""
+        """Some of the predictions (`part`) as float64, or in the highest precision that their
+        device has.
+        """
 
 
 class ArrayInput(RowInput[Samples]):
@@ -176,22 +183,22 @@ class ArrayInput(RowInput[Samples]):
     sample_type = Samples
 
     def __init__(self, data: Any = None) -> None:
-        """Take the frame in memory whose columns the arguments name; None if they are arrays
-        themselves.
+        """Store the frame in memory that has the arguments as columns; None if the arguments are
+        arrays.
         """
         self.data = data
 
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
-        """Take the arguments, columns of the frame `data` if there is one, and check the
-        predictions.
+        """Store the arguments (columns of the frame `data` if there is one) as arrays, and check
+        the predictions. With `drop`, drop the rows in which a value is missing.
         """
         self.answers = are_answers(y_true, self.data)
         if self.data is None:
             check_names(y_true, y_proba)
         else:
-            check_apart(y_true, y_proba)
+            check_different_columns(y_true, y_proba)
             if isinstance(y_proba, list | tuple):
                 self.class_names = tuple(str(name) for name in y_proba)
             y_true = pick(self.data, y_true, "y_true")
@@ -212,14 +219,15 @@ class ArrayInput(RowInput[Samples]):
         self.predictions = probabilities_of(self.predictions)
 
     def class_indices(self, classes: list[Any]) -> tuple[NDArray[Any], str]:
-        """Indices of the classes that targets (n,) name, and a note on what targets were taken
-        for.
+        """Labels (n,) as indices of the classes that they name, and a note on how
+        labels were read.
         """
         return encode_known(self.targets, classes, self.n_columns is not None)
 
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
-        """Targets in which counts of votes have become shares. `votes` are the numbers of votes
-        given beside them, (n,), or None; `stream`: the rows are one part of many.
+        """Labels in which counts of votes have become shares. `votes` are the numbers of votes
+        behind the rows, (n,), from the argument `votes`, or None; `stream`: the rows are one part
+        of many.
         """
         return labels_of(self.targets, votes, self.n_columns or 1, stream=stream)
 
@@ -230,5 +238,5 @@ class ArrayInput(RowInput[Samples]):
             self.weights = np.ldexp(self.weights.astype(np.float64), -self.exponent)
 
     def as_double(self, part: Any) -> Array:
-        """Some predictions as float64."""
+        """Some of the predictions (`part`) as float64."""
         return part.astype(np.float64)

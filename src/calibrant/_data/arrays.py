@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.engine_choice import asked_for
+from calibrant._core.engine_choice import requested_engine
 from calibrant._core.errors import InputError
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Mask
@@ -28,7 +28,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
     # The first use of np.ma imports it, which takes as long as a small sum.
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
-            raise _nulls(argument, np.ma.getmaskarray(value))
+            raise _null_error(argument, np.ma.getmaskarray(value))
         return native(value.data)
     if isinstance(value, np.ndarray):
         # NumPy itself has no bfloat16; float32 holds every value of it.
@@ -63,13 +63,13 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in this machine's byte order, so that its type can be compared with others."""
+    """The array in this machine's byte order, so that its dtype can be compared with others."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def without_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """An array of Python objects as an array of numbers, if all are numbers; decimals become
-    float64. Any other array is returned as it came.
+    """Turn an array of Python objects into an array of numbers, if all objects are numbers;
+    decimals become float64. Any other array is returned unchanged.
     """
     if array.dtype.kind != "O" or array.size == 0:
         return array
@@ -84,7 +84,9 @@ def without_objects(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kind_of_tensor(tensor: Any) -> str:
-    """The kind of a tensor's numbers by NumPy's letter: "f", "i", "b" or "c"."""
+    """The kind of a torch tensor's numbers by NumPy's letter: "f" (float), "i" (integer), "b"
+    (bool) or "c" (complex).
+    """
     if tensor.dtype.is_complex:
         return "c"
     if tensor.dtype.is_floating_point:
@@ -93,48 +95,48 @@ def kind_of_tensor(tensor: Any) -> str:
 
 
 def precision_name(value: Any) -> str:
-    """The name of the type in which numbers came, such as "float16" or "bfloat16". Of a frame it is
-    "float16" if one of its columns has that type, else ""; of a list it is "".
+    """The name of the dtype of an array, a tensor or a series, such as "float16" or "bfloat16". For
+    a frame it is "float16" if one of its columns has that dtype, else ""; for a list it is "".
     """
     if not hasattr(value, "dtype") and hasattr(value, "columns"):
         of_arrow = getattr(getattr(value, "schema", None), "types", ())
         types: Any = getattr(value, "dtypes", of_arrow)
         return "float16" if any(str(kind).lower() in _HALF for kind in types) else ""
     kind = getattr(value, "dtype", "")
-    return _name_of(kind) if isinstance(kind, np.dtype) else _last_part(str(kind))
+    return _type_name(kind) if isinstance(kind, np.dtype) else _last_part(str(kind))
 
 
 @cache
 def _is_bfloat16(kind: np.dtype[Any]) -> bool:
-    """Whether a type is bfloat16, which other packages add to NumPy."""
+    """Whether a dtype is bfloat16, which other packages add to NumPy."""
     return kind.name == "bfloat16"
 
 
 @cache
-def _name_of(kind: np.dtype[Any]) -> str:
-    """The name of a NumPy type. It is cached because NumPy needs longer to make it than to sum a
-    few rows.
+def _type_name(kind: np.dtype[Any]) -> str:
+    """The name of a NumPy dtype, such as "float32". It is cached because NumPy needs longer to make
+    it than to sum a few rows.
     """
     return _last_part(str(kind.newbyteorder("=")))
 
 
 def _last_part(name: str) -> str:
-    """The part of a name behind its last dot."""
+    """The part of a dotted name after its last dot: "float32" for "torch.float32"."""
     return name.rpartition(".")[2]
 
 
 def stays_on_device(value: Any) -> bool:
-    """Whether the value is a torch tensor to be summed by torch: on another device than the CPU, or
-    the engine "torch" was asked for.
+    """Whether the value is a torch tensor that torch itself must sum: it lies on another device
+    than the CPU, or the caller requested the engine "torch".
     """
     if type(value).__module__.partition(".")[0] != "torch":
         return False
-    return value.device.type != "cpu" or asked_for() == "torch"
+    return value.device.type != "cpu" or requested_engine() == "torch"
 
 
 def plain_tensor(value: Any, argument: str) -> Any:
-    """A torch tensor without its history of gradients, of a type that can be computed with; raise
-    InputError for nested, sparse, quantized and meta tensors.
+    """A torch tensor detached from the graph of gradients, in a type that torch can compute with;
+    raise InputError for nested, sparse, quantized and meta tensors.
     """
     torch = sys.modules["torch"]
     kinds = {
@@ -152,7 +154,7 @@ def plain_tensor(value: Any, argument: str) -> Any:
 
 
 def _from_torch(value: Any, argument: str) -> NDArray[Any]:
-    """The array of a torch tensor, copied to the host; bfloat16 becomes float32."""
+    """Copy a torch tensor to the host as an array; bfloat16 becomes float32."""
     torch = sys.modules["torch"]
     tensor = plain_tensor(value, argument).cpu()
     if tensor.dtype == torch.bfloat16:
@@ -161,8 +163,8 @@ def _from_torch(value: Any, argument: str) -> NDArray[Any]:
 
 
 def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
-    """The array of a series, (n,), or of a frame, (n, columns). Rows are taken in their order: an
-    index is not looked at. Raise InputError for nulls.
+    """A series as an array (n,), or a frame as an array (n, columns). Rows stay in their order,
+    whatever their index. Raise InputError for nulls.
     """
     import narwhals as nw
 
@@ -187,18 +189,18 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
 
 
 def _check_no_nulls(columns: list[Any], names: list[str], argument: str) -> None:
-    """Raise InputError, which names the column and the first such row, if one of the columns has
-    nulls.
+    """Raise InputError if one of the columns has nulls; the message names the column and the first
+    row with a null.
     """
     if any(column.null_count() > 0 for column in columns):
         missing = np.column_stack([c.is_null().to_numpy() for c in columns])
         row = int(np.argmax(missing.any(axis=1)))
         name = names[int(np.argmax(missing[row]))]
-        raise _nulls(f"{argument} (column {name!r})" if name else argument, missing)
+        raise _null_error(f"{argument} (column {name!r})" if name else argument, missing)
 
 
 def _column(column: Any) -> NDArray[Any]:
-    """The array of a narwhals series without nulls; categories become their values."""
+    """A narwhals series without nulls as an array; categories become their values."""
     import narwhals as nw
 
     if column.dtype == nw.Categorical or isinstance(column.dtype, nw.Enum):
@@ -218,8 +220,10 @@ def _column(column: Any) -> NDArray[Any]:
     return array
 
 
-def _nulls(argument: str, missing: Mask) -> InputError:
-    """The error for missing values: how many rows have one, and the first of these."""
+def _null_error(argument: str, missing: Mask) -> InputError:
+    """The error for missing values, with the number of rows that have one, and the first of them.
+    `missing` is a mask of the missing values.
+    """
     rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
     return InputError(
         f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in row "
@@ -240,16 +244,18 @@ _IN_PLACE = "evaluate, Accumulator and Monitor sum such a frame where it is"
 
 
 def full_name(value: Any) -> str:
-    """The name of a value's class with its module, because many libraries have a DataFrame."""
+    """The name of a value's class with its module, such as
+    "polars.dataframe.frame.DataFrame".
+    """
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def bring_here(value: Any) -> str:
-    """The rest of an error about a frame whose rows are needed in memory: its type, and how to
-    collect it.
+def collect_hint(value: Any) -> str:
+    """The rest of an error about a lazy frame where rows in memory are needed: the frame's type,
+    and how to bring its rows into memory.
     """
-    way = _WAYS.get(_library(value), "collect it")
+    way = _WAYS.get(_package_name(value), "collect it")
     return (
         f"{full_name(value)}, whose rows are in another engine, and this needs them in memory: "
         f"bring the columns here first ({way}). {_IN_PLACE}"
@@ -257,13 +263,13 @@ def bring_here(value: Any) -> str:
 
 
 def is_elsewhere(value: Any) -> bool:
-    """Whether a value is a frame, or a column of one, whose rows are in another engine, not in
-    memory.
+    """Whether a value is a lazy frame, or a column of one, whose rows are in another engine and not
+    in memory.
     """
-    library = _library(value)
+    library = _package_name(value)
     return library in _WAYS and (library != "polars" or type(value).__name__ == "LazyFrame")
 
 
-def _library(value: Any) -> str:
-    """The name of the package that a value's class is from, without leading underscores."""
+def _package_name(value: Any) -> str:
+    """The name of the package that defines a value's class, without leading underscores."""
     return type(value).__module__.partition(".")[0].lstrip("_")

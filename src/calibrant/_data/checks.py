@@ -20,9 +20,8 @@ WEIGHTS = (2.0**-150, 2.0**150)
 
 
 def weight_exponent(largest: float) -> int:
-    """The exponent e of the power 2^e that weights are divided by, from the largest weight.
-
-    It is 0 unless fourth powers of weights, which variances need, would overflow or underflow.
+    """The exponent e of the power 2^e by which all weights are divided, from the largest weight. It
+    is 0 unless fourth powers of weights, which variances need, would overflow or underflow.
     Division by a power of two is exact.
     """
     if not (math.isfinite(largest) and largest > 0) or WEIGHTS[0] <= largest <= WEIGHTS[1]:
@@ -31,13 +30,15 @@ def weight_exponent(largest: float) -> int:
 
 
 def sum_tolerance(rows: Any) -> float:
-    """How far from 1 rows may sum: further if they came in half precision."""
+    """How far from 1 the sum of a row of probabilities may be, which depends on the precision of
+    `rows`: further in half precision.
+    """
     return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
 
 
 def check_names(y_true: Any, y_proba: Any) -> None:
-    """Raise InputError for None, for a column's name without a frame, and for two frames whose
-    columns have names in different orders.
+    """Raise InputError if y_true or y_proba is None or a column's name (there is no frame), or if
+    both are frames whose columns have names in different orders.
     """
     if isinstance(y_true, np.ndarray) and isinstance(y_proba, np.ndarray):
         return
@@ -58,7 +59,9 @@ def check_bool(argument: str, value: Any) -> bool:
 
 
 def _check_kind(values: Any, argument: str) -> None:
-    """Raise InputError unless an array or a tensor holds real numbers."""
+    """Raise InputError unless an array or a tensor holds real numbers. `argument` is its name in
+    the message.
+    """
     kind = values.dtype.kind if isinstance(values, np.ndarray) else kind_of_tensor(values)
     if kind in "fiub":
         return
@@ -83,8 +86,9 @@ def _is_list(value: Any) -> bool:
 
 
 def checked_predictions(predictions: Any) -> Any:
-    """Predictions, an array or a tensor; raise InputError unless they are real numbers of the shape
-    (n,) or (n, k) with k of at least 2. Floats longer than 64 bits become float64.
+    """Predictions, an array or a tensor, after checks: raise InputError unless they are real
+    numbers of the shape (n,) or (n, k) with k of at least 2. Floats longer than 64 bits become
+    float64.
     """
     _check_kind(predictions, "y_proba")
     if predictions.ndim not in (1, 2):
@@ -112,8 +116,7 @@ def checked_predictions(predictions: Any) -> Any:
 
 def _how_to_flatten(shape: tuple[int, ...]) -> str:
     """The end of an error about predictions of three or more dimensions, such as maps of an image:
-    how to make rows of them. It shows both places that the axis of the classes may have; "" for
-    fewer dimensions.
+    how to reshape them to rows, with the axis of classes second or last. "" for fewer dimensions.
     """
     if len(shape) < 3:
         return ""
@@ -126,8 +129,8 @@ def _how_to_flatten(shape: tuple[int, ...]) -> str:
 
 
 def checked_targets(targets: Any, predictions: Any) -> Any:
-    """Targets, an array or a tensor, (n, 1) as (n,); raise InputError unless they are real numbers
-    of a shape that fits the predictions.
+    """Targets, an array or a tensor, after checks: raise InputError unless they are real numbers of
+    a shape that fits the predictions. The shape (n, 1) becomes (n,).
     """
     _check_kind(targets, "y_true")
     if targets.ndim == 0:
@@ -163,8 +166,8 @@ def checked_targets(targets: Any, predictions: Any) -> Any:
 
 
 def checked_weights(weights: Any, n: int) -> Any:
-    """Weights, an array or a tensor; raise InputError unless they are real numbers of the shape
-    (n,).
+    """Weights, an array or a tensor, after checks: raise InputError unless they are real numbers of
+    the shape (n,).
     """
     _check_kind(weights, "sample_weight")
     if weights.shape != (n,):
@@ -184,9 +187,9 @@ def describe(
     votes_note: str | None = None,
     answers: bool = False,
 ) -> tuple[str, ...]:
-    """Notes on what the input was taken for, as results repeat them.
+    """Notes on how the input was read, which results repeat.
 
-    `kind` is that of predictions ("probabilities", "logits"), `n_columns` the number of their
+    `kind` is what predictions are ("probabilities", "logits"), `n_columns` the number of their
     columns, None for a binary problem. `soft_rows`: targets are rows of class probabilities.
     `answers`: labels say if an answer was right.
     """
@@ -207,14 +210,18 @@ def describe(
 
 
 def shape_note(kind: str, n_columns: int) -> Note:
-    """The note on whether predictions of this kind and so many columns are binary or multiclass."""
+    """The note that says whether predictions of this kind ("probabilities", "logits") are binary or
+    multiclass; `n_columns` is the number of their columns.
+    """
     if n_columns == 1:
         return Note(f"binary {kind}", "shape", multiclass=False)
     return Note(f"multiclass {kind}, {n_columns} classes", "shape", multiclass=True)
 
 
-def noted_shape(inferred: tuple[str, ...]) -> Shape:
-    """The kind of problem, "binary", "answers" or "multiclass", from the notes on its input."""
+def shape_from_notes(inferred: tuple[str, ...]) -> Shape:
+    """The kind of problem, "binary", "answers" or "multiclass", found in the notes on how the input
+    was read.
+    """
     shape = find_note(inferred, "shape")
     if shape is not None and shape.values["multiclass"]:
         return "multiclass"

@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, setting, worded
-from calibrant._data.arrays import bring_here, full_name, is_elsewhere
+from calibrant._data.arrays import collect_hint, full_name, is_elsewhere
 
 
 def is_lazy(data: Any) -> bool:
@@ -27,7 +27,7 @@ def is_lazy(data: Any) -> bool:
 
 
 def column_names(data: Any) -> list[str]:
-    """The names of the columns of a frame or mapping; an empty list for anything else."""
+    """The names of the columns of a frame or mapping; an empty list for any other value."""
     if isinstance(data, Mapping):
         return list(data)
     # Tables of PyArrow have their names in another attribute.
@@ -35,9 +35,9 @@ def column_names(data: Any) -> list[str]:
     return list(getattr(data, "columns", ()) if names is None else names)
 
 
-def check_apart(y_true: Any, y_proba: Any) -> None:
-    """Raise InputError if one column is named as labels and as predictions, or if columns of labels
-    and predictions are in different orders, as far as their names tell (`check_paired`).
+def check_different_columns(y_true: Any, y_proba: Any) -> None:
+    """Raise InputError if one column is named both as labels and as predictions, or if the names of
+    the columns show that labels and predictions are in different orders (`check_paired`).
     """
     labels, predictions = (
         {names} if isinstance(names, str) else set(names) if _are_names(names) else set()
@@ -57,13 +57,14 @@ def check_apart(y_true: Any, y_proba: Any) -> None:
 def check_paired(
     first: Sequence[str], second: Sequence[str], arguments: tuple[str, str] = ("y_true", "y_proba")
 ) -> None:
-    """Raise InputError if two lists of columns, which belong together by their order, have names
-    that say otherwise: y_cat and y_dog with p_dog and p_cat. `arguments` names both in the error.
+    """Raise InputError if two lists of columns, which belong together by position, have names in
+    different orders: y_cat and y_dog with p_dog and p_cat. `arguments` are the names of both lists
+    in the message.
     """
     if len(first) != len(second) or len(first) < 2:
         return
     for split in (_parts_of_name, list):
-        mine, others = _endings(first, split), _endings(second, split)
+        mine, others = _differing_parts(first, split), _differing_parts(second, split)
         same = (set(mine) & set(others)) - {""}
         if len(set(mine)) < len(mine) or len(set(others)) < len(others):
             continue  # one column twice is another error
@@ -84,8 +85,8 @@ def check_paired(
 
 
 def check_frames_paired(y_true: Any, y_proba: Any) -> None:
-    """Raise InputError if the columns of two frames have names in different orders, as
-    `check_paired` does for names. Anything but frames in memory is let pass.
+    """Raise InputError if the columns of two frames in memory have names in different orders, as
+    `check_paired` does. Other arguments, such as arrays, are not checked.
     """
     if hasattr(y_true, "columns") and hasattr(y_proba, "columns"):
         if is_elsewhere(y_true) or is_elsewhere(y_proba):
@@ -95,16 +96,18 @@ def check_frames_paired(y_true: Any, y_proba: Any) -> None:
 
 
 def names_of_columns(y_proba: Any) -> tuple[str, ...]:
-    """The names of the columns, if y_proba is a frame in memory and all names are text; else ()."""
+    """The names of the columns of y_proba, if it is a frame in memory and all names are text; else
+    ().
+    """
     if not hasattr(y_proba, "columns") or is_elsewhere(y_proba):
         return ()
     names = column_names(y_proba)
     return tuple(names) if all(isinstance(name, str) for name in names) else ()
 
 
-def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
-    """The part of each name in which the names differ: without the parts that all begin with, and
-    those that all end with. `split` cuts a name into parts.
+def _differing_parts(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
+    """The part of each name that tells it from the others: without what all names begin with, and
+    what all names end with. `split` cuts a name into parts.
     """
     parts = [split(name.lower()) for name in names]
     fewest = min(map(len, parts))
@@ -117,8 +120,8 @@ def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[st
 
 
 def _parts_of_name(name: str) -> list[str]:
-    """A column's name cut at dots, dashes, blanks and the like; these marks are parts themselves:
-    "p_cat" is ["p", "_", "cat"].
+    """A column's name cut at dots, dashes, blanks and the like; these marks are parts too: "p_cat"
+    is ["p", "_", "cat"].
     """
     return re.split(_BETWEEN, name)
 
@@ -135,17 +138,18 @@ OWN_LABELS = (
 
 
 def check_label_is_shared(
-    label: Any, predictions: Mapping[str, Any], known: Sequence[str], *, own: bool = True
+    label: Any, predictions: Mapping[str, Any], known: Sequence[str], *, can_have_own: bool = True
 ) -> None:
-    """Raise InputError if the column of labels for all models is one model's own, as names tell: it
-    is correct_a, there is correct_b, and the models' predictions are conf_a and conf_b.
+    """Raise InputError if the one column of labels for all models belongs to one model by its name:
+    the label is correct_a, there is a column correct_b, and the models' predictions are conf_a and
+    conf_b.
 
-    `known` are the names of all columns. `own` says whether each model could be given its own
-    labels.
+    `known` are the names of all columns. `can_have_own` says whether each model could be given its
+    own labels, which the message then advises.
     """
     if not isinstance(label, str):
         return
-    for mine, other, a, b in _swaps(predictions):
+    for mine, other, a, b in _model_pairs(predictions):
         sibling = _replace_part(label, a, b)
         if sibling is not None and sibling in known:
             each = worded(
@@ -155,42 +159,45 @@ def check_label_is_shared(
             raise InputError(
                 f"{name_of('y_true')} names the column {label!r}, which is that of {mine!r}: "
                 f"{other!r} has {sibling!r}. {OWN_LABELS}: "
-                + (f"give each its own, {each}" if own else "take the models one by one")
+                + (f"give each its own, {each}" if can_have_own else "take the models one by one")
             )
 
 
 def check_labels_are_own(
     labels: Mapping[str, Any], predictions: Mapping[str, Any], known: Sequence[str]
 ) -> None:
-    """Raise InputError if a model is given another model's labels, as the columns' names tell, or
-    if some models share a column of labels and others do not. `known` are the names of all columns.
+    """Raise InputError if the name of a model's column of labels shows that it belongs to another
+    model, or if some models share a column of labels and others do not. `known` are the names of
+    all columns.
     """
     texts = [each for each in labels.values() if isinstance(each, str)]
     twice = next((text for text in texts if texts.count(text) > 1), None)
-    for mine, other, a, b in _swaps(predictions):
+    for mine, other, a, b in _model_pairs(predictions):
         given = labels.get(mine)
         right = None if not isinstance(given, str) else _replace_part(given, b, a)
         if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
             raise InputError(
-                f"{_labels_of_models()} gives {mine!r} the labels {given!r}, which are those of "
+                f"{_labels_option()} gives {mine!r} the labels {given!r}, which are those of "
                 f"{other!r}, while there is {right!r}: one model's confidence would meet another's "
                 "correctness"
             )
     if twice is not None and len(set(texts)) > 1:
         raise InputError(
-            f"{_labels_of_models()} gives the column {twice!r} to two models, and others to the "
+            f"{_labels_option()} gives the column {twice!r} to two models, and others to the "
             "rest: give each model its own labels, or one set for all"
         )
 
 
-def _labels_of_models() -> str:
-    """The option for labels of each model, as Python or the command line calls it."""
+def _labels_option() -> str:
+    """The name of the option for labels of each model, in Python ("y_true") or on the
+    command line.
+    """
     return worded(python="y_true", command="--labels")
 
 
-def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Each ordered pair of models with the parts of columns' names that stand for them: (model,
-    other model, part for the model, part for the other).
+def _model_pairs(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Each ordered pair of models, with the parts of column names that stand for the models:
+    (model, other model, part for the model, part for the other).
     """
     columns = {name: each for name, each in predictions.items() if isinstance(each, str)}
     for (mine, first), (other, second) in permutations(columns.items(), 2):
@@ -202,8 +209,8 @@ def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]
 
 
 def _replace_part(name: str, a: str, b: str) -> str | None:
-    """A column's name with the part b in the place of the part a; None if a is not one of its
-    parts.
+    """A column's name in which the part a is replaced by the part b; None if the name has no part
+    a.
     """
     parts = re.split(_BETWEEN, name)
     return "".join(b if part == a else part for part in parts) if a in parts else None
@@ -213,15 +220,15 @@ _BETWEEN = r"([._/ -])"
 
 
 def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> None:
-    """Raise InputError if the numbers in names of columns are not in order, as when texts are
-    sorted (p_0, p_1, p_10, p_2): label 2 would be compared with the column p_10. Targets in columns
-    of the same order are no error.
+    """Raise InputError if the columns of predictions have numbers in their names that are not in
+    order, as when names are sorted as text (p_0, p_1, p_10, p_2): class 2 would be taken for the
+    column p_10. There is no error if the columns of targets have the same order.
     """
-    numbers = _numbers(predictions)
+    numbers = _numbers_in_names(predictions)
     inner = sorted(numbers)
-    if numbers == inner or not are_counted(inner):
+    if numbers == inner or not are_consecutive(inner):
         return
-    if len(targets) > 1 and _numbers(targets) == numbers:
+    if len(targets) > 1 and _numbers_in_names(targets) == numbers:
         return  # soft labels in the same order
     raise InputError(
         f"{name_of('y_proba')} names the columns "
@@ -234,15 +241,15 @@ def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> No
 SHUFFLED = 4
 
 
-def are_counted(numbers: list[int]) -> bool:
+def are_consecutive(numbers: list[int]) -> bool:
     """Whether the numbers are 0, 1, 2, ... or 1, 2, 3, ..., in this order."""
     n = len(numbers)
     return numbers in ([*range(n)], [*range(1, n + 1)])
 
 
-def _numbers(names: Sequence[str]) -> list[int]:
-    """The numbers that the names end in, if the names are otherwise the same; else an empty
-    list.
+def _numbers_in_names(names: Sequence[str]) -> list[int]:
+    """The numbers at the end of the names, if the names are otherwise the same; else an
+    empty list.
     """
     matches = [re.fullmatch(r"(.*?)(\d{1,9})", name, re.DOTALL) for name in names]
     if any(match is None for match in matches) or len({match[1] for match in matches if match}) > 1:
@@ -255,7 +262,9 @@ LISTED = 30
 
 
 def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The class that each column's name ends in, if every class has just one column; else None."""
+    """The class at the end of each column's name (cat for p_cat), if every class has exactly one
+    column; else None.
+    """
     endings = [re.compile(rf"(?:^|[._ -]){re.escape(str(name))}$") for name in classes]
     of_class = [next((r for r, end in enumerate(endings) if end.search(n)), -1) for n in names]
     if sorted(of_class) != list(range(len(classes))):
@@ -264,15 +273,18 @@ def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[An
 
 
 def check_columns_of_classes(names: Sequence[str], classes: Sequence[Any]) -> None:
-    """Raise InputError if columns of predictions end in the classes' names in another order.
-    Classes that are all numbers are let pass: a number in a column's name may be its place.
+    """Raise InputError if the names of prediction columns end in the classes' names, but in another
+    order than `classes`. There is no check if all classes are numbers: a number in a column's name
+    may be the column's position.
     """
     if not all(str(name).isdigit() for name in classes):
         check_order_of_classes(names, classes, "y_proba")
 
 
 def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argument: str) -> None:
-    """Raise InputError if the columns' names end in the classes' names, but in another order."""
+    """Raise InputError if the columns' names end in the classes' names, but in another order.
+    `argument` is the name of the columns in the message.
+    """
     if classes_by_endings(names, classes) not in (None, tuple(classes)):
         raise InputError(
             f"{name_of(argument)} names the columns {', '.join(map(repr, names[:LISTED]))}, while "
@@ -282,8 +294,8 @@ def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argumen
 
 
 def pick(data: Any, names: Any, argument: str) -> Any:
-    """The column (of one name) or columns (of a list of names) of a frame in memory; `argument` is
-    what errors call the names.
+    """The column (for one name) or columns (for a list of names) of a frame in memory; `argument`
+    is the name of the columns in errors.
     """
     import narwhals as nw
 
@@ -293,7 +305,7 @@ def pick(data: Any, names: Any, argument: str) -> Any:
         raise InputError("data has two columns of one name: give each its own") from error
     except TypeError as error:
         if is_lazy(data):
-            raise InputError(f"data is a {bring_here(data)}") from error
+            raise InputError(f"data is a {collect_hint(data)}") from error
         raise InputError(
             f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
@@ -310,7 +322,7 @@ def pick(data: Any, names: Any, argument: str) -> Any:
 
 def checked_column_names(names: Any, argument: str, known: Collection[str]) -> Sequence[str]:
     """The names of columns that an argument gives, as a list or tuple; raise InputError if the
-    frame, whose columns are `known`, lacks one, or if one is named twice.
+    frame does not have one of them, or if one is named twice. `known` are the frame's columns.
     """
     wanted = [names] if isinstance(names, str) else names
     if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):

@@ -30,12 +30,12 @@ _GLANCE = 1 << 16
 
 
 class BadCount(InputError):
-    """An error about a row of labels or votes. The template of its message has # for the row's
-    number, so that readers of files can put in the number within the file.
+    """An error about a row of labels or votes. The template of its message has # in place of the
+    row's number, so that readers of files can put in the number within the file.
     """
 
     def __init__(self, row: int, template: str) -> None:
-        """Take the row's number, and the message with # in the place of that number."""
+        """Store the row's number, and the template: the message with # in place of that number."""
         super().__init__(self.message(template, row))
         self.row, self.template = row, template
 
@@ -45,13 +45,15 @@ class BadCount(InputError):
 
     @staticmethod
     def message(template: str, row: int) -> str:
-        """The template with the row's number in the place of #."""
+        """The template with # replaced by the row's number."""
         return template.replace("#", str(row))
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Targets as measures read them, the votes behind each row, and what they were taken for."""
+    """Targets as measures use them, the votes behind each row, and a note on how the labels were
+    read.
+    """
 
     # An array, or a tensor where nothing had to be divided.
     targets: Any
@@ -59,13 +61,15 @@ class Labels:
     note: Note | None = None
 
     def is_taken_as(self, code: str) -> bool:
-        """Whether the labels were taken for what this code of a note says, such as COUNTED."""
+        """Whether the labels were read in the way that the code of a note, such as COUNTED, stands
+        for.
+        """
         return self.note is not None and self.note.code == code
 
 
 def vote_note(code: str) -> Note:
-    """The note on what labels were taken for, by its code: COUNTED, COUNTED_BESIDE, ONE_HOT or
-    NOT_COUNTED.
+    """The note on how labels were read (as counts of votes, as shares), by its code: COUNTED,
+    COUNTED_BESIDE, ONE_HOT or NOT_COUNTED.
     """
     text = {
         COUNTED: "targets are counts of votes, read as their shares",
@@ -79,11 +83,9 @@ def vote_note(code: str) -> Note:
 
 
 def note_undecided(stream: bool) -> Note:
-    """The note on labels that are all 0 or 1 beside ``votes=`` above 1, which could be shares or
-    counts.
-
-    They are read as shares, with a warning. In a stream, where not all rows are seen together,
-    raise InputError.
+    """The note on labels that are all 0 or 1 while ``votes=`` is above 1, so that they could be
+    shares or counts. They are read as shares, with a warning. In a stream, where not all rows are
+    seen together, raise InputError.
     """
     labels = f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1"
     both = worded(python=", y_true of the shape (n, 2)", command=" with --counts A,B")
@@ -105,9 +107,9 @@ def labels_of(
 ) -> Labels:
     """Labels in which counts of votes have become shares.
 
-    `votes` are the numbers of votes given beside the targets, (n,), or None. `n_columns` is the
-    number of columns of predictions, 1 for a binary problem. `stream`: the rows are one part of
-    many.
+    `votes` are the numbers of votes behind the rows, (n,), from the argument `votes`, or None.
+    `n_columns` is the number of columns of predictions, 1 for a binary problem. `stream`: the rows
+    are one part of many.
     """
     binary = n_columns == 1
     if targets.ndim == 2 and targets.shape[1] == max(2, n_columns) and are_counts(targets):
@@ -123,7 +125,9 @@ def labels_of(
 
 
 def are_counts(rows: NDArray[Any]) -> bool:
-    """Whether rows (n, k) are whole numbers, and at least one row sums to more than 1."""
+    """Whether rows (n, k) are counts of votes: whole numbers, and at least one row sums to more
+    than 1.
+    """
     if rows.dtype.kind not in "iuf" or rows.shape[1] < 2:
         return False
     several = False
@@ -137,8 +141,8 @@ def are_counts(rows: NDArray[Any]) -> bool:
 
 
 def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
-    """The numbers of votes, (n,), from one whole number for all rows or one for each; raise
-    InputError for anything else.
+    """The number of votes of each row, (n,), from one whole number for all rows or one for each;
+    raise InputError for any other value.
     """
     array = to_array(votes, "votes")
     if array.ndim == 2 and array.shape[1] == 1:
@@ -153,35 +157,36 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
         need = "votes must be whole numbers from 1 to 999,999,999. Drop rows without votes"
         if array.ndim == 0:
             raise InputError(f"votes is {array.item()!r}: {need}")
-        row = _first(wrong)
+        row = _first_true(wrong)
         raise BadCount(row, f"votes[#] is {array[row].item()!r}: {need}")
     return np.array(np.broadcast_to(array, (n,)), dtype=np.int64)
 
 
-def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
-    """Raise InputError if the numbers of votes `given` by ``votes=`` differ from the sums of the
-    counts in the labels, `own`.
+def check_same_votes(votes: NDArray[np.int64], counted: NDArray[Any]) -> None:
+    """Raise InputError if the numbers of votes from the argument ``votes=`` differ from `counted`,
+    the sums of the counts in the labels. Both are (n,).
     """
-    differ = given != own
+    differ = votes != counted
     if differ.any():
-        row = _first(differ)
+        row = _first_true(differ)
         raise BadCount(
             row,
-            f"votes[#] is {given[row]}, while the counts in {values_of('y_true')}[#] sum to "
-            f"{own[row]}: counts carry their own numbers of votes, so leave out {setting('votes')}",
+            f"votes[#] is {votes[row]}, while the counts in {values_of('y_true')}[#] sum to "
+            f"{counted[row]}: counts carry their own numbers of votes, so leave out "
+            f"{setting('votes')}",
         )
 
 
 def _shares_of_rows(
     counts: NDArray[Any], votes: NDArray[np.int64] | None, *, binary: bool
 ) -> Labels:
-    """Counts of votes for each class, (n, k), as shares, with the number of votes of each row. Of a
-    `binary` problem the shares are those of class 1, (n,). Raise InputError for a negative count, a
-    row without votes or with too many, and for `votes` that contradict the counts.
+    """Counts of votes for each class, (n, k), as shares, with the number of votes of each row. For
+    a `binary` problem the shares are those of class 1, (n,). Raise InputError for a negative count,
+    a row without votes or with too many, and for `votes` that contradict the counts.
     """
     negative = np.asarray((counts < 0).any(axis=1))
     if negative.any():
-        row = _first(negative)
+        row = _first_true(negative)
         column = int(np.argmax(counts[row] < 0))
         raise BadCount(
             row,
@@ -194,12 +199,12 @@ def _shares_of_rows(
         others = int(np.count_nonzero(none)) - 1
         more = f", nor have {others} rows after it" if others else ""
         raise BadCount(
-            _first(none),
+            _first_true(none),
             f"{values_of('y_true')}[#] has no votes{more}: counts need at least one in every row. "
-            f"Drop rows without votes{_several_labels(counts)}",
+            f"Drop rows without votes{_multilabel_hint(counts)}",
         )
     if (totals > MOST_VOTES).any():
-        row = _first(totals > MOST_VOTES)
+        row = _first_true(totals > MOST_VOTES)
         raise BadCount(
             row,
             f"{values_of('y_true')}[#] has {totals[row]:,.0f} votes: counts are of at most "
@@ -212,8 +217,10 @@ def _shares_of_rows(
     return Labels(shares, own, vote_note(COUNTED))
 
 
-def _several_labels(counts: NDArray[Any]) -> str:
-    """A hint at `multilabel` for an error about counts, if they are all 0 or 1; else ""."""
+def _multilabel_hint(counts: NDArray[Any]) -> str:
+    """A hint at `multilabel`, to end an error about counts that are all 0 or 1; "" for other
+    counts.
+    """
     if counts.max(initial=0) > 1:
         return ""
     use = worded(python="multilabel(y_true, y_proba)", command="report --multilabel")
@@ -221,12 +228,12 @@ def _several_labels(counts: NDArray[Any]) -> str:
 
 
 def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labels:
-    """Counts of votes for class 1, (n,), as shares of all votes; raise InputError for a count that
-    is not a whole number from 0 to the row's number of votes.
+    """Counts of votes for class 1, (n,), divided by all votes of the row; raise InputError for a
+    count that is not a whole number from 0 to the row's number of votes.
     """
     wrong = ~(_are_whole(counts) & (counts >= 0) & (counts <= votes))
     if wrong.any():
-        row = _first(wrong)
+        row = _first_true(wrong)
         value = counts[row].item()
         if _are_whole(counts[row : row + 1])[0] and value > votes[row]:
             need = f"of the {votes[row]} votes that votes[#] says, no more can be for class 1"
@@ -240,7 +247,7 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
 
 
 def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
-    """Whether targets are rows (1, 0) and (0, 1) only: one vote each, for class 0 or class 1."""
+    """Whether all rows of targets are (1, 0) or (0, 1): one vote each, for class 0 or class 1."""
     if targets.ndim != 2 or targets.shape[1] != 2 or targets.dtype.kind not in "iuf":
         return False
     return bool(
@@ -249,12 +256,12 @@ def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
 
 
 def _are_whole(values: NDArray[Any]) -> Mask:
-    """Which values are finite whole numbers, a mask of the same shape."""
+    """A mask, of the same shape, of the values that are finite whole numbers."""
     if values.dtype.kind != "f":
         return np.ones(values.shape, dtype=np.bool_)
     return np.isfinite(values) & (np.floor(values) == values)
 
 
-def _first(flags: Mask) -> int:
-    """The place of the first flag that is True."""
+def _first_true(flags: Mask) -> int:
+    """The index of the first True in a mask (n,)."""
     return int(np.argmax(flags))

@@ -21,8 +21,8 @@ from calibrant._data.source import Source
 
 @contextmanager
 def explained(samples: Source) -> Iterator[None]:
-    """Turn the BadRow that a pass over the samples raises into an InputError that says what to
-    do.
+    """Inside the block, turn the BadRow that a pass over the samples raises into an InputError that
+    says what is wrong with the row, and what to do.
     """
     try:
         yield
@@ -37,8 +37,8 @@ def explained(samples: Source) -> Iterator[None]:
 
 
 def check_rows(samples: Samples) -> None:
-    """Raise InputError for the first row that no measure can take. This is for rows that are used
-    before a pass sums, and so checks, them.
+    """Raise InputError for the first row with a value that no measure can take, such as NaN. This
+    is for rows that are used before a pass sums, and so checks, them.
     """
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
@@ -49,29 +49,30 @@ def check_not_swapped(samples: Source) -> None:
     """Raise InputError if every prediction is 0 or 1. Callers ask this if targets are known to be
     fractions: labels and predictions may then be swapped.
 
-    There is no error if the targets' numbers of votes are known: votes are not predictions, and
-    predictions of 0 and 1 may be compared with them.
+    There is no error if the targets' numbers of votes are known: targets are then certainly shares
+    of votes, and may be compared with predictions of 0 and 1.
     """
     if not samples.voted and samples.every_prediction_is_zero_or_one():
-        raise swapped()
+        raise swapped_error()
 
 
-def swapped() -> InputError:
-    """The error for labels and predictions that seem to have changed places."""
+def swapped_error() -> InputError:
+    """The error for labels and predictions that seem to be swapped."""
     return InputError(
         f"{values_of('y_true')} holds fractions while every {values_of('y_proba')} is 0 or 1: the "
         f"arguments seem to be swapped. The order is {argument_order()}. If {values_of('y_true')} "
-        f"holds shares of votes, say with {_votes()} of how many, or give their counts"
+        f"holds shares of votes, say with {_votes_option()} of how many, or give their counts"
     )
 
 
-def _votes() -> str:
-    """The option for numbers of votes, as Python or the command line calls it."""
+def _votes_option() -> str:
+    """The option for numbers of votes, as the user types it: "votes=", or "--votes COLUMN"."""
     return worded(python="votes=", command="--votes COLUMN")
 
 
 def first_bad_row(samples: Samples, known: int) -> int:
-    """The first bad row before the row `known`; `known` itself if there is none before it.
+    """The first row before the row `known` whose values no measure can take; `known` itself, which
+    is such a row, if there is none before it.
 
     Threads and columns of a pass stop at some bad row, which need not be the first.
     """
@@ -84,8 +85,8 @@ def first_bad_row(samples: Samples, known: int) -> int:
 
 
 def _bad_rows(samples: Samples, rows: slice) -> Mask:
-    """A mask of the rows in this slice that no measure can take: their prediction, target or weight
-    is not finite or not in its range, or does not sum to 1.
+    """A mask of the rows in this slice that no measure can take: a prediction, target or weight is
+    not finite or out of range, or probabilities do not sum to 1.
     """
     with np.errstate(invalid="ignore"):
         u = samples.predictions[rows].astype(np.float64).reshape(-1, samples.predictions[0].size)
@@ -111,23 +112,23 @@ def _bad_rows(samples: Samples, rows: slice) -> Mask:
 def explain(
     samples: Samples, row: int, *, shown: int | None = None, whole: Source | None = None
 ) -> str:
-    """Why a row cannot be measured, and what to do.
+    """The error message about a row that no measure can take: what is wrong, and what to do.
 
-    `row` is its number within `samples`; `shown`, if given, its number for the message. `whole` are
-    all samples, if `samples` are only some of them.
+    `row` is its number within `samples`, and `shown` its number in the message, by default the
+    same. `whole` are all samples, if `samples` are only some of them.
     """
     number, whole = row if shown is None else shown, samples if whole is None else whole
     return (
-        _weight(samples, row, number)
-        or _prediction(samples, row, number, whole)
-        or _target(samples, row, number, whole)
+        _weight_fault(samples, row, number)
+        or _prediction_fault(samples, row, number, whole)
+        or _target_fault(samples, row, number, whole)
         or f"row {number} cannot be read"
     )
 
 
-def _weight(samples: Samples, row: int, shown: int) -> str | None:
-    """Why the weight of a row cannot be taken; None if it can. `shown` is the row's number in the
-    message.
+def _weight_fault(samples: Samples, row: int, shown: int) -> str | None:
+    """The error message about a row's weight; None if the weight is sound. `shown` is the row's
+    number in the message.
     """
     if samples.weights is None:
         return None
@@ -137,9 +138,9 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
     return f"sample_weight[{shown}] is {w!r}: weights must be finite and not negative"
 
 
-def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
-    """Why the prediction of a row cannot be taken; None if it can. `shown` is the row's number in
-    the message; `whole` are all samples, of which `samples` may be some.
+def _prediction_fault(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
+    """The error message about a row's prediction; None if the prediction is sound. `shown` is the
+    row's number in the message; `whole` are all samples, of which `samples` may be some.
     """
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
@@ -177,19 +178,19 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
 
 
 def _none_is_above_zero(samples: Source) -> bool:
-    """Whether no prediction is above 0, as of log-probabilities. False if the rows are in a lazy
-    frame.
+    """Whether all predictions are 0 or below, as log-probabilities are. False if the rows are in a
+    lazy frame, where they are not looked at.
     """
     return isinstance(samples, RowSamples) and bool((samples.predictions <= 0).all())
 
 
-def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
-    """Why the target of a row cannot be taken; None if it can. `shown` is the row's number in the
-    message; `whole` are all samples, of which `samples` may be some.
+def _target_fault(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
+    """The error message about a row's target; None if the target is sound. `shown` is the row's
+    number in the message; `whole` are all samples, of which `samples` may be some.
     """
     target = np.asarray(samples.targets[row], dtype=np.float64)
     if target.ndim == 1:
-        return _target_row(target, shown, samples.label_sum_tolerance, whole)
+        return _soft_label_fault(target, shown, samples.label_sum_tolerance, whole)
     value: Any = target.item()
     label = samples.targets[row].item()  # as it came: a float may not hold it
     if isinstance(label, float) and label.is_integer():
@@ -217,7 +218,8 @@ def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None
         hint = f"If the labels are names or other numbers, pass {two_classes()}"
         if value > 1 and value == int(value):
             hint += (
-                f"; if they count the votes for class 1, say with {_votes()} of how many, or give "
+                f"; if they count the votes for class 1, say with {_votes_option()} of how many, "
+                "or give "
                 + worded(
                     python="the counts of both classes as (n, 2)",
                     command="those of both with --counts A,B",
@@ -230,16 +232,16 @@ def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None
     return None
 
 
-def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> str | None:
-    """Why a row of soft labels, (k,), cannot be taken; None if it can. `tolerance` is how far from
-    1 it may sum, and `shown` its number in the message.
+def _soft_label_fault(target: Array, shown: int, tolerance: float, whole: Source) -> str | None:
+    """The error message about a row of soft labels, (k,); None if the row is sound. `tolerance` is
+    how far from 1 the row may sum, `shown` its number in the message; `whole` are all samples.
     """
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
                 f"{values_of('y_true')}[{shown}, {column}] is {value!r}: soft labels must lie in "
-                f"[0, 1]. Counts of votes must be whole numbers in every row{_fraction(whole)}, or "
-                "be divided by their row's total"
+                f"[0, 1]. Counts of votes must be whole numbers in every row"
+                f"{_first_fraction(whole)}, or be divided by their row's total"
             )
     total = float(target.sum())
     if abs(total - 1.0) > tolerance:
@@ -250,9 +252,9 @@ def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> s
     return None
 
 
-def _fraction(samples: Source) -> str:
-    """The first soft label that is not a whole number, as text in parentheses: it shows why labels
-    are not counts of votes. "" if there is none, or the rows are in a lazy frame.
+def _first_fraction(samples: Source) -> str:
+    """The first soft label that is not a whole number, as text in parentheses, to show in an error
+    why labels are not counts of votes. "" if there is none, or if the rows are in a lazy frame.
     """
     if not isinstance(samples, RowSamples):
         return ""

@@ -16,7 +16,7 @@ from calibrant._core.messages import setting
 from calibrant._core.validation import is_number
 from calibrant._data.answers import are_answers
 from calibrant._data.checks import describe
-from calibrant._data.columns import check_apart, checked_column_names
+from calibrant._data.columns import check_different_columns, checked_column_names
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, note_undecided, vote_note
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
 from calibrant._data.input import Input
@@ -31,9 +31,9 @@ _EVERY_ROW = "calibrant votes of every row"
 _MOST_TEXTS = 10_000
 
 
-def scanned(data: Any) -> Any:
-    """A lazy frame of the Parquet file at this path, by polars or else DuckDB; what is no path is
-    returned as it came.
+def scan_if_path(data: Any) -> Any:
+    """Open the Parquet file at a path as a lazy frame, by polars or else DuckDB. Data that is no
+    path is returned unchanged.
     """
     if not isinstance(data, str | os.PathLike):
         return data
@@ -53,7 +53,7 @@ def scanned(data: Any) -> Any:
 
 class FrameInput(Input[FrameSamples]):
     """The adapter of a lazy frame: its columns are checked by name and type, and stay in its
-    engine. Rows are read only by small queries that find out what labels are.
+    engine. Rows are read only by small queries that find out how labels are written.
     """
 
     # Values of the column of labels, each with its class index; None if it holds class indices.
@@ -64,7 +64,7 @@ class FrameInput(Input[FrameSamples]):
     stated_votes: str | None = None
 
     def __init__(self, data: Any) -> None:
-        """Take the lazy frame whose columns the arguments name, and ask for its schema."""
+        """Store the lazy frame that has the arguments as columns, and ask for its schema."""
         self.data = data
         self.frame: Any = nw.from_native(data)
         self.schema = self.frame.collect_schema()
@@ -72,14 +72,14 @@ class FrameInput(Input[FrameSamples]):
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
-        """Take the names of columns, and check that they exist and that predictions are numbers.
-        `drop`: rows with something missing are to be dropped when they are summed.
+        """Store the names of columns, and check that the columns exist and that predictions are
+        numbers. `drop`: rows in which a value is missing are to be dropped when they are summed.
         """
-        check_apart(y_true, y_proba)
-        self.predictions = self.column_names = named(y_proba, "y_proba", self.schema)
-        self.targets = named(y_true, "y_true", self.schema)
+        check_different_columns(y_true, y_proba)
+        self.predictions = self.column_names = named_columns(y_proba, "y_proba", self.schema)
+        self.targets = named_columns(y_true, "y_true", self.schema)
         if sample_weight is not None:
-            self.weights = named(sample_weight, "sample_weight", self.schema)
+            self.weights = named_columns(sample_weight, "sample_weight", self.schema)
         self.votes, self.drop = votes, drop
         if not isinstance(y_proba, str):
             self.n_columns, self.class_names = len(self.predictions), self.predictions
@@ -89,20 +89,21 @@ class FrameInput(Input[FrameSamples]):
         self.answers = self.n_columns is None and are_answers(y_true, self.data)
 
     def exponentiate(self) -> None:
-        """Turn one column of log-probabilities into probabilities, by exp. Several columns need
-        nothing: their softmax is the same as that of logits.
+        """Replace one column of log-probabilities by their exp. Several columns stay: their
+        softmax, which is taken later, is the same as that of logits.
         """
         if self.n_columns is None:
             (name,) = self.predictions
             self._set_frame(self.frame.with_columns(self._doubles(name).exp().alias(name)))
 
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
-        """Find which value of the column of labels is which class, and note it. Nothing is done for
-        labels in several columns, or if labels are class indices already (`are_indices`).
+        """Find which values of the column of labels stand for which class, and note how labels were
+        read. Labels in several columns, or labels that are class indices already (`are_indices`),
+        stay.
         """
         if len(self.targets) == 1 and not are_indices:
             (name,) = self.targets
-            self.labels = _labels(self.frame, name, self.schema, classes)
+            self.labels = _class_values(self.frame, name, self.schema, classes)
             self.label_note = note_on_labels(
                 classes, self.n_columns is not None, self.labels is None
             )
@@ -116,7 +117,7 @@ class FrameInput(Input[FrameSamples]):
                 self._check_number(name, "y_true")
         if self.votes is not None:
             if isinstance(self.votes, str):
-                (self.votes,) = named(self.votes, "votes", self.schema)
+                (self.votes,) = named_columns(self.votes, "votes", self.schema)
             self._check_votes()
         if self.labels is None:
             self._read_counts(stream)
@@ -127,11 +128,11 @@ class FrameInput(Input[FrameSamples]):
             self._check_number(name, "sample_weight")
 
     def check_logits(self, stream: bool) -> None:
-        """Do nothing: logits of a frame are not looked at before they are summed."""
+        """Do nothing: logits in a frame are not looked at before they are summed."""
 
     def samples(self) -> FrameSamples:
-        """The samples: names of columns and what they are, with notes on what they were taken
-        for.
+        """The samples: the names and the meaning of the columns, with notes on how the input was
+        read.
         """
         multiclass, soft_rows = self.n_columns is not None, len(self.targets) > 1
         kind = "logits" if self.logits else "probabilities"
@@ -155,11 +156,11 @@ class FrameInput(Input[FrameSamples]):
             labels=self.labels,
             class_names=self.class_names,
             inferred=(*notes, f"summed in {self.frame.implementation.value}"),
-            rounded_to=_rounded_to(prediction_types),
+            rounded_to=_array_type(prediction_types),
             hard=one_class_each and not soft_rows and not self.vote_columns,
             missing="drop" if self.drop else "error",
-            row_sum_tolerance=_tolerance(prediction_types),
-            label_sum_tolerance=_tolerance([self.schema[name] for name in self.targets]),
+            row_sum_tolerance=_sum_tolerance(prediction_types),
+            label_sum_tolerance=_sum_tolerance([self.schema[name] for name in self.targets]),
             vote_columns=self.vote_columns,
             stated_votes=self.stated_votes,
             voted=bool(self.vote_columns) or self.votes is not None,
@@ -167,17 +168,17 @@ class FrameInput(Input[FrameSamples]):
         )
 
     def _set_frame(self, frame: Any) -> None:
-        """Put another frame, with its schema, in the place of this one."""
+        """Replace the frame by another, and store its schema."""
         self.frame, self.schema = frame, frame.collect_schema()
 
     def _is_whole(self, name: str) -> bool:
-        """Whether a column's type holds whole numbers or truth values only."""
+        """Whether the type of a column holds only whole numbers or truth values."""
         dtype = self.schema[name]
         return bool(dtype.is_integer() or dtype == nw.Boolean)
 
     def _check_counts(self) -> None:
-        """Raise InputError unless y_true, y_proba and sample_weight name numbers of columns that
-        fit.
+        """Raise InputError unless y_true, y_proba and sample_weight name as many columns as fit
+        together.
         """
         predictions, targets = self.predictions, self.targets
         multiclass = self.n_columns is not None
@@ -244,15 +245,16 @@ class FrameInput(Input[FrameSamples]):
     def _take_as_counts(
         self, code: str, vote_columns: tuple[str, ...], stated: str | None = None
     ) -> None:
-        """Note that targets are counts of votes. The columns `vote_columns` sum to a row's number
-        of votes, and the column `stated`, if there is one, must say the same number.
+        """Note that targets are counts of votes; `code` is the code of the note. The columns
+        `vote_columns` sum to a row's number of votes, which the column `stated`, if it is not None,
+        must equal.
         """
         self.votes_note = vote_note(code)
         self.vote_columns, self.stated_votes = vote_columns, stated
 
     def _has_fraction(self, names: tuple[str, ...]) -> bool:
-        """Whether one of these columns has a number that is not whole in the first rows: soft
-        labels mostly have one there.
+        """Whether one of these columns has a number that is not whole among the first rows, as soft
+        labels mostly do.
         """
         floats = [name for name in names if not self.schema[name].is_integer()]
         if not floats:
@@ -264,7 +266,7 @@ class FrameInput(Input[FrameSamples]):
 
     def _has_several_votes(self, names: tuple[str, ...]) -> bool:
         """Whether these columns sum to more than one vote in some row. The limit is 1.5, because
-        sums of shares may end just above 1.
+        sums of shares may be slightly above 1.
         """
         total = reduce(add, map(self._doubles, names))
         return self._has_row((total > 1.5) & (total.is_finite()))
@@ -274,17 +276,17 @@ class FrameInput(Input[FrameSamples]):
         return self._has_row(self._doubles(name) > 1.5)
 
     def _has_row(self, flag: Any) -> bool:
-        """Whether a condition, a narwhals expression, is true in some row; null counts as false."""
+        """Whether a condition (a narwhals expression) is true in some row; null counts as false."""
         rows = self.frame.select(flag=flag.fill_null(False)).filter(nw.col("flag"))
         return not rows.head(1).collect().is_empty()
 
     def _doubles(self, name: str) -> Any:
-        """A column as an expression of float64."""
+        """An expression for a column as float64."""
         return column_of(self.frame, name).cast(nw.Float64)
 
     def _check_number(self, name: str, argument: str) -> None:
-        """Raise InputError, which names the argument, unless a column holds numbers or truth
-        values.
+        """Raise InputError unless the column `name` holds numbers or truth values. `argument` is
+        the argument that named the column.
         """
         dtype = self.schema[name]
         if dtype.is_numeric() or dtype == nw.Boolean:
@@ -298,9 +300,10 @@ class FrameInput(Input[FrameSamples]):
         raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
 
 
-def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
-    """The columns of a lazy frame that an argument names; raise InputError if one is not there, or
-    if engines would take its name for a pattern.
+def named_columns(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
+    """The columns of a lazy frame that an argument names, after checks: raise InputError if one
+    does not exist, or if an engine would take its name for a pattern. `schema` is the frame's
+    schema.
     """
     wanted = checked_column_names(names, argument, schema)
     for name in wanted:
@@ -312,8 +315,8 @@ def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
     return tuple(wanted)
 
 
-def _rounded_to(dtypes: list[Any]) -> str:
-    """The name of the type that an array of columns of these types has: "float16", "float32" or
+def _array_type(dtypes: list[Any]) -> str:
+    """The name of the dtype that an array of columns of these types has: "float16", "float32" or
     "float64".
     """
     if all(dtype == nw.Float16 for dtype in dtypes):
@@ -321,21 +324,21 @@ def _rounded_to(dtypes: list[Any]) -> str:
     return "float32" if all(dtype in (nw.Float16, nw.Float32) for dtype in dtypes) else "float64"
 
 
-def _tolerance(dtypes: list[Any]) -> float:
-    """How far from 1 a row of columns of these types may sum: further if one is of half
+def _sum_tolerance(dtypes: list[Any]) -> float:
+    """How far from 1 the sum over columns of these types may be in a row: further if one has half
     precision.
     """
     any_half = any(dtype == nw.Float16 for dtype in dtypes)
     return HALF_ROW_SUM_TOLERANCE["float16"] if any_half else ROW_SUM_TOLERANCE
 
 
-def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | None:
-    """The values of the column `name` that stand for a class, each with the index of its class;
+def _class_values(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | None:
+    """The values of the column `name` that stand for a class, each with the index of the class;
     None if the column holds class indices already.
     """
     dtype = schema[name]
     if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
-        return _texts(frame, name, classes)
+        return _class_texts(frame, name, classes)
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         raise InputError(
             f"y_true must be numbers or text; the column {name!r} holds the type {dtype}"
@@ -353,15 +356,15 @@ def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | 
             f"holds the type {dtype}: give its own values, in the order of the classes"
         )
     known = Lookup(classes)
-    candidates = [as_held for number in wanted for as_held in _as_held(number, dtype)]
+    candidates = [as_held for number in wanted for as_held in _in_column_type(number, dtype)]
     found = {value: known.find(value) for value in candidates}
     return tuple(
         (_query_value(value), index) for value, index in found.items() if index is not None
     )
 
 
-def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
-    """The texts of a column that stand for a class, each with the index of its class.
+def _class_texts(frame: Any, name: str, classes: list[Any]) -> Labels:
+    """The texts of the column `name` that stand for a class, each with the index of the class.
 
     If some class is a number or a truth value, the engine is asked for the column's other texts
     too, because "1.0" stands for the class "1".
@@ -377,9 +380,9 @@ def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
     return tuple(texts.items())
 
 
-def _as_held(number: Any, dtype: Any) -> list[Any]:
-    """A list of one entry: the number of a class as a column of this type holds it. It is empty if
-    the type cannot hold that number.
+def _in_column_type(number: Any, dtype: Any) -> list[Any]:
+    """The number of a class, converted to the type of a column, as a list of one entry; an empty
+    list if the type cannot hold the number.
     """
     if dtype == nw.Boolean:
         return [bool(number)] if number in (0, 1) else []
@@ -391,7 +394,7 @@ def _as_held(number: Any, dtype: Any) -> list[Any]:
 
 
 def _query_value(value: Any) -> int | float:
-    """A label as queries compare it: as a double, unless it is a whole number too large for
-    doubles.
+    """A label as queries compare it with a column: as a float, or as an int if it is a whole number
+    too large for doubles.
     """
     return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)

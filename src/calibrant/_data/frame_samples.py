@@ -15,7 +15,7 @@ Labels = tuple[tuple[str | int | float, int], ...]
 
 
 def column_of(frame: Any, name: str) -> Any:
-    """A column of a narwhals frame as an expression; for Spark its name is put in backticks."""
+    """An expression for a column of a narwhals frame; for Spark the name is put in backticks."""
     import narwhals as nw
 
     if frame.implementation.is_spark_like():  # to Spark a dot is not part of a name
@@ -99,9 +99,7 @@ class FrameSamples:
 
     @property
     def n_missing(self) -> int:
-        """Always 0: no row is dropped beforehand. The pass that sums counts the rows that it
-        drops.
-        """
+        """Always 0: rows are dropped, and counted, only in the pass that sums them."""
         return 0
 
     @property
@@ -122,20 +120,20 @@ class FrameSamples:
         return column_of(self.frame, name)
 
     def is_nan(self, value: Any) -> Any:
-        """An expression that is true where a floating-point expression of the frame is NaN, false
+        """An expression that is true where `value`, a floating-point expression, is NaN, and false
         where it is null.
 
         DuckDB would look NaN up in the statistics of a Parquet file, which leave NaN out, and find
-        none. It looks at the values where it is asked about an exponential of them.
+        none. The exponential in the expression makes it look at the values.
         """
         if self.frame.implementation.is_duckdb():
             value = (0.0 - value.abs()).exp()
         return value.is_nan().fill_null(False)
 
     def as_binary(self, frame: Any, *, weighted: bool, hard: bool) -> FrameSamples:
-        """The samples of a binary problem in another frame, whose rows are known to be sound. Its
+        """The samples of a binary problem in another frame, whose values are known to be valid. Its
         columns are u, the prediction; z, the target; and, if `weighted`, w, the weight. `hard` says
-        that targets cannot be fractions.
+        that no target is a fraction.
         """
         return replace(
             self,
@@ -152,7 +150,7 @@ class FrameSamples:
         )
 
     def count_rows(self) -> int:
-        """The number of rows that are not dropped, by a query of its own."""
+        """Count the rows that are not dropped, by a separate query."""
         import narwhals as nw
 
         frame = self.frame
@@ -166,8 +164,8 @@ class FrameSamples:
         return int(frame.select(n=nw.len()).collect()["n"].to_list()[0])
 
     def row(self, number: int) -> Samples:
-        """The samples of one row, by its number, as arrays in memory. A frame without an order may
-        give another row for the same number.
+        """The samples of one row as arrays in memory; `number` is the row's number. A frame without
+        an order may give another row for the same number.
         """
         places = {f"c{j}": self.column(name) for j, name in enumerate(self.columns)}
         rows = self.frame.select(**places).head(number + 1).collect()
@@ -189,7 +187,7 @@ class FrameSamples:
         )
 
     def every_prediction_is_zero_or_one(self) -> bool:
-        """Whether all predictions are 0 or 1, as labels in their place would be; False for
+        """Whether all predictions are 0 or 1, as if labels were given in their place; False for
         logits.
         """
         if self.from_logits:

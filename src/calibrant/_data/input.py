@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from calibrant._data.columns import check_column_order, check_columns_of_classes
-from calibrant._data.labels import Titles, named_once
+from calibrant._data.labels import Titles, checked_class_names
 from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import check_missing
 
@@ -20,7 +20,9 @@ S = TypeVar("S")
 
 
 class Input(ABC, Generic[S]):
-    """Predictions, targets, weights and votes of one kind, on their way to samples of type S."""
+    """The steps that turn arguments of one kind (arrays, tensors, columns of a lazy frame) into
+    samples of type S.
+    """
 
     predictions: Any
     targets: Any
@@ -53,8 +55,8 @@ class Input(ABC, Generic[S]):
     ) -> S:
         """Make samples of the user's arguments; raise InputError if they do not fit together.
 
-        `missing` is "error" or "drop", for rows in which something is missing. `stream` says that
-        the rows are one part of many.
+        `missing` is "error" or "drop", for rows in which a value is missing. `stream` says that the
+        rows are one part of many.
         """
         self.logits, self.logprobs = read_given(from_logits)
         self.read(y_true, y_proba, sample_weight, votes, drop=check_missing(missing) == "drop")
@@ -72,10 +74,10 @@ class Input(ABC, Generic[S]):
         return self.samples()
 
     def _name_classes(self, classes: Sequence[Any]) -> None:
-        """Take the names of the classes, check them against names of columns, and turn labels into
-        indices.
+        """Store the names of the classes, check them against names of columns, and turn labels into
+        class indices.
         """
-        known = named_once(classes, self.n_columns or 2, self.n_columns is not None)
+        known = checked_class_names(classes, self.n_columns or 2, self.n_columns is not None)
         check_columns_of_classes(self.column_names, known)
         self.class_names = tuple(str(name) for name in known)
         self.encode(known, are_indices=isinstance(classes, Titles))
@@ -84,8 +86,8 @@ class Input(ABC, Generic[S]):
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
-        """Take the arguments and check the predictions; `drop`: drop rows in which something is
-        missing.
+        """Store the arguments, and check the predictions. With `drop`, drop the rows in which a
+        value is missing.
         """
 
     @abstractmethod
@@ -94,8 +96,8 @@ class Input(ABC, Generic[S]):
 
     @abstractmethod
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
-        """Turn labels into indices of these classes, and note what they were taken for.
-        `are_indices`: labels are indices already, and stay.
+        """Turn labels into indices of these classes, and note how labels were read. `are_indices`:
+        labels are class indices already, and stay.
         """
 
     @abstractmethod
@@ -112,10 +114,10 @@ class Input(ABC, Generic[S]):
 
     @abstractmethod
     def check_logits(self, stream: bool) -> None:
-        """Raise InputError, or warn, if logits look like something else. `stream`: the rows are one
-        part of many.
+        """Raise InputError, or warn, if logits look like probabilities or log-probabilities.
+        `stream`: the rows are one part of many.
         """
 
     @abstractmethod
     def samples(self) -> S:
-        """The samples, with notes on what the input was taken for."""
+        """The samples, with notes on how the input was read."""

@@ -26,16 +26,16 @@ _SHOWN = 3
 
 
 class Titles(tuple[str, ...]):
-    """Names of classes whose labels are class indices already: nothing is looked up again."""
+    """Names of classes whose labels are class indices already, so that no label is looked up."""
 
     __slots__ = ()
 
 
 class Lookup:
-    """The index of a label's class, by the label's text or by its number."""
+    """Finds the index of a label's class, by the label's text or by its number."""
 
     def __init__(self, names: Sequence[Any]) -> None:
-        """Take the names of the classes, in the order of their indices."""
+        """Store the names of the classes, in the order of their indices."""
         self.names = tuple(names)
         self._by_text = {str(name): index for index, name in enumerate(names)}
         self._by_truth = {text.lower(): i for text, i in self._by_text.items()}
@@ -48,8 +48,8 @@ class Lookup:
             self._by_number |= {_TRUTH[text]: self._by_truth[text] for text in _TRUTH}
 
     def find(self, label: Any) -> int | None:
-        """The index of the class that a label names; None if it names none. A label is looked up by
-        its text, then by its number or truth value.
+        """The index of the class that a label names; None if it names no class. A label is looked
+        up by its text, then by its number or truth value.
         """
         text = str(label)
         if text in self._by_text:
@@ -63,7 +63,7 @@ class Lookup:
 
 
 def number_of(name: Any) -> int | float | None:
-    """The number that a name is, or that it writes as text; None if it is not a finite number."""
+    """The number that a name is or, as text, writes ("1.0"); None if it is not a finite number."""
     if isinstance(name, Decimal):
         name = str(name)
     if isinstance(name, str):
@@ -72,7 +72,7 @@ def number_of(name: Any) -> int | float | None:
         except ValueError:
             return None
         if math.isfinite(number) and number.is_integer():
-            return _whole(name.strip())
+            return _exact_number(name.strip())
     elif isinstance(name, numbers.Integral | np.bool_):
         return int(name)
     elif isinstance(name, numbers.Real):
@@ -84,9 +84,9 @@ def number_of(name: Any) -> int | float | None:
     return int(number) if number.is_integer() else number
 
 
-def _whole(text: str) -> int | float:
-    """Read the text of a whole number exactly, where a double would round it:
-    "9007199254740993.0". Text that is not whole after all becomes a float.
+def _exact_number(text: str) -> int | float:
+    """Read a number from text. A whole number is read exactly, also where a double would round it,
+    as for "9007199254740993.0"; any other number becomes a float.
     """
     try:
         exact = Decimal(text)
@@ -96,8 +96,8 @@ def _whole(text: str) -> int | float:
 
 
 def classes_among(labels: Iterable[Any]) -> list[Any]:
-    """The distinct classes that labels name: first numbers, in increasing order, then all others,
-    sorted as text. Labels that write one number, 1 and "1.0", are one class.
+    """The distinct classes that labels name: numbers first, in increasing order, then all others,
+    sorted as text. Labels that write one number, such as 1 and "1.0", are one class.
     """
     by_number: dict[int | float, Any] = {}
     others = set()
@@ -113,8 +113,8 @@ def classes_among(labels: Iterable[Any]) -> list[Any]:
 
 
 def are_indices(kind: str, names: Iterable[Any]) -> bool:
-    """Whether labels are indices of the classes: they are numbers (`kind` is NumPy's "b", "i", "u"
-    or "f"), while no class has a number or a truth value for its name.
+    """Whether labels are class indices and not names: they are numbers (`kind` is NumPy's "b", "i",
+    "u" or "f"), while no class has a number or a truth value as its name.
     """
     if kind not in "biuf":
         return False
@@ -123,12 +123,14 @@ def are_indices(kind: str, names: Iterable[Any]) -> bool:
 
 
 def are_truths(names: Iterable[Any]) -> bool:
-    """Whether true and false are among the names of the classes, which then stand for 1 and 0."""
+    """Whether both true and false are among the names of the classes, where they stand
+    for 1 and 0.
+    """
     return {str(name).lower() for name in names} >= set(_TRUTH)
 
 
 def note_on_labels(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
-    """The note that tells the user what labels were taken for: class indices (`indices`), or names
+    """The note that tells the user how labels were read: as class indices (`indices`), or as names
     of classes.
     """
     shown = [repr(str(name)) for name in names[:_SHOWN]]
@@ -145,7 +147,9 @@ def note_on_labels(names: Sequence[Any], multiclass: bool, indices: bool) -> str
 
 
 def note_on_stream_labels(names: Sequence[Any], multiclass: bool) -> str:
-    """The note on labels of a stream, where some may be names and others class indices."""
+    """The note on how labels of a stream are read, where some may be names and others class
+    indices.
+    """
     by_name = note_on_labels(names, multiclass, indices=False)
     either = f"{by_name}, or class indices"
     return either if are_indices("i", names) else by_name
@@ -159,12 +163,11 @@ def encode(
     *,
     argument: str = "y_true",
 ) -> tuple[NDArray[Any], str | None]:
-    """Labels as class indices, in the order of `classes`, and a note on what they were taken for.
-
-    Rows of class probabilities, and labels whose classes are only Titles, are returned as they
-    came, with None. `argument` is what errors call the labels.
+    """Labels as class indices, in the order of `classes`, and a note on how labels were read. Rows
+    of class probabilities, and labels for which `classes` are `Titles`, are returned unchanged,
+    with None. `argument` is the name of the labels in errors.
     """
-    names = named_once(classes, n_classes, multiclass)
+    names = checked_class_names(classes, n_classes, multiclass)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     # Rows of class probabilities need no decoding.
@@ -176,8 +179,8 @@ def encode(
 def encode_known(
     labels: NDArray[Any], names: list[Any], multiclass: bool, *, argument: str = "y_true"
 ) -> tuple[NDArray[Any], str]:
-    """Labels (n,) as class indices, and a note on what they were taken for. `names` are the classes
-    as `named_once` has checked them; `argument` is what errors call the labels.
+    """Labels (n,) as class indices, and a note on how labels were read. `names` are the classes,
+    checked by `checked_class_names`; `argument` is the name of the labels in errors.
     """
     if labels.dtype.kind == "O":
         labels = without_objects(labels)
@@ -187,17 +190,17 @@ def encode_known(
         return labels, label_note
     known = Lookup(names)
     if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
-        class_index = [_index(known, label, argument, i) for i, label in enumerate(labels)]
+        class_index = [_class_index(known, label, argument, i) for i, label in enumerate(labels)]
         return np.array(class_index, dtype=np.int64), label_note
     distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.empty(distinct.size, dtype=np.int64)
     for j in np.argsort(first):  # in order of rows, so that an error names the first
-        codes[j] = _index(known, distinct[j].item(), argument, int(first[j]))
+        codes[j] = _class_index(known, distinct[j].item(), argument, int(first[j]))
     return codes[where.reshape(labels.shape)], label_note
 
 
-def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
-    """The names of the classes as a list; raise InputError unless there are `n_classes`, all
+def checked_class_names(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
+    """The names of the classes as a list; raise InputError unless there are `n_classes` names, all
     different.
     """
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | range):
@@ -223,15 +226,15 @@ def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
     return names
 
 
-def short(label: Any) -> str:
-    """A label as messages show it: its repr, cut to 60 characters."""
+def short_repr(label: Any) -> str:
+    """The repr of a label for a message, cut to 60 characters."""
     shown = repr(label)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _index(known: Lookup, label: Any, argument: str, row: int) -> int:
-    """The index of the class that a label names; raise InputError, with the row, if it is missing
-    or names none.
+def _class_index(known: Lookup, label: Any, argument: str, row: int) -> int:
+    """The index of the class that a label names; raise InputError if the label is missing or names
+    no class. `argument` and `row` say in the message where the label stands.
     """
     if label is None or label != label:
         raise InputError(
@@ -240,7 +243,7 @@ def _index(known: Lookup, label: Any, argument: str, row: int) -> int:
     index = known.find(label)
     if index is None:
         raise InputError(
-            f"{values_of(argument)}[{row}] is {short(label)}, which is not in classes: "
+            f"{values_of(argument)}[{row}] is {short_repr(label)}, which is not in classes: "
             f"{nearest(label, [str(name) for name in known.names])}"
         )
     return index

@@ -47,8 +47,8 @@ def softmax(logits: NDArray[np.floating[Any]]) -> Array:
 
 
 def both_classes(probabilities: Array) -> Array:
-    """Probabilities as (n, k). Those of a binary problem, (n,), are of class 1 and get a column for
-    class 0 before them.
+    """Probabilities as (n, k). Those of a binary problem, (n,), are of class 1: they become the
+    second column of (n, 2), after a column for class 0.
     """
     if probabilities.ndim == 2:
         return probabilities
@@ -56,11 +56,11 @@ def both_classes(probabilities: Array) -> Array:
 
 
 def clip_to_floor(probabilities: Array, floor: float) -> tuple[Array, int]:
-    """Probabilities, those below the floor raised to it; and how many were raised."""
+    """Probabilities with those below the floor replaced by it, and the number of those replaced."""
     low = probabilities < floor
     return np.where(low, floor, probabilities), int(np.count_nonzero(low))
 
 
 def logit(probabilities: Array) -> Array:
-    """log(p / (1 - p)), infinite at 0 and 1."""
+    """The logits log(p / (1 - p)) of probabilities; infinite at 0 and 1."""
     return np.log(probabilities) - np.log1p(-probabilities)

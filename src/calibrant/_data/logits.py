@@ -17,12 +17,12 @@ PROBABILITIES, LOG_PROBABILITIES = "probabilities", "log-probabilities"
 
 
 def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance: float) -> str:
-    """What numbers that are said to be logits, an array or a tensor, look like instead.
+    """What numbers that the user calls logits, an array or a tensor, look like instead.
 
     PROBABILITIES: all lie in [0, 1], and rows sum to 1 within the tolerance. LOG_PROBABILITIES:
-    predictions (n,) of which none is above 0; rows (n, k) are never called so, because their
-    softmax is right. "": nothing else, or too few rows to tell. `as_double` turns a part of the
-    predictions into doubles.
+    predictions (n,) all of which are 0 or below; rows (n, k) are never called so, because their
+    softmax is right. "": they look like logits, or there are too few rows to tell. `as_double`
+    turns a part of the predictions into doubles.
     """
     n, rows = int(predictions.shape[0]), predictions.ndim == 2
     if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
@@ -45,8 +45,8 @@ def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance:
 
 
 def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
-    """Raise InputError or warn if numbers given as logits are of another kind, as `kind_of_logits`
-    found.
+    """Raise InputError, or warn, if numbers that the user calls logits look like another kind, as
+    found by `kind_of_logits`.
 
     Rows of probabilities, which cannot be logits, are an error. Probabilities and log-probabilities
     (n,) are a warning, because logits may look like them. The kind "" is neither.

@@ -19,8 +19,8 @@ LOGPROBS: Literal["logprobs"] = "logprobs"
 
 
 def given_as(from_logits: Any, from_logprobs: Any) -> Given:
-    """What predictions are given as: probabilities (False), logits (True) or "logprobs". Raise
-    InputError if both options are True.
+    """The form in which predictions are given: False for probabilities, True for logits, "logprobs"
+    for log-probabilities. Raise InputError if both options are True.
     """
     logits = check_bool("from_logits", from_logits)
     logprobs = check_bool("from_logprobs", from_logprobs)
@@ -33,8 +33,8 @@ def given_as(from_logits: Any, from_logprobs: Any) -> Given:
 
 
 def read_given(given: Any) -> tuple[bool, bool]:
-    """Two flags, of which at most one is True: whether predictions are logits, and whether they are
-    log-probabilities.
+    """Split the result of `given_as` into two flags: whether predictions are logits, and whether
+    they are log-probabilities. At most one is True.
     """
     if isinstance(given, str) and given == LOGPROBS:
         return False, True
@@ -46,14 +46,14 @@ FROM_LOGPROBS = "from log-probabilities"
 
 
 def probabilities_of(values: NDArray[Any]) -> Array:
-    """The probabilities of log-probabilities: exp of (n,), the softmax of rows (n, k), so that they
-    sum to 1 even if some classes were left out. Raise InputError for a value above 0, or a row of
-    -inf alone.
+    """The probabilities of log-probabilities: exp of (n,), or the softmax of rows (n, k), which
+    makes them sum to 1 even if some classes were left out. Raise InputError for a value above 0, or
+    a row with -inf in every column.
     """
     logs = values.astype(np.float64)
-    row = first_above(logs)
+    row = first_above_zero(logs)
     if row is not None:
-        raise InputError(above_zero(f"{values_of('y_proba')}[{row}]", values[row]))
+        raise InputError(above_zero_message(f"{values_of('y_proba')}[{row}]", values[row]))
     row = first_impossible(logs)
     if row is not None:
         raise InputError(
@@ -67,8 +67,8 @@ SMALLEST = 800.0
 
 
 def exponentials(logs: Array) -> Array:
-    """exp of (n,) log-probabilities, the softmax of (n, k), unchecked; values above 0 count as
-    0.
+    """The exp of log-probabilities (n,), or the softmax of rows (n, k), without checks; values
+    above 0 count as 0.
     """
     logs = np.minimum(logs, 0.0)
     if logs.ndim == 1:
@@ -80,23 +80,25 @@ def exponentials(logs: Array) -> Array:
 
 def first_impossible(logs: Array) -> int | None:
     """The first row of (n, k) log-probabilities in which all classes have the probability 0; None
-    if there is none, or if they are (n,).
+    if there is no such row, or if the shape is (n,).
     """
     empty = np.isneginf(logs).all(axis=1) if logs.ndim == 2 else np.zeros(0, dtype=np.bool_)
     return int(np.argmax(empty)) if empty.any() else None
 
 
-def first_above(logs: Array) -> int | None:
-    """The first row with a value above 0, which no log-probability is; None if there is none.
-    Rounding errors are let pass.
+def first_above_zero(logs: Array) -> int | None:
+    """The first row with a value above 0, which is impossible for a log-probability; None if there
+    is no such row. Excesses as small as rounding errors are ignored.
     """
     above = logs > OVERSHOOT
     rows = above if above.ndim == 1 else above.any(axis=1)
     return int(np.argmax(rows)) if rows.any() else None
 
 
-def above_zero(location: str, value: Any) -> str:
-    """The error message for a value, or a row, above 0 at this place of the input."""
+def above_zero_message(location: str, value: Any) -> str:
+    """The error message for a log-probability, or a row of them, above 0. `location` says where in
+    the input it stands.
+    """
     shown = value.tolist() if isinstance(value, np.ndarray) else float(value)
     return (
         f"{location} is {shown!r}: log-probabilities are at most 0. If these are probabilities, "

@@ -25,12 +25,14 @@ def without_missing(
 ) -> tuple[Any, Any, Any, Mask | None]:
     """Drop the rows in which a label, a prediction or a weight is missing.
 
-    Returns y_true, y_proba and sample_weight without these rows, and a mask of the rows that
-    stayed. Where no row is dropped, or lengths differ (an error of later checks), the three are as
-    they came and the mask is None.
+    Returns y_true, y_proba and sample_weight without these rows, and a mask of the remaining rows.
+    If no row is dropped, or if lengths differ (an error of later checks), the three are returned
+    unchanged and the mask is None.
     """
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
-    given = {name: row_gaps(value, name) for name, value in parts.items() if value is not None}
+    given = {
+        name: find_missing_rows(value, name) for name, value in parts.items() if value is not None
+    }
     lengths = {array.shape[:1] for array, _ in given.values()}
     if len(lengths) > 1:  # an error of the checks that follow
         return y_true, y_proba, sample_weight, None
@@ -41,9 +43,9 @@ def without_missing(
     return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), ~gone
 
 
-def own_rows(votes: Any, kept: Mask | None) -> Any:
-    """The votes of the rows that stayed, `kept` (None: all rows). One number for all rows stays as
-    it is, and so do votes of another length than `kept`, for later checks.
+def votes_of_kept(votes: Any, kept: Mask | None) -> Any:
+    """The votes of the rows in the mask `kept` (None: all rows). One number for all rows stays, and
+    so do votes of another length than `kept`, which later checks report.
     """
     if kept is None or np.ndim(votes) == 0:
         return votes
@@ -51,31 +53,31 @@ def own_rows(votes: Any, kept: Mask | None) -> Any:
     return array[kept] if array.shape[:1] == kept.shape else array
 
 
-def row_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
+def find_missing_rows(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
     """The values as an array, and a mask (n,) of the rows in which a value is missing."""
-    array, gaps = entry_gaps(value, argument)
+    array, gaps = find_missing_entries(value, argument)
     rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
     return array, np.asarray(rows, dtype=np.bool_)
 
 
-def entry_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
-    """The values as an array, and a mask of the same shape of the entries that are missing. What
-    stands in the array at a missing entry has no meaning.
+def find_missing_entries(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
+    """The values as an array, and a mask of the same shape of the entries that are missing. The
+    array has arbitrary values at missing entries.
     """
     if isinstance(value, np.ma.MaskedArray):
         array, gaps = value.data, np.ma.getmaskarray(value)
     else:
-        array, gaps = _filled(value, argument)
+        array, gaps = _fill_nulls(value, argument)
     if array.dtype.kind == "f":
         gaps = gaps | np.isnan(array)
     elif array.dtype.kind == "O":
-        gaps = gaps | np.array([_is_gap(x) for x in array.ravel()]).reshape(array.shape)
-        array = _narrowed(array, gaps)
+        gaps = gaps | np.array([_is_missing(x) for x in array.ravel()]).reshape(array.shape)
+        array = _to_type_of_present(array, gaps)
     return array, np.asarray(gaps, dtype=np.bool_)
 
 
-def _is_gap(value: Any) -> bool:
-    """Whether a Python object is a missing value: None, or not equal to itself, as NaN is."""
+def _is_missing(value: Any) -> bool:
+    """Whether a Python object is a missing value: None, or unequal to itself, as NaN is."""
     if value is None:
         return True
     try:
@@ -84,9 +86,9 @@ def _is_gap(value: Any) -> bool:
         return False
 
 
-def _filled(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
-    """The values as an array, and a mask of the same shape of a frame's nulls, which the array has
-    as zeros. Of anything but frames and series the mask is all False.
+def _fill_nulls(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
+    """The values as an array in which 0 replaces the nulls of a frame or series, and a mask of
+    these nulls, of the same shape. For other values the mask is all False.
     """
     columns = _columns(value)
     if columns is None:
@@ -106,7 +108,9 @@ def _filled(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
 
 
 def _columns(value: Any) -> list[Any] | None:
-    """The columns of a frame in memory, or a series alone, for narwhals; None for anything else."""
+    """The columns of a frame in memory, or a single series, as a list of narwhals series; None for
+    any other value.
+    """
     import narwhals as nw
 
     try:
@@ -116,9 +120,9 @@ def _columns(value: Any) -> list[Any] | None:
     return [native] if isinstance(native, nw.Series) else list(native.iter_columns())
 
 
-def _narrowed(array: NDArray[Any], gaps: Mask) -> NDArray[Any]:
-    """An array of Python objects as an array of the type of its present entries, 0 where there is a
-    gap; as it came if the entries are lists.
+def _to_type_of_present(array: NDArray[Any], gaps: Mask) -> NDArray[Any]:
+    """An array of Python objects in the type of its present entries, with 0 where `gaps` is True.
+    If the entries are lists, the array is returned unchanged.
     """
     try:
         present = without_objects(np.array(array[~gaps].tolist()))

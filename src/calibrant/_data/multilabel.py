@@ -16,17 +16,25 @@ from calibrant._core.messages import setting
 from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
-from calibrant._data.columns import check_apart, check_frames_paired, check_paired, is_lazy, pick
+from calibrant._data.columns import (
+    check_different_columns,
+    check_frames_paired,
+    check_paired,
+    is_lazy,
+    pick,
+)
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logprobs import Given, read_given
-from calibrant._data.missing import entry_gaps
+from calibrant._data.missing import find_missing_entries
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
 
 @dataclass(frozen=True, eq=False)
 class LabelColumns:
-    """Targets and predictions (n, labels), weights of rows, and which targets are annotated."""
+    """Targets and predictions (n, labels), weights of rows, and a mask of the targets that are
+    annotated (known).
+    """
 
     names: tuple[str, ...]
     targets: NDArray[Any]
@@ -43,8 +51,8 @@ class LabelColumns:
         return int(self.targets.shape[0])
 
     def rows_of(self, label: int) -> Index:
-        """The numbers of the rows in which a label, given by its column, is annotated and the
-        weight is above 0.
+        """The numbers of the rows that count for a label: the label (a column number) is annotated,
+        and the weight is above 0.
         """
         rows = self.annotated[:, label]
         if self.weights is not None:
@@ -52,7 +60,7 @@ class LabelColumns:
         return np.flatnonzero(rows)
 
     def samples_of(self, label: int) -> Samples:
-        """The binary problem of one label, given by its column."""
+        """The samples of the binary problem of one label, a column number."""
         rows = self.rows_of(label)
         weights = None if self.weights is None else self.weights[rows]
         predictions = np.ascontiguousarray(self.predictions[rows, label])
@@ -68,14 +76,13 @@ def label_columns(
     given: Given,
     data: Any,
 ) -> LabelColumns:
-    """The user's arguments as columns of labels; raise InputError if they do not have the form (n,
-    labels).
-
-    A target that is null or NaN is not annotated; the prediction beside it is not looked at.
+    """The user's arguments as columns of labels; raise InputError if they do not have the shape (n,
+    labels). A target that is null or NaN is not annotated (not known), and its prediction is
+    ignored.
     """
     titles = None if labels is None else tuple(str(label) for label in labels)
     if data is not None:
-        check_apart(y_true, y_proba)
+        check_different_columns(y_true, y_proba)
         y_true = None if y_true is None else pick(data, y_true, "y_true")
         y_proba = None if y_proba is None else pick(data, y_proba, "y_proba")
         if sample_weight is not None:
@@ -88,9 +95,9 @@ def label_columns(
             )
         if is_lazy(value):
             raise InputError(f"{argument} must be in memory, a column per label: collect() it")
-    names = _names(y_true, y_proba)
-    targets, gone = entry_gaps(y_true, "y_true")
-    predictions, absent = entry_gaps(y_proba, "y_proba")
+    names = _label_names(y_true, y_proba)
+    targets, gone = find_missing_entries(y_true, "y_true")
+    predictions, absent = find_missing_entries(y_proba, "y_proba")
     _check_shapes(targets, predictions)
     n_labels = targets.shape[1]
     if titles is not None and len(titles) != n_labels:
@@ -101,17 +108,20 @@ def label_columns(
     if len(set(own)) < len(own):
         twice = next(name for name in own if own.count(name) > 1)
         raise InputError(f"two labels are called {twice!r}: give each its own name, labels=[...]")
-    targets, predictions = _numbers(targets, "y_true"), _numbers(predictions, "y_proba")
+    targets, predictions = (
+        _checked_numbers(targets, "y_true"),
+        _checked_numbers(predictions, "y_proba"),
+    )
     logits, logprobs = read_given(given)
     _check_entries(targets, predictions, ~gone, absent, own, in_unit=not (logits or logprobs))
-    weights = None if sample_weight is None else _weights(sample_weight, targets.shape[0])
-    note = _like_classes(targets, predictions, gone) if not (logits or logprobs) else ""
+    weights = None if sample_weight is None else _checked_weights(sample_weight, targets.shape[0])
+    note = _one_class_note(targets, predictions, gone) if not (logits or logprobs) else ""
     return LabelColumns(own, targets, ~gone, predictions, weights, given, note)
 
 
-def _names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
-    """The names of the columns of y_true, or else of y_proba; None if neither is a frame. Raise
-    InputError if the two have their labels in different orders.
+def _label_names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
+    """The names of the labels: those of the columns of y_true, or else of y_proba; None if neither
+    is a frame. Raise InputError if the two have their labels in different orders.
     """
     names = [
         tuple(map(str, value.columns)) if hasattr(value, "columns") else None
@@ -128,7 +138,9 @@ def _names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
 
 
 def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
-    """Raise InputError unless both are (n, labels), the same and not empty."""
+    """Raise InputError unless both arrays have the same shape (n, labels) with at least
+    one entry.
+    """
     for argument, array in (("y_true", targets), ("y_proba", predictions)):
         if array.ndim != 2:
             more = ". One label is a binary problem: evaluate(y_true, y_proba)"
@@ -145,16 +157,18 @@ def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
         raise InputError(f"y_true must hold at least one row and label; got {targets.shape}")
 
 
-def _numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
-    """The array as it came; raise InputError unless it holds numbers or truth values."""
+def _checked_numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    """The array itself; raise InputError unless it holds numbers or truth values. `argument` is its
+    name in the message.
+    """
     if array.dtype.kind not in "biuf":
         kind = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
         raise InputError(f"{argument} must be numbers; it holds {kind}: give 0 and 1 per label")
     return array
 
 
-def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
-    """The weights, (n,); raise InputError unless all are finite and not negative."""
+def _checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
+    """The weights of n rows, (n,); raise InputError unless all are finite and at least 0."""
     weights = checked_weights(to_array(sample_weight, "sample_weight"), n)
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
@@ -175,11 +189,11 @@ def _check_entries(
     *,
     in_unit: bool,
 ) -> None:
-    """Raise InputError for the first annotated entry whose prediction or target cannot be measured;
-    the message names its row and label.
+    """Raise InputError for the first annotated entry with a prediction or target that cannot be
+    measured; the message names its row and label.
 
-    All masks are (n, labels). `absent` are missing predictions; `in_unit`: predictions must lie in
-    [0, 1].
+    `annotated` masks the known targets, `absent` the missing predictions; both are (n, labels).
+    `in_unit`: predictions must lie in [0, 1].
     """
     with np.errstate(invalid="ignore"):
         bad = absent | ~np.isfinite(predictions)
@@ -208,9 +222,10 @@ def _check_entries(
             raise InputError(f"{place} is {values[row, label].item()!r}: {need}")
 
 
-def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask) -> str:
-    """A note if all rows of targets and of predictions sum to 1, as when each row has one of
-    several classes, for which `evaluate` is better; else "".
+def _one_class_note(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask) -> str:
+    """A note that `evaluate` suits these data better, if all rows of targets and of predictions sum
+    to 1, as when each row has exactly one of several classes; else "". `gone` masks the missing
+    targets.
     """
     if gone.any() or targets.shape[1] < 2 or targets.shape[0] < 2:
         return ""

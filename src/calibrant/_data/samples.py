@@ -23,8 +23,9 @@ Values = TypeVar("Values", bound=Any)
 
 
 def shape_of(n_columns: int, answers: bool) -> Shape:
-    """What kind of problem predictions of so many columns are: "multiclass" if there are several;
-    of one column "answers" if labels say whether an answer was right (`answers`), else "binary".
+    """The kind of problem, from the number of columns of predictions: "multiclass" for several
+    columns; for one column "answers" if labels say whether an answer was right (`answers`), else
+    "binary".
     """
     if n_columns > 1:
         return "multiclass"
@@ -32,19 +33,19 @@ def shape_of(n_columns: int, answers: bool) -> Shape:
 
 
 class BadRow(Exception):
-    """An engine raises this for a row whose value cannot be measured; `explain` makes a sentence of
-    it.
+    """The error of an engine for a row with a value that no measure can take; `explain` turns it
+    into a message.
     """
 
     def __init__(self, row: int) -> None:
-        """Take the number of the row."""
+        """Store the number of the row."""
         super().__init__(row)
         self.row = row
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A run of rows in the few types that kernels take.
+    """A run of consecutive rows in the few types that kernels take.
 
     Predictions are float32 or float64, in C order. Targets are labels (uint8, int32 or int64) or
     numbers (float64); weights are float64 or None.
@@ -92,7 +93,7 @@ class RowSamples(Generic[Values]):
         return int(self.predictions.shape[0])
 
     def count_rows(self) -> int:
-        """The number of rows: the same as `n`, which samples of lazy frames do not have."""
+        """The number of rows; the same as `n`, which samples in lazy frames lack."""
         return self.n
 
     @property
@@ -127,11 +128,11 @@ class RowSamples(Generic[Values]):
 
     @property
     def voted(self) -> bool:
-        """Whether it is known how many votes are behind each row's target."""
+        """Whether the number of votes behind each row's target is known."""
         return self.votes is not None
 
     def every_prediction_is_zero_or_one(self) -> bool:
-        """Whether all predictions are 0 or 1, as labels in their place would be; False for
+        """Whether all predictions are 0 or 1, as if labels were given in their place; False for
         logits.
         """
         if self.from_logits:
@@ -144,9 +145,8 @@ class RowSamples(Generic[Values]):
         return True
 
     def take(self, rows: Any) -> Self:
-        """The samples of some rows, which are given as a slice, row numbers, or a mask.
-
-        The mask `kept` is about the rows as the user gave them, so the result has none.
+        """The samples of some rows: a slice, row numbers, or a mask. The result has no mask `kept`,
+        which refers to the rows as the user gave them.
         """
         weights = None if self.weights is None else self.weights[rows]
         return replace(
@@ -168,9 +168,10 @@ class Samples(RowSamples[NDArray[Any]]):
 
     engine: ClassVar[str] = "calibrant._engines.arrays.engine"
 
-    def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of the rows that stayed, from one value for each row that the user gave. They
-        are returned as they came if no row was dropped, or if they are of another length.
+    def values_of_kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Select from `values`, which has an entry for each row that the user gave, the entries of
+        the rows that were not dropped. The values are returned unchanged if no row was dropped, or
+        if they have another length.
         """
         if self.kept is None or values.shape[:1] != self.kept.shape:
             return values
@@ -182,8 +183,8 @@ class Samples(RowSamples[NDArray[Any]]):
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The type in which predictions are compared with bin edges: float64 for logits and whole
-        numbers, else their own.
+        """The dtype in which predictions are compared with bin edges: float64 for logits and whole
+        numbers, else that of the predictions.
         """
         if self.from_logits or self.predictions.dtype.kind != "f":
             return np.dtype(np.float64)
@@ -191,8 +192,8 @@ class Samples(RowSamples[NDArray[Any]]):
 
     @property
     def is_plain(self) -> bool:
-        """Whether kernels can take the arrays of a binary problem as they are: probabilities
-        without weights, in types that kernels have, in C order.
+        """Whether compiled kernels can take the arrays of a binary problem without conversion:
+        probabilities without weights, in types that kernels have, in C order.
         """
         return (
             not self.from_logits
@@ -204,8 +205,9 @@ class Samples(RowSamples[NDArray[Any]]):
         )
 
     def block(self, start: int, stop: int) -> Block:
-        """The rows start to stop in the types that kernels take, logits as probabilities. Nothing
-        is copied that has such a type already; raise BadRow for a logit that is not finite.
+        """The rows from `start` up to `stop` in the types that kernels take, logits converted to
+        probabilities. Arrays that have such a type already are not copied; raise BadRow for a logit
+        that is not finite.
         """
         raw = self.predictions[start:stop]
         if self.from_logits:
@@ -226,8 +228,8 @@ class Samples(RowSamples[NDArray[Any]]):
         )
 
     def _targets(self, start: int, stop: int) -> NDArray[Any]:
-        """Targets of the rows start to stop in the types that kernels take: class indices, and
-        labels of whole types, as whole numbers; anything else as float64. Raise BadRow for a class
+        """Targets of the rows from `start` up to `stop` in the types that kernels take: class
+        indices and whole labels as whole numbers; all others as float64. Raise BadRow for a class
         index that is not whole.
         """
         raw = self.targets[start:stop]
@@ -250,8 +252,6 @@ class Samples(RowSamples[NDArray[Any]]):
 
 
 def _first_false(flags: Mask) -> int:
-    """The first row in which a flag is False; flags are (n,) or (n, k), and at least one is
-    False.
-    """
+    """The first row that has a False in a mask (n,) or (n, k), which has at least one."""
     rows = flags if flags.ndim == 1 else flags.all(axis=1)
     return int(np.argmin(rows))

@@ -32,8 +32,8 @@ MOST_WHOLE = 2**53
 
 @dataclass(frozen=True, eq=False)
 class SegmentColumn:
-    """A column as a number for each row: row i has the value, or range, that `labels[codes[i]]`
-    names.
+    """A column that divides the rows into segments (a value, or a range of values): row i is in the
+    segment named `labels[codes[i]]`.
     """
 
     name: str
@@ -44,8 +44,8 @@ class SegmentColumn:
     n_others: int = 0
 
     def phrase(self, code: int) -> str:
-        """The segment with this number in words: "age = 30", or "age 30 to 40" where numbers are in
-        ranges.
+        """The segment with the number `code` in words: "age = 30", or "age 30 to 40"
+        for a range.
         """
         label = self.labels[code]
         sign = " " if self.ranges and label != MISSING else " = "
@@ -54,9 +54,9 @@ class SegmentColumn:
 
 @dataclass(frozen=True, eq=False)
 class SegmentRule:
-    """How the values of a column become numbers from 0, one for each of `labels`.
+    """How the values of a column become segment numbers (codes) from 0, one for each of `labels`.
 
-    A value is looked up in `codes`, or, if there are `cuts`, goes to the range that they give it.
+    A value is looked up in `codes`; if there are `cuts`, it goes to the range between two cuts.
     """
 
     name: str
@@ -70,7 +70,9 @@ class SegmentRule:
     n_others: int = 0
 
     def code(self, value: Any) -> int:
-        """The number of a value's segment; -1 if the rule has no segment for it."""
+        """The number of the segment that a value belongs to; -1 if the rule has no
+        segment for it.
+        """
         if _is_missing(value):
             assert self.missing is not None
             return self.missing
@@ -80,8 +82,8 @@ class SegmentRule:
         return self.codes.get(value, others)
 
     def column(self, codes: Index) -> SegmentColumn:
-        """The column whose `codes`, the number of each row's segment, an engine found by this
-        rule.
+        """The column made by this rule; `codes` is the number of each row's segment, which an
+        engine found.
         """
         return SegmentColumn(self.name, codes, self.labels, self.ranges, self.n_others)
 
@@ -90,8 +92,7 @@ def rule_of_counts(
     name: str, values: Sequence[Hashable], counts: Sequence[int], parts: int
 ) -> SegmentRule:
     """The rule for a column with these distinct values; `counts` are the numbers of rows that have
-    each. If there are more than a few distinct numbers, they are cut at quantiles into `parts`
-    ranges.
+    each value. More than a few distinct numbers are cut at quantiles into `parts` ranges.
     """
     known = [(value, n) for value, n in zip(values, counts, strict=True) if not _is_missing(value)]
     some_missing = len(known) < len(values)
@@ -121,8 +122,8 @@ def rule_of_counts(
 def rule_of_cuts(
     name: str, low: float, cuts: Array, high: float, some_missing: bool
 ) -> SegmentRule:
-    """The rule for numbers from low to high, in ranges that begin at low and at each of the
-    cuts.
+    """The rule for numbers from `low` to `high`, in ranges that begin at `low` and at each of the
+    cuts. `some_missing`: the rule gets a segment for missing values.
     """
     inner = _inner_cuts(cuts, low)
     labels = _range_labels([low, *inner, high])
@@ -132,7 +133,7 @@ def rule_of_cuts(
 
 
 def name_of(value: Any) -> str:
-    """A value as text. Different numbers get different texts, and whole floats no point: 3.0 is
+    """A value as text, different for different numbers; whole floats have no decimal point: 3.0 is
     "3".
     """
     if not isinstance(value, float | np.floating):
@@ -149,8 +150,8 @@ _WRITTEN = re.compile(r"\s*[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]\d+
 
 
 def _numbers_of(values: Sequence[Any]) -> list[float] | None:
-    """The values as floats, also if they are numbers written as text; None if one is not a
-    number.
+    """The values as floats, also where text writes a number; None if one of them is not
+    a number.
     """
     if any(isinstance(value, bool | np.bool_) for value in values):
         return None
@@ -165,8 +166,8 @@ def _numbers_of(values: Sequence[Any]) -> list[float] | None:
 def _rule_of_texts(
     name: str, values: Sequence[Hashable], counts: Sequence[int], parts: int = 0
 ) -> SegmentRule:
-    """The rule that takes each value as a name, and puts the rarest together where there are many.
-    `parts` is not used; it is there because `rule_of_counts` has it.
+    """The rule that takes each value as a name and, where there are many, puts the rarest into one
+    segment. `parts` is ignored: it is there because `rule_of_counts` has it.
     """
     texts = [MISSING if _is_missing(value) else name_of(value) for value in values]
     labels, at = np.unique(np.array(texts), return_inverse=True)
@@ -182,7 +183,7 @@ def _rule_of_texts(
 
 
 def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn:
-    """The column of these values, one per row; more than a few distinct numbers are cut at
+    """The segments of a column of values, one per row; more than a few distinct numbers are cut at
     quantiles into `parts` ranges.
     """
     if values.ndim != 1:
@@ -204,10 +205,11 @@ def _is_missing(value: Any) -> bool:
 
 
 def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
-    """Choose the values that keep a number of their own, from how many rows have each value.
+    """Choose the values that keep a segment of their own: the most frequent. `counts` is the number
+    of rows that have each value.
 
-    Returns the number that each value gets, and the places of the values that keep their own: the
-    most frequent, in the order in which they came. All others get the number after these.
+    Returns the segment number of each value, and the positions of the chosen values, in their
+    order. All other values share the number after those.
     """
     kept = np.arange(counts.size)
     if counts.size > MOST_VALUES:
@@ -218,15 +220,15 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
 
 
 def _text_column(name: str, texts: NDArray[Any]) -> SegmentColumn:
-    """The column of these texts, each taken as a name."""
+    """The segments of a column of texts: each distinct text is a name."""
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     rule = _rule_of_texts(name, labels.tolist(), counts.tolist())
     return rule.column(np.array([rule.code(label) for label in labels.tolist()], np.intp)[at])
 
 
 def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
-    """The column of these numbers: each distinct one by itself if they are few, else ranges between
-    quantiles. NaN is a segment of its own.
+    """The segments of a column of numbers: each distinct number if these are few, else `parts`
+    ranges between quantiles. NaN is a segment of its own.
     """
     known = ~np.isnan(given)
     values = np.unique(given[known])
@@ -244,24 +246,26 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
 
 
 def _inner_cuts(cuts: Array, lowest: float) -> Array:
-    """The distinct cuts above the lowest value, sorted. A range begins at its cut, so a cut at the
-    lowest value would leave the range below it empty.
+    """The distinct cuts above the lowest value, sorted. A range begins at its cut, so that a cut at
+    the lowest value would leave an empty range below.
     """
     distinct = np.unique(cuts)
     return distinct[distinct > lowest]
 
 
 def _range_labels(ends: Sequence[float]) -> list[str]:
-    """The names of the ranges between these ends: "1 to below 5", and of the last one "5 to 9"."""
+    """The names of the ranges between consecutive ends: "1 to below 5", and of the last range "5 to
+    9".
+    """
     return [
         f"{low} to {'below ' if i + 2 < len(ends) else ''}{high}"
-        for i, (low, high) in enumerate(pairwise(_shown(ends)))
+        for i, (low, high) in enumerate(pairwise(_end_texts(ends)))
     ]
 
 
-def _shown(ends: Sequence[float]) -> list[str]:
+def _end_texts(ends: Sequence[float]) -> list[str]:
     """The ends of ranges as text: whole numbers in full, others with at least four digits, and with
-    as many as are needed to tell them apart.
+    as many digits as make them different.
     """
     known = [float(end) for end in ends if np.isfinite(end)]
     if all(end.is_integer() and abs(end) < MOST_WHOLE for end in known):
@@ -274,8 +278,8 @@ def _shown(ends: Sequence[float]) -> list[str]:
 
 
 def _exceed_doubles(numbers: Array, n_values: int) -> bool:
-    """Whether some of `n_values` distinct values became equal as doubles because they are too
-    large, as ids of 19 digits are. Such numbers are taken as names.
+    """Whether some of `n_values` distinct values are equal as doubles (`numbers`) because they are
+    too large, such as ids of 19 digits. The caller takes such numbers as names.
     """
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 
@@ -283,8 +287,8 @@ def _exceed_doubles(numbers: Array, n_values: int) -> bool:
 def _add_missing(
     name: str, codes: Index, labels: list[str], known: Mask, *, ranges: bool = False
 ) -> SegmentColumn:
-    """The column with these numbers and labels, in which rows that are not `known` get a label of
-    their own for missing values.
+    """The column with these segment numbers and labels, in which the rows outside the mask `known`
+    become a segment of missing values.
     """
     if not known.all():
         codes = np.where(known, codes, len(labels))

@@ -21,12 +21,12 @@ Key: TypeAlias = tuple[str | None, ...]
 
 
 def key_of(values: Iterable[Any]) -> Key:
-    """The key of a row's slice, from the row's value in each column."""
+    """The key of a slice, a tuple of texts, from a row's value in each of the slicing columns."""
     return tuple(_text(value) for value in values)
 
 
 def _text(value: Any) -> str | None:
-    """A value as it stands in a key: its text, or None if it is missing (None or NaN)."""
+    """A value as text for a key; None if the value is missing (None or NaN)."""
     if value is None or value != value:
         return None
     # 0 and -0 are one number, of which engines show either.
@@ -34,28 +34,26 @@ def _text(value: Any) -> str | None:
 
 
 def names_of(keys: Iterable[Key]) -> dict[Key, str]:
-    """A name for each slice: its values, with commas between. Where two slices would have the same
-    name, the values of these are in quotes.
+    """A dict from the key of each slice to its name: its values joined by commas. Where two slices
+    would have the same name, their values are put in quotes.
     """
-    plain = {key: _shown(key) for key in keys}
+    plain = {key: _join_values(key) for key in keys}
     times = Counter(plain.values())
     if len(times) == len(plain):
         return plain
-    quoted = {key: _shown(key, in_quotes=True) for key in plain}
+    quoted = {key: _join_values(key, in_quotes=True) for key in plain}
     mixed = {key: quoted[key] if times[name] > 1 else name for key, name in plain.items()}
     # A value may have quotes of its own, and so be what another is called.
     return mixed if len(set(mixed.values())) == len(mixed) else quoted
 
 
-def _shown(key: Key, *, in_quotes: bool = False) -> str:
-    """The name of a slice: its values with commas between, each in quotes if `in_quotes`."""
+def _join_values(key: Key, *, in_quotes: bool = False) -> str:
+    """The name of a slice: its values joined by commas, each in quotes if `in_quotes`."""
     return ", ".join(MISSING if x is None else repr(x) if in_quotes else x for x in key)
 
 
 def row_names(columns: Sequence[Iterable[Any]]) -> NDArray[Any]:
-    """The name of every row's slice, (n,), from the values in each of the columns, all of length
-    n.
-    """
+    """The name of the slice that each row belongs to, (n,), from columns of n values each."""
     keys = [key_of(values) for values in zip(*columns, strict=True)]
     names = names_of(keys)
     out = np.empty(len(keys), dtype=object)

@@ -10,7 +10,9 @@ from calibrant._data.samples import Samples, Shape
 
 
 class Source(Protocol):
-    """Samples as arrays, as tensors on a device, or as columns of a frame of any engine."""
+    """The properties and methods that all samples have: samples as arrays, as tensors on a device,
+    or as columns of a frame of any engine.
+    """
 
     @property
     def engine(self) -> str:
@@ -50,11 +52,11 @@ class Source(Protocol):
 
     @property
     def inferred(self) -> tuple[str, ...]:
-        """Notes on what the input was taken for."""
+        """Notes on how the input was read."""
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The type in which predictions are compared with bin edges."""
+        """The dtype in which predictions are compared with bin edges."""
 
     @property
     def weighted(self) -> bool:
@@ -66,17 +68,19 @@ class Source(Protocol):
 
     @property
     def voted(self) -> bool:
-        """Whether it is known how many votes are behind each row's target."""
+        """Whether the number of votes behind each row's target is known."""
 
     @property
     def n_missing(self) -> int:
-        """The number of rows dropped already because something in them was missing."""
+        """The number of rows that were dropped, when the samples were made, because a value was
+        missing.
+        """
 
     def count_rows(self) -> int:
-        """The number of rows that are not dropped; of a lazy frame, a query counts them."""
+        """The number of rows that are not dropped; for a lazy frame a query counts them."""
 
     def row(self, number: int) -> Samples:
         """The samples of one row, by its number, as arrays in memory."""
 
     def every_prediction_is_zero_or_one(self) -> bool:
-        """Whether all predictions are 0 or 1, as labels in their place would be."""
+        """Whether all predictions are 0 or 1, as if labels were given in their place."""

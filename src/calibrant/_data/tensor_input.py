@@ -23,8 +23,8 @@ from calibrant._data.checks import check_names, weight_exponent
 from calibrant._data.counts import Labels, labels_of
 from calibrant._data.labels import encode_known
 from calibrant._data.links import OVERSHOOT
-from calibrant._data.logprobs import above_zero
-from calibrant._data.missing import row_gaps
+from calibrant._data.logprobs import above_zero_message
+from calibrant._data.missing import find_missing_rows
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64
 
 Values = Tensor | NDArray[Any]
@@ -34,7 +34,7 @@ have_no_index(Tensor)
 
 
 class TensorInput(RowInput[TensorSamples]):
-    """The adapter of tensors: labels, weights and votes are brought to the device where sums are
+    """The adapter of tensors: labels, weights and votes are moved to the device where sums are
     taken.
     """
 
@@ -43,27 +43,30 @@ class TensorInput(RowInput[TensorSamples]):
     def read(
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
-        """Take the arguments, tensors without their history of gradients, and find the device of
-        the sums: that of the predictions, or the host if it has no float64.
+        """Store the arguments, tensors detached from the graph of gradients, and choose the device
+        of the sums: that of the predictions, or the host if that device has no float64. With
+        `drop`, drop the rows in which a value is missing.
         """
         check_names(y_true, y_proba)
-        y_true = _detached(y_true, "y_true")
-        y_proba = _detached(y_proba, "y_proba")
-        sample_weight = _detached(sample_weight, "sample_weight")
+        y_true = _detach(y_true, "y_true")
+        y_proba = _detach(y_proba, "y_proba")
+        sample_weight = _detach(sample_weight, "sample_weight")
         device = y_proba.device
         self.device_of_sums = device if holds_float64(device) else torch.device("cpu")
         super().read(y_true, y_proba, sample_weight, votes, drop=drop)
 
     def values(self, value: Any, argument: str) -> Values:
-        """An argument as a tensor if it is one, else as an array."""
+        """An argument as a tensor if it is one, else as an array. `argument` is its
+        name in errors.
+        """
         return value if isinstance(value, Tensor) else to_array(value, argument)
 
     def without_missing(
         self, y_true: Any, y_proba: Any, sample_weight: Any
     ) -> tuple[Any, Any, Any, Mask | None]:
         """Drop the rows in which a label, a prediction or a weight is missing. Returns the three
-        without these rows, and a mask (an array) of the rows that stayed, None if no row is
-        dropped.
+        arguments without these rows, and a mask (an array) of the remaining rows; the mask is None
+        if no row is dropped.
         """
         arguments = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
         given: dict[str, Values] = {}
@@ -73,7 +76,7 @@ class TensorInput(RowInput[TensorSamples]):
                 given[name] = value
                 gaps.append(_rows_with_nan(value))
             elif value is not None:
-                given[name], gone = row_gaps(value, name)
+                given[name], gone = find_missing_rows(value, name)
                 gaps.append(torch.from_numpy(np.array(gone)))
         if len({tuple(value.shape[:1]) for value in given.values()}) > 1:
             return y_true, y_proba, sample_weight, None  # an error of the checks that follow
@@ -95,12 +98,14 @@ class TensorInput(RowInput[TensorSamples]):
         above = (logs > OVERSHOOT).reshape(logs.shape[0], -1).any(1)
         if bool(above.any()):
             row = int(above.int().argmax())
-            raise InputError(above_zero(f"{values_of('y_proba')}[{row}]", logs[row].cpu().numpy()))
+            raise InputError(
+                above_zero_message(f"{values_of('y_proba')}[{row}]", logs[row].cpu().numpy())
+            )
         logs = logs.clamp(max=0.0)
         self.predictions = logs.exp() if logs.ndim == 1 else logs.softmax(1)
 
     def class_indices(self, classes: list[Any]) -> tuple[Values, str]:
-        """Indices of the classes that targets name, and a note on what targets were taken for. Of
+        """Labels as indices of the classes that they name, and a note on how labels were read. Of
         labels on a device only the distinct ones are copied to the host.
         """
         multiclass = self.n_columns is not None
@@ -118,16 +123,18 @@ class TensorInput(RowInput[TensorSamples]):
         return torch.from_numpy(codes).to(self.targets.device)[where], note
 
     def read_labels(self, stream: bool) -> None:
-        """Read labels and votes as arrays are read, and bring both to the device of the sums."""
+        """Read labels and votes in the same way as arrays, and move both to the device of the sums.
+        `stream`: the rows are one part of many.
+        """
         super().read_labels(stream)
-        self.targets = self._placed(self.targets)
+        self.targets = self._to_device_of_sums(self.targets)
         if self.votes is not None:
-            self.votes = self._placed(self.votes)
+            self.votes = self._to_device_of_sums(self.votes)
 
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
-        """Targets in which counts of votes have become shares. Labels are copied to the host only
-        if they may be counts. `votes` are the numbers of votes given beside them, (n,), or None;
-        `stream`: the rows are one part of many.
+        """Labels in which counts of votes have become shares. Labels are copied to the host only if
+        they may be counts. `votes` are the numbers of votes behind the rows, (n,), from the
+        argument `votes`, or None; `stream`: the rows are one part of many.
         """
         n_columns = self.n_columns or 1
         if not isinstance(self.targets, Tensor):
@@ -141,10 +148,10 @@ class TensorInput(RowInput[TensorSamples]):
         return labels
 
     def scale_weights(self) -> None:
-        """Bring weights to the device of the sums, and divide them by a power of two if their
-        powers would overflow or underflow.
+        """Move weights to the device of the sums, and divide them by a power of two if their powers
+        would overflow or underflow.
         """
-        weights = self._placed(self.weights)
+        weights = self._to_device_of_sums(self.weights)
         self.exponent = weight_exponent(float(weights.max())) if weights.numel() else 0
         if self.exponent:
             down = torch.tensor(-self.exponent, device=self.device_of_sums)
@@ -152,24 +159,24 @@ class TensorInput(RowInput[TensorSamples]):
         self.weights = weights
 
     def as_double(self, part: Tensor) -> Tensor:
-        """Some predictions as float64, or as float32 on a device without it; a few are copied to
-        the host, which is faster than to ask the device.
+        """Some of the predictions (`part`) as float64, or as float32 if their device has no
+        float64. A small part is copied to the host, which is faster than to ask the device.
         """
         if part.numel() <= _FEW:
             part = part.cpu()
         return part.double() if holds_float64(part.device) else part.float()
 
-    def _placed(self, values: Values) -> Tensor:
-        """Labels or weights on the device where sums are taken."""
+    def _to_device_of_sums(self, values: Values) -> Tensor:
+        """Labels or weights (arrays or tensors) as a tensor on the device where sums are taken."""
         if isinstance(values, Tensor):
             return values.to(self.device_of_sums)
         kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(values.dtype.kind, np.float64)
         return torch.from_numpy(np.array(values, dtype=kind)).to(self.device_of_sums)
 
 
-def _detached(value: Any, argument: str) -> Any:
-    """A tensor without its history of gradients, in a type that every device knows; anything else
-    as it came.
+def _detach(value: Any, argument: str) -> Any:
+    """A tensor detached from the graph of gradients, in a type that every device knows; any other
+    value is returned unchanged. `argument` is its name in errors.
     """
     if not isinstance(value, Tensor):
         return value
@@ -180,7 +187,7 @@ def _detached(value: Any, argument: str) -> Any:
 
 def _may_be_counts(targets: Tensor, beside_votes: bool, binary: bool) -> bool:
     """Whether labels may be counts of votes, so that they must be looked at on the host.
-    `beside_votes`: numbers of votes are given too.
+    `beside_votes`: the user also gives numbers of votes.
     """
     if targets.ndim != 2 or 0 in targets.shape:
         return beside_votes and binary
@@ -196,7 +203,7 @@ def _may_be_counts(targets: Tensor, beside_votes: bool, binary: bool) -> bool:
 
 
 def _rows_with_nan(values: Tensor) -> Tensor:
-    """Which rows hold a NaN, a mask (n,)."""
+    """A mask (n,) of the rows that hold a NaN."""
     if values.ndim < 2 or 0 in values.shape:
         return values.isnan().reshape(values.shape[:1])
     return values.flatten(1).amax(dim=1).isnan()  # the maximum of a row with a NaN is NaN

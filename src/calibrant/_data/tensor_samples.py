@@ -32,7 +32,7 @@ class TensorSamples(RowSamples["Tensor"]):
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The type in which predictions are compared with bin edges: float64 for logits, else that
+        """The dtype in which predictions are compared with bin edges: float64 for logits, else that
         of `precision_of`.
         """
         return np.dtype(np.float64) if self.from_logits else precision_of(self.predictions)
@@ -43,22 +43,24 @@ class TensorSamples(RowSamples["Tensor"]):
         return self.targets.device
 
     def prediction_block(self, start: int, stop: int) -> Tensor:
-        """Predictions of the rows start to stop on the device of the sums: float64 if they came as
-        doubles or whole numbers, else float32. Logits stay logits.
+        """Predictions of the rows from `start` up to `stop` on the device of the sums: float64 if
+        they came as doubles or whole numbers, else float32. Logits stay logits.
         """
         raw = self.predictions[start:stop].to(self.place)
         return raw.double() if precision_of(raw).itemsize == 8 else raw.float()
 
     def weight_block(self, start: int, stop: int) -> Tensor | None:
-        """Weights of the rows start to stop as float64; None if rows have no weights."""
+        """Weights of the rows from `start` up to `stop` as float64; None if rows have
+        no weights.
+        """
         return None if self.weights is None else self.weights[start:stop].double()
 
     def row(self, number: int) -> Samples:
-        """One row, by its number, as samples of arrays on the host."""
+        """The samples of one row as arrays on the host; `number` is the row's number."""
         return self.take(slice(number, number + 1)).in_memory()
 
     def in_memory(self) -> Samples:
-        """The same samples as arrays: everything is copied to the host."""
+        """The same samples as arrays, copied to the host."""
         return Samples(
             as_array(self.predictions),
             as_array(self.targets),
@@ -76,9 +78,8 @@ class TensorSamples(RowSamples["Tensor"]):
 
 
 def precision_of(predictions: Tensor) -> np.dtype[Any]:
-    """The NumPy type in which these predictions are compared with bin edges.
-
-    It is their own type; float32 for bfloat16, which NumPy lacks; float64 for whole numbers.
+    """The NumPy dtype in which these predictions are compared with bin edges: their own dtype;
+    float32 for bfloat16, which NumPy lacks; float64 for whole numbers.
     """
     if not predictions.is_floating_point():
         return np.dtype(np.float64)

@@ -38,26 +38,28 @@ Times = tuple[NDArray[np.int64], Mask]
 
 
 def microseconds(value: Any, argument: str = "time") -> Times:
-    """Times in microseconds since 1970 in UTC, and a mask of those that are missing, which are 0.
-    Of a single time both are arrays without a dimension.
+    """Times in microseconds since 1970 in UTC, and a mask of the missing times, which are 0 in the
+    array. For a single time both are arrays without a dimension.
     """
     if value is None:
         raise InputError(f"{argument} is None: give one time for all rows, or one for each row")
     if isinstance(value, str | date | np.datetime64 | numbers.Real):
-        one, missing = _objects([value], argument, single=True)
+        one, missing = _times_of_objects([value], argument, single=True)
         return one.reshape(()), missing.reshape(())
     if isinstance(value, np.ma.MaskedArray):
         return _times_of_array(value.data, argument, np.ma.getmaskarray(value))
     if isinstance(value, np.ndarray | list | tuple):
         return _times_of_array(np.asarray(value), argument)
-    series = _series(value)
+    series = _as_series(value)
     if series is None:
         return _times_of_array(to_array(value, argument), argument)
     return _times_of_series(series, argument)
 
 
 def single(value: Any, argument: str) -> int:
-    """One time in microseconds since 1970 in UTC; raise InputError if it is missing or several."""
+    """One time in microseconds since 1970 in UTC; raise InputError if it is missing or if there are
+    several. `argument` is its name in the message.
+    """
     times, missing = microseconds(value, argument)
     if times.ndim or bool(missing):
         raise InputError(f"{argument} must be one time; got {value!r}")
@@ -65,32 +67,33 @@ def single(value: Any, argument: str) -> int:
 
 
 def moment(us: int) -> datetime:
-    """The datetime in UTC of a time in microseconds since 1970."""
+    """The datetime in UTC of `us`, a time in microseconds since 1970."""
     return EPOCH + timedelta(microseconds=us)
 
 
 def _times_of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
-    """The times of an array of datetimes, of seconds since 1970, or of texts and objects, and a
-    mask of those that are missing. `masked` marks entries that are missing already.
+    """The times (microseconds since 1970) of an array of datetimes, of seconds since 1970, or of
+    texts and objects, and a mask of the missing ones. `masked` marks entries that are known to be
+    missing.
     """
     gone = np.zeros(array.shape, dtype=np.bool_) if masked is None else masked
     kind = array.dtype.kind
     if kind == "M":
         missing = gone | np.isnat(array)
         years = array.astype("datetime64[Y]").astype(np.int64) + 1970
-        _check_near((years < 1) | (years > 9999), missing, array, argument)
+        _check_years((years < 1) | (years > 9999), missing, array, argument)
         return np.where(missing, 0, array.astype("datetime64[us]").astype(np.int64)), missing
     if kind in "iuf":
         missing = gone | np.isnan(array)
         _check_no_dates(array, missing, argument)
-        _check_near(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
+        _check_years(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
         filled = np.where(missing, np.zeros((), array.dtype), array)
         _warn_of_ids(array[~missing], argument)
         if kind == "f":
             return np.floor(filled.astype(np.float64) * SECOND).astype(np.int64), missing
         return filled.astype(np.int64) * SECOND, missing
     if kind in "OUS":
-        times, missing = _objects(
+        times, missing = _times_of_objects(
             array.ravel().tolist(), argument, gone.ravel(), single=array.ndim == 0
         )
         return times.reshape(array.shape), missing.reshape(array.shape)
@@ -110,11 +113,11 @@ _FIRST_SHORT = 10_101
 
 
 def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
-    """Raise InputError if all numbers that are not missing read as dates, such as 20240131: then
-    they are hardly meant as seconds.
+    """Raise InputError if all numbers that are not missing read as dates, such as 20240131: they
+    are then hardly seconds since 1970.
     """
     known = array[~missing]
-    what = _read_as(known) if known.size else ""
+    what = _date_format(known) if known.size else ""
     if not what:
         return
     row = int(np.argmin(missing))
@@ -125,8 +128,10 @@ def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
     )
 
 
-def _read_as(known: NDArray[Any]) -> str:
-    """The kind of date that all these numbers can be read as, in words; "" if there is none."""
+def _date_format(known: NDArray[Any]) -> str:
+    """The kind of date that all these numbers can be read as, in words ("time to the hour"); "" if
+    there is none.
+    """
     if known.min() >= _SHEET_DAYS[0] and known.max() < _SHEET_DAYS[1]:
         return "day number of a spreadsheet"
     if not np.all(known == np.floor(known)):
@@ -140,14 +145,16 @@ def _read_as(known: NDArray[Any]) -> str:
 
 
 def _are_dates(known: NDArray[Any], digits: int) -> bool:
-    """Whether all numbers begin with a year from 1900 to 2100 that `digits` more digits follow."""
+    """Whether all numbers have the form of a year from 1900 to 2100 followed by `digits` more
+    digits.
+    """
     low = _YEARS[0] * 10**digits + (10 ** (digits - 2) if digits else 0)
     return bool(known.min() >= low and known.max() < (_YEARS[1] + 1) * 10**digits)
 
 
 def _are_hours(known: NDArray[Any]) -> bool:
-    """Whether all numbers are a year, month, day and hour, such as 2024013123. Of numbers that are
-    seconds about one in a hundred looks so.
+    """Whether all numbers have the form of a year, month, day and hour, such as 2024013123. So have
+    about one in a hundred of the numbers that are seconds.
     """
     return _are_dates(known, _HOURS) and bool((known % 100 < 24).all()) and _are_days(known // 100)
 
@@ -159,7 +166,7 @@ def _are_days(known: NDArray[Any]) -> bool:
 
 
 def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
-    """Warn if all numbers, as seconds since 1970, lie on 1970-01-01: they may be ids or row
+    """Warn if all numbers, read as seconds since 1970, lie on 1970-01-01: they may be ids or row
     numbers.
     """
     if numbers.size > 1 and numbers.min() >= 0 and numbers.max() < DAY:
@@ -169,9 +176,9 @@ def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
         )
 
 
-def _check_near(far: Mask, missing: Mask, array: NDArray[Any], argument: str) -> None:
-    """Raise InputError for the first time that is not missing and `far`: outside the years 1 to
-    9999.
+def _check_years(far: Mask, missing: Mask, array: NDArray[Any], argument: str) -> None:
+    """Raise InputError for the first time in the mask `far`, which marks times outside the years 1
+    to 9999; missing times are ignored.
     """
     bad = np.asarray(far & ~missing)
     if not bad.any():
@@ -182,19 +189,20 @@ def _check_near(far: Mask, missing: Mask, array: NDArray[Any], argument: str) ->
     raise InputError(f"{where} is {array.ravel()[row]}: {need}")
 
 
-def _short(value: Any) -> str:
-    """A number as text of a few digits, for a message; words if it is too large for a float."""
+def _short_number(value: Any) -> str:
+    """A number with a few digits, as text for a message; words if it is too large for a float."""
     try:
         return f"{float(value):g}"
     except OverflowError:
         return "too large for a number"
 
 
-def _objects(
+def _times_of_objects(
     values: list[Any], argument: str, masked: Mask | None = None, *, single: bool = False
 ) -> Times:
-    """The times of Python objects of any kind, each read by itself, and a mask of those that are
-    missing. `masked` marks values that are missing already; `single`: errors give no row number.
+    """The times (microseconds since 1970) of Python objects of any kind, each read separately, and
+    a mask of the missing ones. `masked` marks values that are known to be missing; `single`: errors
+    give no row number.
     """
     times = np.zeros(len(values), dtype=np.int64)
     missing = np.zeros(len(values), dtype=np.bool_)
@@ -203,12 +211,14 @@ def _objects(
         if value is None or value != value or (masked is not None and masked[row]):
             missing[row] = True
             continue
-        times[row] = _one(value, argument if single else f"{argument}[{row}]")
+        times[row] = _time_of_object(value, argument if single else f"{argument}[{row}]")
     return times, missing
 
 
-def _one(value: Any, where: str) -> int:
-    """The time of one Python object in microseconds since 1970; `where` names it in errors."""
+def _time_of_object(value: Any, where: str) -> int:
+    """The time of one Python object in microseconds since 1970; `where` says in errors which object
+    it is.
+    """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
@@ -223,20 +233,20 @@ def _one(value: Any, where: str) -> int:
             raise InputError(f"{where} is {value}: it must lie in the years 1 to 9999, in UTC")
         return us
     if isinstance(value, date):
-        return _one(datetime.combine(value, time(tzinfo=UTC)), where)
+        return _time_of_object(datetime.combine(value, time(tzinfo=UTC)), where)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.datetime64):
         raise InputError(f"{where} is {value!r}, which is not a time: {_KINDS}")
     number: Any = value
     array = np.asarray(number)
     if array.dtype.kind == "O":  # a whole number too large for any type, or a fraction
         if not _FIRST <= number <= _LAST:
-            raise InputError(f"{where} is {_short(number)}: {_FAR}")
+            raise InputError(f"{where} is {_short_number(number)}: {_FAR}")
         array = np.asarray(float(number))
     return int(_times_of_array(array, where)[0])
 
 
-def _series(value: Any) -> Any:
-    """A column of a frame library for narwhals; None for anything else."""
+def _as_series(value: Any) -> Any:
+    """A series of a frame library as a narwhals series; None for any other value."""
     import narwhals as nw
 
     try:
@@ -246,7 +256,7 @@ def _series(value: Any) -> Any:
 
 
 def _times_of_series(series: Any, argument: str) -> Times:
-    """The times of a narwhals series, and a mask of those that are missing."""
+    """The times (microseconds since 1970) of a narwhals series, and a mask of the missing ones."""
     import narwhals as nw
 
     null = series.is_null().to_numpy().astype(np.bool_)
@@ -260,4 +270,4 @@ def _times_of_series(series: Any, argument: str) -> Times:
         kind = np.float64 if filled.dtype.kind == "O" else filled.dtype
         times, missing = _times_of_array(filled.astype(kind), argument)
         return times, missing | null
-    return _objects(series.to_list(), argument, null)
+    return _times_of_objects(series.to_list(), argument, null)

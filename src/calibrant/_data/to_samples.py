@@ -26,11 +26,11 @@ def to_source(
     votes: Any = None,
     stream: bool = False,
 ) -> Source:
-    """The user's arguments as samples that stay where the rows are: a lazy frame's in its engine, a
-    device's tensors on the device, anything else as arrays in memory.
+    """The user's arguments as samples that stay where the rows are: those of a lazy frame in its
+    engine, tensors on their device, any others as arrays in memory.
 
-    `stream` says that these rows are one part of many: what could be told only from all rows is
-    then an error, or no warning.
+    `stream` says that these rows are one part of many: what could be found out only from all rows
+    is then an error, or gives no warning.
     """
     source = _input_of(y_proba, data)
     return source.build(
@@ -53,8 +53,8 @@ def to_samples(
     """The user's arguments (arrays, tensors, or columns of a frame `data` in memory) as samples in
     memory.
 
-    `stream` says that these rows are one part of many: what could be told only from all rows is
-    then an error, or no warning.
+    `stream` says that these rows are one part of many: what could be found out only from all rows
+    is then an error, or gives no warning.
     """
     arrays = ArrayInput(data)
     return arrays.build(
@@ -63,7 +63,7 @@ def to_samples(
 
 
 def _input_of(y_proba: Any, data: Any) -> Input[Any]:
-    """The adapter that reads this kind of input: of a lazy frame, of tensors on a device, or of
+    """The adapter that reads this kind of input: columns of a lazy frame, tensors on a device, or
     arrays.
     """
     if is_lazy(data):

@@ -18,7 +18,7 @@ from calibrant._data.links import ROUNDED, ROW_SUM_TOLERANCE
 
 @dataclass(frozen=True, eq=False)
 class VoteRows:
-    """Shares (n, k), and how many votes are behind each row, if that is known."""
+    """Shares of votes (n, k), and the number of votes behind each row, if that is known."""
 
     shares: Array
     votes: NDArray[np.int64] | None
@@ -34,7 +34,7 @@ class VoteRows:
 
 def read_vote_rows(y_true: Any, votes: Any) -> VoteRows:
     """Counts or shares of votes, (n, k) or (n,), as rows of shares. `votes` are the numbers of
-    votes behind shares, or behind counts of class 1, if they are known.
+    votes behind shares, or behind counts of class 1; None if they are not known.
     """
     labels = to_array(y_true, "y_true")
     if labels.ndim not in (1, 2) or labels.shape[0] == 0 or labels.dtype.kind not in "iufb":
@@ -58,7 +58,7 @@ def _check_shares(shares: Array) -> None:
     bad = ~((shares >= 0) & (shares <= 1))
     if bad.any():
         _check_no_stray_count(shares)
-        first = _entry(shares, bad)
+        first = _first_entry(shares, bad)
         raise InputError(
             f"{first}: shares of votes must lie in [0, 1]. If these are counts, give whole "
             f"numbers: rows (n, k), or (n,) with {setting('votes')}"
@@ -74,26 +74,26 @@ def _check_shares(shares: Array) -> None:
 
 
 def _check_no_stray_count(shares: Array) -> None:
-    """Raise InputError if labels look like counts of votes but for an entry that is not whole; the
+    """Raise InputError if labels look like counts of votes in which one entry is not whole; the
     message names that entry.
     """
     whole = np.isfinite(shares) & (np.floor(shares) == shares)
     several = whole & (shares > 1)
     if several.any() and not whole.all():
         raise InputError(
-            f"{_entry(shares, ~whole)}, while {_entry(shares, several)}: counts of votes must be "
-            "finite whole numbers in every row, and shares must lie in [0, 1]"
+            f"{_first_entry(shares, ~whole)}, while {_first_entry(shares, several)}: counts of "
+            "votes must be finite whole numbers in every row, and shares must lie in [0, 1]"
         )
 
 
-def _entry(shares: Array, chosen: Mask) -> str:
+def _first_entry(shares: Array, chosen: Mask) -> str:
     """The first entry at which the mask `chosen` is True, as text: "y_true[3, 1] is 0.5"."""
     at = tuple(int(i) for i in np.argwhere(chosen)[0])
     return f"y_true[{', '.join(map(str, at))}] is {shares[at].item()!r}"
 
 
 def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
-    """Raise InputError if shares times the row's number of votes are not near to whole numbers."""
+    """Raise InputError if shares times the row's number of votes are far from whole numbers."""
     if votes is None:
         return
     counts = rows * votes[:, None]

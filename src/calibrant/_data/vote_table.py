@@ -67,7 +67,7 @@ class VoteTable:
         return self.counts / self.votes[:, None]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The counts: as `y_true` a table is what it counts."""
+        """The counts, (n, k), so that functions take the table itself as `y_true`."""
         return np.array(self.counts, dtype=dtype, copy=True if copy is None else copy)
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ def table_of(
             f"label[{row}] is {codes[row].item()!r}: class indices must lie in "
             f"0..{len(classes) - 1}"
         )
-    rows = _rows_of(ids, items)
+    rows = _row_of_item(ids, items)
     index = np.array([rows.get(each, -1) for each in ids], dtype=np.intp)
     kept = index >= 0
     index, of_class = index[kept], codes[kept].astype(np.intp)
@@ -196,7 +196,9 @@ def table_of(
         name = names[without[0]]
         hint = nearest(name, [str(each) for each in set(ids)])
         if any(str(each) == str(name) for each in ids):
-            hint = f"items are {_kind(name)} and those of data {_kind(ids[0])}: give both as one"
+            hint = (
+                f"items are {_type_of(name)} and those of data {_type_of(ids[0])}: give both as one"
+            )
         raise InputError(
             f"items[{without[0]}], {name!r}, has no votes, as have {without.size} of {len(names)} "
             f"items: {hint}"
@@ -211,25 +213,26 @@ def table_of(
     return VoteTable(counts, plain, classes, index, of_class, who, n_dropped)
 
 
-def _kind(item: Any) -> str:
+def _type_of(item: Any) -> str:
     """The name of the type of an item's id, for messages: "text", "int"."""
     return "text" if isinstance(item, str) else type(item).__name__
 
 
 def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]:
-    """The arrays of the columns that each argument names, by argument; arguments that are None are
-    left out. Of a lazy frame only these columns are collected.
+    """The arrays of the columns that the arguments name, by argument; arguments that are None are
+    left out. `names` has the column's name for each argument. Of a lazy frame only these columns
+    are collected.
     """
     wanted = {argument: name for argument, name in names.items() if name is not None}
     if is_lazy(data):
         import narwhals as nw
 
-        from calibrant._data.frame_input import named
+        from calibrant._data.frame_input import named_columns
 
         frame: Any = nw.from_native(data)
         schema = frame.collect_schema()
         for argument, name in wanted.items():
-            named(name, argument, schema)
+            named_columns(name, argument, schema)
         data = frame.select(*dict.fromkeys(wanted.values())).collect().to_native()
     out = {}
     for argument, name in wanted.items():
@@ -255,7 +258,7 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
 
 
 def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
-    """Raise InputError for the first None or NaN in the columns, which are given by argument."""
+    """Raise InputError for the first None or NaN in the columns, a dict from argument to array."""
     for argument, array in columns.items():
         for row, value in enumerate(array.tolist()):
             if value is None or value != value:
@@ -264,9 +267,9 @@ def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
                 )
 
 
-def _rows_of(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
-    """The row of the table for each item: in the order of `items`, or of the first votes if it is
-    None. Raise InputError if an item is named twice.
+def _row_of_item(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
+    """A dict from the id of each item to its row in the table: in the order of `items`, or of first
+    votes if `items` is None. Raise InputError if an item is named twice.
     """
     if items is None:
         return {each: row for row, each in enumerate(dict.fromkeys(ids))}

@@ -22,7 +22,9 @@ OCTAVES = range(11, 41)
 
 
 def cell_edges() -> Array:
-    """The inner edges of the fine cells of [0, 1], in order, without those of any rule of bins."""
+    """The inner edges of the fine fixed cells of [0, 1], in increasing order, whatever the rule of
+    bins.
+    """
     octaves = np.array([2.0**-e * (1 + f / 8) for e in OCTAVES for f in range(8)])
     octaves = octaves[octaves < 1 / N_LINEAR]
     linear = np.arange(1, N_LINEAR) / N_LINEAR
@@ -31,34 +33,36 @@ def cell_edges() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a stream whose ordinary bins follow `rule`. With `fine` the bins are cut at the
-    edges of the fine cells too; without it, the cells are the rule's bins alone.
+    """The cells in which a stream sums its rows. With `fine` they are the bins of `rule`, cut
+    further at the edges of the fine fixed cells; else they are the bins themselves.
     """
 
     rule: FixedRule
     fine: bool = True
 
     @property
-    def _nominal(self) -> tuple[Array, Mask]:
-        """All inner edges of the cells in double precision, in order, and which of them are the
-        rule's.
+    def _all_edges(self) -> tuple[Array, Mask]:
+        """All inner edges of the cells in double precision, in order, and which of them are edges
+        of the rule's bins.
         """
-        return _nominal(self.rule, self.fine)
+        return _all_edges(self.rule, self.fine)
 
     @property
     def m(self) -> int:
-        """How many cells there are."""
-        return int(self._nominal[0].size) + 1
+        """The number of cells."""
+        return int(self._all_edges[0].size) + 1
 
     def cuts(self, precision: np.dtype[Any]) -> Cuts:
-        """The inner edges of the cells, rounded as predictions of this precision meet them."""
+        """The inner edges of the cells, rounded as predictions of this precision are compared with
+        them.
+        """
         return _cuts(self.rule, self.fine, precision)
 
     def bins(self, cells: Array) -> BinTable:
-        """The table of the rule's own bins, each the sum of its cells; `cells` has the shape
-        (cells, fields).
+        """The table of the rule's bins, from the sums of the cells (cells, fields) that make each
+        bin up.
         """
-        _, is_rule = self._nominal
+        _, is_rule = self._all_edges
         starts = np.concatenate([[0], np.flatnonzero(is_rule) + 1])
         sums = np.add.reduceat(cells, starts, axis=0)[None]
         if self.rule.drops_one:
@@ -73,10 +77,11 @@ class Cells:
 
 # Cached, because streams ask for the edges with every update.
 @lru_cache(maxsize=16)
-def _nominal(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
-    """All inner edges of the cells in order, and which of them are the rule's.
+def _all_edges(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
+    """All inner edges of the cells in increasing order, and which of them are edges of the rule's
+    bins.
 
-    The order never depends on the precision of the predictions, so that the states of float32 and
+    The order is the same for every precision of the predictions, so that the states of float32 and
     of float64 streams add up.
     """
     own = outer_edges(rule)[1:-1]
@@ -93,10 +98,10 @@ def _nominal(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
 def _cuts(rule: FixedRule, fine: bool, precision: np.dtype[Any]) -> Cuts:
     """The inner edges of the cells for predictions of one precision.
 
-    The rule's edges are those that its ordinary bins have in this precision. Rounded edges may
-    coincide but never fall.
+    The edges of the rule's bins are those that `fixed_cuts` gives in this precision. Rounded edges
+    may coincide but never fall.
     """
-    edges, is_rule = _nominal(rule, fine)
+    edges, is_rule = _all_edges(rule, fine)
     inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
     inner[is_rule] = fixed_cuts(rule, precision).inner
     inner = np.maximum.accumulate(inner)

@@ -20,8 +20,8 @@ BLOCK_ENTRIES = 1 << 17
 
 
 def scalar_block(cuts: Cuts) -> int:
-    """How many rows of a scalar problem are summed into a table of their own before the table is
-    added to the total: enough to outweigh the work on a table of this many bins.
+    """The number of rows of a scalar problem to sum at once, so many that their sums outweigh the
+    work of adding one table of bins to the total.
     """
     return max(BLOCK_ENTRIES, 16 * cuts.m)
 
@@ -131,8 +131,8 @@ class Kernels(Protocol):
 
 @dataclass(frozen=True)
 class Findings:
-    """What a pass over rows counted beside the sums. Findings of disjoint parts of the rows
-    add up.
+    """What a pass over rows noticed beside the sums: how many values were clipped or tolerated, and
+    what kind the labels are. Findings of disjoint sets of rows add up.
     """
 
     n_predictions_clipped: int = 0
@@ -146,7 +146,7 @@ class Findings:
 
     @staticmethod
     def from_status(status: NDArray[np.int64]) -> Findings:
-        """The findings that a kernel left in its status array; `voted` and `answers` stay False."""
+        """The findings in a kernel's status array; `voted` and `answers` stay False."""
         return Findings(
             int(status[N_CLIPPED]),
             int(status[N_ROWS_OFF]),
@@ -155,7 +155,7 @@ class Findings:
         )
 
     def __add__(self, other: Findings) -> Findings:
-        """The findings of two disjoint parts of the rows together."""
+        """The findings of two disjoint sets of rows together."""
         return Findings(
             self.n_predictions_clipped + other.n_predictions_clipped,
             self.n_rows_off_simplex + other.n_rows_off_simplex,
@@ -167,7 +167,7 @@ class Findings:
 
 
 def new_status() -> NDArray[np.int64]:
-    """A status array for a kernel to fill: zero counts, and -1 for no bad row."""
+    """A status array for a kernel to fill: counts of 0, and -1 for "no invalid row"."""
     status = np.zeros(6, dtype=np.int64)
     status[BAD_ROW] = -1
     return status

@@ -33,13 +33,12 @@ PARTS = 4096
 
 @dataclass
 class Refinement:
-    """Groups of rows in order of their predictions, to be refined until each is within one of m
-    bins.
+    """Groups of rows in order of their predictions, refined until each group lies within one of m
+    bins of equal mass.
 
-    Bins have equal mass, so that their borders are ranks: cumulative weights j W / m of the total
-    W. A group whose ranks no border divides is in one bin as a whole; the others are refined until
-    they have one prediction only. Two passes suffice for any number of rows that fits a disk, and
-    mostly one.
+    The borders of bins are ranks: cumulative weights j W / m of the total W. A group with a border
+    inside is refined, until it has one prediction only; others are in one bin as a whole. Two
+    passes over the rows suffice for any number of rows that fits a disk, and mostly one.
     """
 
     low: Array
@@ -49,8 +48,8 @@ class Refinement:
 
     @classmethod
     def from_cells(cls, cells: Array, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
-        """The groups that are the cells with weight: `cells` has their sums (cells, fields), `cuts`
-        the edges between them. Cells before the `first` are left out.
+        """The refinement whose groups are the cells with weight: `cells` has their sums (cells,
+        fields), `cuts` the edges between them. Cells before number `first` are left out.
         """
         nonempty = cells[:, FIELDS.index("sum_w")] > 0
         nonempty[:first] = False
@@ -59,18 +58,20 @@ class Refinement:
         return cls(low, high, cells[nonempty], m)
 
     @property
-    def open(self) -> Mask:
-        """Which groups must be refined: a border of a bin is within them and they span several
-        predictions.
+    def needs_refining(self) -> Mask:
+        """Which groups must be refined: those of several predictions with a border between bins
+        inside.
         """
         if not self.low.size:
             return np.zeros(0, dtype=np.bool_)
-        return _divided(self.sums[:, 1], self.m) & (self.low < self.high)
+        return _has_border_inside(self.sums[:, 1], self.m) & (self.low < self.high)
 
-    def replace_open(self, low: Array, high: Array, sums: Array) -> None:
-        """Replace the open groups by finer ones, given by their ends and sums (groups, fields)."""
-        open_ = self.open
-        _same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
+    def replace_groups(self, low: Array, high: Array, sums: Array) -> None:
+        """Replace the groups that must be refined by finer groups, with lowest and highest
+        predictions `low` and `high` and sums (groups, fields).
+        """
+        open_ = self.needs_refining
+        _check_same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
         low = np.concatenate([self.low[~open_], low])
         high = np.concatenate([self.high[~open_], high])
         sums = np.concatenate([self.sums[~open_], sums])
@@ -80,20 +81,20 @@ class Refinement:
 
     @property
     def bins(self) -> Index:
-        """The number of the bin that each group is in."""
+        """The number of each group's bin."""
         return middle_rank_bins(self.sums[:, FIELDS.index("sum_w")], self.m)
 
     @property
     def table(self) -> BinTable:
-        """The sums of the m bins."""
+        """The sums of the m bins, as a table."""
         merged = np.zeros((self.m, len(FIELDS)))
         np.add.at(merged, self.bins, self.sums)
         return BinTable(merged[None])
 
     @property
     def cuts(self) -> Cuts:
-        """The m - 1 edges between the bins. A bin begins at its first group; an empty bin begins
-        where the next one does.
+        """The m - 1 edges between the bins. A bin begins at the lowest prediction of its first
+        group; an empty bin begins where the next one does.
         """
         first = np.searchsorted(self.bins, np.arange(1, self.m))
         starts = np.append(self.low, np.nextafter(self.high[-1], np.inf))
@@ -101,11 +102,11 @@ class Refinement:
 
 
 def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
-    """Refine all problems in place until none has an open group. Each pass `read` over the rows
-    serves all problems that need it.
+    """Refine all problems in place until none has a group left that must be refined. `read` passes
+    over the rows once for all problems that need it.
     """
     while True:
-        open_ = {key: problem.open for key, problem in problems.items()}
+        open_ = {key: problem.needs_refining for key, problem in problems.items()}
         open_ = {key: flags for key, flags in open_.items() if flags.any()}
         if not open_:
             return
@@ -116,36 +117,39 @@ def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
         }
         groups = read(spans, None if n_rows <= FEW_ROWS else PARTS)
         for key in spans:
-            problems[key].replace_open(*groups[key])
+            problems[key].replace_groups(*groups[key])
 
 
 def exact_quantile_bins(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
-    """The m bins of equal mass, equal predictions together, from the sums of cells (cells, fields),
-    the cuts between the cells, and a function that reads the rows of some cells again.
+    """The table of m bins of equal mass, equal predictions together, from the sums of cells (cells,
+    fields), the cuts between the cells, and the function `read` that reads the rows of some cells
+    again.
     """
     return quantile_groups(cells, cuts, m, read).table
 
 
 def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
-    """Groups of rows in order of their predictions, each within one of m bins of equal mass, from
-    the sums of cells (cells, fields), the cuts between them, and a refinement pass.
+    """Groups of rows in order of their predictions, each within one of m bins of equal mass.
+    `cells` (cells, fields) are the sums to start from, `cuts` the edges between the cells; `read`
+    reads the rows of some cells again.
     """
     groups = Refinement.from_cells(cells, cuts, m)
 
     def read_one(spans: dict[str, Spans], parts: int | None) -> dict[str, Groups]:
-        """The pass over the rows of one problem, as `refine` asks for it."""
+        """The groups of the rows within the spans, by the problem's key, in the form that `refine`
+        expects.
+        """
         return {key: read(*ends, parts) for key, ends in spans.items()}
 
     refine({"one": groups}, read_one)
     return groups
 
 
-def _divided(mass: Array, m: int) -> Mask:
-    """Which groups, in order of predictions, have a border between bins strictly inside their
-    ranks.
+def _has_border_inside(mass: Array, m: int) -> Mask:
+    """Which groups have a border between two of m bins of equal mass inside.
 
-    `mass` is the weight of each group; the borders are at the cumulative weights j W / m, W being
-    the total.
+    `mass` is the weight of each group, in order of predictions; the borders are at the cumulative
+    weights j W / m of the total W.
     """
     through = np.cumsum(mass)
     total = through[-1]
@@ -157,8 +161,10 @@ def _divided(mass: Array, m: int) -> Mask:
     return first <= last
 
 
-def _same_rows(before: float, after: float) -> None:
-    """Raise InputError if a refinement pass read another number of rows than the pass before it."""
+def _check_same_rows(before: float, after: float) -> None:
+    """Raise InputError unless two passes read the same number of rows: the data changed in
+    between.
+    """
     if before != after:
         raise InputError(
             f"the data changed while they were read: {before:.0f} rows in one pass, {after:.0f} in "

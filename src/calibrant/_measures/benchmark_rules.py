@@ -18,7 +18,9 @@ HENDRYCKS_ROWS = 100
 
 
 def hendrycks_bins(n: int) -> int:
-    """How many bins of 100 rows n rows make; the last one also takes what is left over."""
+    """The number of bins of 100 rows that n rows make; the last bin also takes the remaining
+    rows.
+    """
     return n // HENDRYCKS_ROWS
 
 
@@ -56,19 +58,25 @@ def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
 
 
 def _right_closed(predictions: Array, n_bins: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """The bin of each row as `numpy.digitize(..., right=True) - 1` gives it: 0 is in bin -1."""
+    """The bin of each row, from 0, in equal-width bins that include their right edge, as
+    `numpy.digitize(..., right=True) - 1` gives it; a prediction of 0 is in bin -1.
+    """
     return np.digitize(predictions, np.linspace(0.0, 1.0, n_bins + 1), right=True) - 1
 
 
 def browse_comp_error(predictions: Array, targets: Array, n_bins: int) -> float:
-    """`calibration_error` of BrowseComp in inspect_evals: right-closed bins, 0 in the first."""
+    """`calibration_error` of BrowseComp in inspect_evals: weighted mean gap over right-closed bins,
+    where predictions of 0 are in the first bin.
+    """
     bins = np.clip(_right_closed(predictions, n_bins), 0, n_bins - 1)
     residuals = np.bincount(bins, predictions - targets, n_bins)
     return float(np.abs(residuals).sum() / predictions.size)
 
 
 def browse_comp_before(predictions: Array, targets: Array, n_bins: int) -> float:
-    """BrowseComp's `calibration_error` before its repair: 0 is in no bin, though n counts it."""
+    """BrowseComp's `calibration_error` before its repair: predictions of 0 are in no bin, though n
+    counts them.
+    """
     bins = _right_closed(predictions, n_bins)
     inside = bins >= 0
     residuals = np.bincount(bins[inside], (predictions - targets)[inside], n_bins)

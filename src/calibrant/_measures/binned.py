@@ -18,10 +18,10 @@ ONE_ROW = 1.0 + 1e-9
 
 
 def binned_errors(table: BinTable, norm: str = "l1") -> Array:
-    """The error of each class of a table, (classes,), by norm.
+    """The binned error of each class of a table, (classes,), by norm.
 
     "l1" is ``sum |R_B| / W``, the mean gap; "l2" is the root of the mean squared gap, and "max" the
-    largest gap.
+    largest gap. R_B is the bin's sum of w (u - z), and W the total weight.
     """
     one_of("norm", norm, NORMS)
     total = table.total_weight
@@ -35,7 +35,7 @@ def binned_errors(table: BinTable, norm: str = "l1") -> Array:
 
 
 def binned_error(table: BinTable, norm: str = "l1") -> float:
-    """One number for all classes, from the error of each: by norm "l1" their mean.
+    """One binned error for all classes of a table: by norm "l1" the mean of the classes' errors.
 
     By "l2" it is the root of their mean square, and by "max" the largest.
     """
@@ -48,12 +48,13 @@ def binned_error(table: BinTable, norm: str = "l1") -> float:
 
 
 def debiased_l2s(table: BinTable) -> Array:
-    """Mean squared gap of each class less what sampling noise adds to it, (classes,).
+    """Mean squared gap of each class less what sampling noise adds to it, (classes,). It may be
+    below 0.
 
-    It may be below 0. Each bin's squared gap is lowered by the variance of its mean target,
-    ``(mean z^2 - (mean z)^2) / (n_B - 1)`` with the effective rows ``n_B = W_B^2 / sum w^2``; for
-    unweighted 0/1 targets that is ``z(1 - z)/(n_B - 1)``. A bin of one effective row says nothing
-    about its variance and is left out.
+    Each bin's squared gap is lowered by the variance of its mean target, ``(mean z^2 - (mean z)^2)
+    / (n_B - 1)`` with the effective rows ``n_B = W_B^2 / sum w^2``; for unweighted 0/1 targets that
+    is ``z(1 - z)/(n_B - 1)``. A bin of one effective row has no estimate of its variance, and is
+    left out.
     """
     w, rows = table.sum_w, table.effective_rows
     counts = rows > ONE_ROW

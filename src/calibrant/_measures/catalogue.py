@@ -119,8 +119,10 @@ _AUSTIN = "Austin and Steyerberg (2019), doi:10.1002/sim.8281"
 _RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
 
 
-def _isotonic(part: str) -> Callable[[Statistics], float]:
-    """A function from statistics to one part of the isotonic Brier decomposition, by its name."""
+def _isotonic_part(part: str) -> Callable[[Statistics], float]:
+    """A function from statistics to the part of the isotonic Brier decomposition that is named
+    `part` (a field of `BrierDecomposition`).
+    """
 
     def compute(summary: Statistics) -> float:
         return float(getattr(decompose_isotonic(summary.levels), part))
@@ -131,10 +133,11 @@ def _isotonic(part: str) -> Callable[[Statistics], float]:
 def _uncertainty(summary: Statistics) -> float:
     """The uncertainty part of the Brier score, which depends on the targets alone.
 
-    It comes from the levels, or from ordinary bins where predictions cannot be had in order.
+    It is computed from the level sets, or from ordinary bins where a source does not give
+    predictions in order.
     """
     try:
-        return _isotonic("uncertainty")(summary)
+        return _isotonic_part("uncertainty")(summary)
     except NotDefined:
         return decompose(summary.bins).uncertainty
 
@@ -145,7 +148,7 @@ def _root_debiased(table: BinTable) -> Array:
 
 
 def _mean_loss(loss: str) -> Callable[[Statistics], float]:
-    """A function from statistics to the mean of a loss, a field of `LossSums`."""
+    """A function from statistics to the mean of the loss named `loss`, a field of `LossSums`."""
     return lambda summary: summary.losses.mean(loss)
 
 
@@ -157,8 +160,10 @@ def _mean_distance(loss: str) -> Callable[[Statistics], float]:
     return lambda summary: summary.distribution.mean(loss)
 
 
-def _corrected(summary: Statistics) -> float:
-    """The truthful confidence error: the linear error of the top label plus its correction."""
+def _truthful_confidence_error(summary: Statistics) -> float:
+    """The truthful confidence error: the linear error of the top label plus the correction that
+    makes it truthful.
+    """
     return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
 
 
@@ -243,7 +248,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "(1/W) sum_r sum_B |R_B| of the rows whose top label is r", "confidence by class",
             _MULTI, "confidence_by_class", 0, 1, _BINNED,
             "Gupta and Ramdas (2022), ICLR, arXiv:2107.08353", "top_label_ece",
-            lambda s: binned_error(s.confidence_by_class.as_one()), of_tables=binned_errors,
+            lambda s: binned_error(s.confidence_by_class.as_one_class()), of_tables=binned_errors,
             group="classwise", rank=2, label="TL-ECE", on_request=True, cost="medium",
             aliases=("TL-ECE", "tl_ece", "top_label_calibration_error")),
     # --- over all classes ---
@@ -324,7 +329,8 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("confidence_ce", "truthful confidence error",
             "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
-            _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
+            _truthful_confidence_error, of_tables=corrected_errors,
+            of_population=linear_errors, power=2,
             form="squares", aliases=("confidence_ce_corrected", "ConfCE corrected"), folds=True,
             group="truthful", rank=2, label="corrected ConfCE", null_mean=corrected_null_mean,
             vote_excess=top_excess, listed_multiclass=Listed(
@@ -369,11 +375,12 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("brier_miscalibration", "Brier score: miscalibration",
             "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
             0, 1, Claims(False, False, True, True), _CORP, "brier_decomposition",
-            _isotonic("miscalibration"), of_cells=brier_miscalibrations, power=2, rate=1 / 3,
+            _isotonic_part("miscalibration"), of_cells=brier_miscalibrations, power=2, rate=1 / 3,
             group="decomposition", attribute="miscalibration"),
     Measure("brier_discrimination", "Brier score: discrimination",
             "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
-            "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),
+            "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition",
+            _isotonic_part("discrimination"),
             higher_is_better=True, group="decomposition", attribute="discrimination",
             interval="discrimination", of_cells=brier_discriminations),
     Measure("brier_uncertainty", "Brier score: uncertainty",
@@ -528,18 +535,18 @@ def registered(*measures: Measure) -> Iterator[None]:
 
 
 def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
-    """The measures that a list includes unless others are named, in the order of the list.
+    """The measures that a list includes by default, in the order of the list.
 
-    `where` is a field of `Listed`.
+    `where` names the list, as a field of `Listed` ("headline", "compare", ...).
     """
     ranked = [(m.rank_in(where, shape), m) for m in catalogue(shape)]
     return tuple(m for rank, m in sorted(ranked, key=lambda pair: pair[0]) if rank)
 
 
 def of_answers(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of measures as they apply to labels that say whether an answer was right.
+    """The names of measures that apply where labels say whether an answer was right.
 
-    Accuracy stands in place of the classification error, and measures that take predictions for one
+    Accuracy takes the place of the classification error, and measures that take predictions for one
     of two classes (`Measure.folds`) are left out.
     """
     folds = {m.name for m in _ENTRIES if m.folds} - {_OF_ANSWERS.name}
@@ -570,7 +577,9 @@ _called: tuple[tuple[Measure, ...], dict[str, str]] = ((), {})
 
 
 def find(name: str, shape: Shape) -> Measure:
-    """The measure of this name or alias for this shape; an InputError names the nearest if none."""
+    """The measure with this name or alias for predictions of this shape; an InputError that names
+    the nearest if there is none.
+    """
     global _found
     if _found[0] is not _ENTRIES:
         _found = (_ENTRIES, {})
@@ -594,15 +603,17 @@ def find(name: str, shape: Shape) -> Measure:
 
 
 def entry_of(name: str) -> Measure:
-    """The first entry of a name: for what does not depend on the shape of the predictions."""
+    """The first catalogue entry with this name, for attributes that are the same for every shape of
+    predictions.
+    """
     return next(measure for measure in _ENTRIES if measure.name == name)
 
 
 def canonical(name: Any) -> Any:
-    """The catalogue's own name for a name or an alias, in upper or lower case.
+    """The catalogue's own name for a measure's name or alias, in upper or lower case; any other
+    value is returned unchanged.
 
-    What is neither comes back as it is. A name as it is written comes first: SMECE (soft labels) is
-    not smECE (smooth).
+    An exact match comes first: SMECE (soft labels) is not smECE (smooth).
     """
     global _called
     if not isinstance(name, str):
@@ -611,51 +622,55 @@ def canonical(name: Any) -> Any:
         _called = (_ENTRIES, {})
     if name in _called[1]:
         return _called[1][name]
-    for alike in (str, _plain):
-        names = _named(name, alike)
+    for alike in (str, _normalized_name):
+        names = _names_that_match(name, alike)
         if len(names) == 1:
             return _called[1].setdefault(name, names[0])
     return name
 
 
-def _named(name: str, alike: Callable[[str], str]) -> list[str]:
-    """The own names of measures with this name or alias.
+def _names_that_match(name: str, alike: Callable[[str], str]) -> list[str]:
+    """The catalogue's own names of the measures with this name or alias.
 
-    Two names count as one if `alike` gives the same for both.
+    `alike` normalizes a name; names that are equal afterwards match.
     """
     names = [m.name for m in _ENTRIES if alike(name) in map(alike, (m.name, *m.aliases))]
     return list(dict.fromkeys(names))
 
 
-def _plain(name: str) -> str:
-    """A name in lower case, with "_" for "-" and spaces."""
+def _normalized_name(name: str) -> str:
+    """The name in lower case, with "_" in place of "-" and spaces."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
 def nearest_measure(name: object, names: Iterable[str]) -> str:
-    """A hint that ends an error message: which measure may have been meant."""
-    if isinstance(name, str) and _plain(name) in _RANKING:
+    """The end of an error message about an unknown measure: a hint at the measure that may have
+    been meant.
+    """
+    if isinstance(name, str) and _normalized_name(name) in _RANKING:
         return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
-    elsewhere = _ELSEWHERE.get(_plain(name)) if isinstance(name, str) else None
+    elsewhere = _ELSEWHERE.get(_normalized_name(name)) if isinstance(name, str) else None
     if elsewhere is not None:
         return elsewhere
-    meant = _named(name, _plain) if isinstance(name, str) else []
+    meant = _names_that_match(name, _normalized_name) if isinstance(name, str) else []
     if len(meant) > 1:
-        return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"
+        return f"it may be {' or '.join(f'{m!r} ({_alias_spelling(name, m)})' for m in meant)}"
     return nearest(name, names, cutoff=0.6)
 
 
-def _written(name: object, own: str) -> str:
-    """How the alias that a name may stand for is written: "written SMECE".
+def _alias_spelling(name: object, own: str) -> str:
+    """The spelling of the alias that the unclear name `name` matches, as a hint: "written SMECE".
 
     `own` is the catalogue's name of the measure.
     """
-    alias = next(a for a in entry_of(own).aliases if _plain(a) == _plain(str(name)))
+    alias = next(
+        a for a in entry_of(own).aliases if _normalized_name(a) == _normalized_name(str(name))
+    )
     return f"written {alias}"
 
 
-def _reduced(measure: Measure) -> Any:
-    """How to pickle a measure: by its name if it is in the catalogue, or else with all its parts.
+def _reduce_measure(measure: Measure) -> Any:
+    """The pickle form of a measure: its name if it is in the catalogue, or else all its parts.
 
     The formula of an entry may be a lambda, which cannot be pickled.
     """
@@ -666,4 +681,4 @@ def _reduced(measure: Measure) -> Any:
     return measure.__reduce_ex__(2)
 
 
-copyreg.pickle(Measure, _reduced)
+copyreg.pickle(Measure, _reduce_measure)

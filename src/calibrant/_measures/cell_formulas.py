@@ -36,7 +36,8 @@ _FEW_WAVES = 48
 
 
 class CellSums(Protocol):
-    """Sums over cells: of the weight w, of w u (prediction) and of w z (target), (draws, cells).
+    """Sums over cells of nearly equal predictions in many draws (resampled data sets), (draws,
+    cells): of the weight w, of w u (prediction u) and of w z (target z).
 
     `u` is the mean prediction of each cell, (cells,).
     """
@@ -51,34 +52,37 @@ class CellSums(Protocol):
     def wz(self) -> Array: ...
 
     def once(self, make: Callable[[Array], Any]) -> Any:
-        """``make(u)``, computed once and kept for all draws of the same cells."""
+        """The value ``make(u)`` for the cells' mean predictions u, computed once and cached for all
+        draws of the same cells.
+        """
 
     def of_weights(self, make: Callable[[CellSums, Array], Array]) -> Array:
-        """``make(self, w)``, computed once and kept for all draws that share their weights."""
+        """The array ``make(self, w)``, computed once and cached for all draws with the same weights
+        w.
+        """
 
     def isotonic(self) -> Array:
-        """The increasing least-squares fit to the mean targets of each draw, (draws, cells)."""
+        """The isotonic regression of each draw at its cells, (draws, cells): increasing values that
+        fit the mean targets best.
+        """
 
     def rising_bins(self) -> NDArray[np.int32]:
-        """The number of each cell's bin in the bins at which a sweep ends, (draws, cells).
-
-        These are the most bins of equal mass whose mean targets never fall.
+        """The bin of each cell in each draw, (draws, cells), in the largest number of equal-mass
+        bins whose mean targets never fall.
         """
 
 
 def ks_errors(sums: CellSums) -> Array:
-    """The Kolmogorov-Smirnov error of each draw: its largest partial sum of residuals, over W.
-
-    W is the total weight of the draw.
+    """The Kolmogorov-Smirnov error of each draw, (draws,): the largest absolute partial sum of
+    residuals over cells, divided by the draw's total weight W.
     """
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     return np.abs(partial).max(axis=1) / sums.w.sum(axis=1)
 
 
 def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
-    """Miscalibration and discrimination of the Brier score of each draw, (draws,) each.
-
-    They are taken with the isotonic recalibration.
+    """Miscalibration and discrimination parts of the Brier score of each draw, (draws,) each, with
+    isotonic regression as recalibration.
     """
     total = sums.w.sum(axis=1)
     base = sums.wz.sum(axis=1) / total
@@ -89,23 +93,29 @@ def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
 
 
 def brier_miscalibrations(sums: CellSums) -> Array:
-    """The Brier score less that of the isotonic recalibration, of each draw."""
+    """The Brier score less that of the isotonic recalibration, for each draw, (draws,)."""
     return isotonic_parts(sums)[0]
 
 
 def brier_discriminations(sums: CellSums) -> Array:
-    """What the isotonic recalibration gains over always predicting the mean, of each draw."""
+    """The Brier score of always predicting the mean target less that of the isotonic recalibration,
+    for each draw, (draws,).
+    """
     return isotonic_parts(sums)[1]
 
 
 def brier_uncertainties(sums: CellSums) -> Array:
-    """The Brier score of always predicting the mean target, of each draw; labels must be 0 or 1."""
+    """The Brier score of always predicting the mean target, for each draw, (draws,); labels must be
+    0 or 1.
+    """
     base: Array = sums.wz.sum(axis=1) / sums.w.sum(axis=1)
     return base * (1.0 - base)
 
 
 def sweep_errors(sums: CellSums) -> Array:
-    """The ECE of each draw in the most equal-mass bins whose mean targets never fall."""
+    """The ECE of each draw, (draws,), in the largest number of equal-mass bins whose mean targets
+    never fall.
+    """
     bins = sums.rising_bins()
     n_draws, m = len(bins), int(bins.max()) + 1
     key = bins + m * np.arange(n_draws)[:, None]
@@ -114,9 +124,9 @@ def sweep_errors(sums: CellSums) -> Array:
 
 
 def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
-    """The value of a formula of level sets for each draw, one draw after the other.
+    """The values of a formula of level sets, (draws,), computed for one draw after the other.
 
-    The cells that have weight in a draw are its levels, that is, its distinct predictions.
+    The cells with weight in a draw are its levels, that is, its distinct predictions.
     """
     out = np.empty(sums.w.shape[0])
     for i, (w, wu, wz) in enumerate(zip(sums.w, sums.wu, sums.wz, strict=True)):
@@ -129,7 +139,9 @@ def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
 
 
 def levels_of_draws(sums: CellSums) -> BinTable:
-    """One table of level sets in which each draw stands as a class, and each cell as a level."""
+    """The sums of all draws as one table of level sets: each draw is a class of the table, and each
+    cell a level.
+    """
     levels = np.zeros((*sums.w.shape, len(FIELDS)))
     for name, column in (
         ("n", sums.w),
@@ -142,7 +154,7 @@ def levels_of_draws(sums: CellSums) -> BinTable:
 
 
 def ls_eces(sums: CellSums) -> Array:
-    """The logit-smoothed error (LS-ECE) of each draw."""
+    """The logit-smoothed error (LS-ECE) of each draw, (draws,)."""
     targets, _, step = sums.once(_logit_kernels)
     # The smoothed sum of w (z - rho(t)) at each node t, rho being the sigmoid.
     difference = targets @ sums.wz.T
@@ -151,12 +163,15 @@ def ls_eces(sums: CellSums) -> Array:
 
 
 def _expected_logits(sums: CellSums, w: Array) -> Array:
-    """Smoothed sums of w sigmoid(t) at each node t of the logit grid, (nodes, draws)."""
+    """Smoothed sums of w sigmoid(t) at each node t of the logit grid, (nodes, draws), from the
+    weights w (draws, cells).
+    """
     return sums.once(_logit_kernels)[1] @ w.T
 
 
 def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
-    """Two sparse matrices (nodes, cells), and the distance of neighbouring nodes in logits.
+    """Two sparse matrices (nodes, cells) that smooth sums of cells on the logit grid, and the
+    spacing of its nodes.
 
     The first has the Gaussian kernel between a node t and a cell's logit, for sums of w z; the
     second has that times sigmoid(t), for sums of w.
@@ -179,7 +194,7 @@ def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
     columns = np.repeat(np.arange(h.size), 2 * reach + 1)
 
     def spread(values: Array) -> csr_array:
-        """Values at the nodes around each cell as a sparse matrix (nodes, cells)."""
+        """A sparse matrix (nodes, cells) from the values at the nodes around each cell."""
         where = (nodes.ravel(), columns)
         return csr_array((values.ravel(), where), shape=(n_nodes, h.size))
 
@@ -187,7 +202,9 @@ def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
 
 
 def smooth_eces(sums: CellSums) -> Array:
-    """The smooth error (smECE) of each draw: the width at which the smoothed error equals it."""
+    """The smooth error (smECE) of each draw, (draws,): the width of noise at which the smoothed
+    error equals the width.
+    """
     total, residual = sums.w.sum(axis=1), sums.wz - sums.wu
     # Without any residual there is nothing to smooth.
     some = np.abs(residual).max(axis=1) > 1e-14 * total
@@ -199,7 +216,8 @@ def smooth_eces(sums: CellSums) -> Array:
 
 
 def _fixed_points(sums: CellSums, residual: Array, total: Array) -> Array:
-    """The width of each draw that equals its smoothed error, on as many nodes as that takes.
+    """The width of noise that equals the smoothed error, for each draw, (draws,), on a grid as fine
+    as that takes.
 
     `residual` has sums of w (z - u), (draws, cells), and `total` the weights, (draws,).
     """
@@ -218,7 +236,7 @@ def _fixed_points(sums: CellSums, residual: Array, total: Array) -> Array:
 
 
 class _Smoothed:
-    """The smoothed error of each draw at any width of the noise, on a grid of [0, 1].
+    """The smoothed error of each draw as a function of the width of the noise, on a grid of [0, 1].
 
     The grid has `cells` steps, which are not the cells of the sums. `residual` has sums of w (z -
     u), and `total` is the weight of each draw.
@@ -236,16 +254,19 @@ class _Smoothed:
         self._squares = (-0.5 * (np.pi * np.arange(cells + 1)) ** 2).astype(np.float32)
 
     def fixed_point(self, guess: Array, close: float = _CLOSE) -> Array:
-        """The width of each draw that equals its error, searched from a guess, (draws,).
+        """The width that equals the smoothed error, for each draw, (draws,), searched from the
+        widths `guess`.
 
-        `close` is how near to it the search ends, as a share of the width.
+        `close` is the tolerance of the search, as a share of the width.
         """
         least = 0.5 / self.cells
         start = np.log(np.maximum(guess, least))
         return np.exp(_falling_root(self._excess, start, least, close))
 
     def _excess(self, of: Index, x: Array) -> Array:
-        """The logarithm of the error at the width exp(x), less x, of the draws numbered `of`."""
+        """log(error) - x at the width exp(x), for the draws numbered `of`; it is 0 at the fixed
+        point.
+        """
         from scipy import fft
 
         # Frequencies that even the narrowest width damps to nothing are left out.
@@ -257,7 +278,7 @@ class _Smoothed:
         np.exp(seen, out=seen)
         seen *= self._cosines[of, :some]
         if few:
-            f = np.abs(damped @ _waves(self.cells)[:some])
+            f = np.abs(damped @ _low_cosines(self.cells)[:some])
         else:
             damped[:, -1] *= 2.0
             f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
@@ -266,8 +287,10 @@ class _Smoothed:
 
 
 @lru_cache(maxsize=len(_NODES))
-def _waves(cells: int) -> NDArray[np.float32]:
-    """The first cosines at every node, (frequencies, nodes), scaled as in `scipy.fft.dct`."""
+def _low_cosines(cells: int) -> NDArray[np.float32]:
+    """The cosines of the lowest frequencies at every grid node, (frequencies, nodes), scaled as in
+    `scipy.fft.dct`.
+    """
     out = 2.0 * np.cos(np.pi / cells * np.outer(np.arange(_FEW_WAVES), np.arange(cells + 1)))
     out[0] = 1.0
     return out.astype(np.float32)
@@ -276,7 +299,8 @@ def _waves(cells: int) -> NDArray[np.float32]:
 def _falling_root(
     excess: Callable[[Index, Array], Array], x: Array, least: float, close: float
 ) -> Array:
-    """Where functions of x cross 0 between log(least) and 0, (draws,), started at x.
+    """The roots of several falling functions of x between log(least) and 0, (draws,), searched from
+    the values x.
 
     ``excess(numbers, x)`` gives the values of the functions with these numbers. Each falls by 1 or
     more for every 1 of x, because more noise never enlarges an error, so that an error crosses its
@@ -313,10 +337,14 @@ def _falling_root(
 
 
 def _unit_deposit(cells: int) -> Callable[[Array], Any]:
-    """A function that deposits cells on the nodes of a grid of [0, 1] with `cells` steps."""
+    """A function from the cells' mean predictions to the matrix that puts their masses on a grid of
+    [0, 1] with `cells` steps.
+    """
 
     def deposit(u: Array) -> Any:
-        """A sparse matrix (nodes, cells) that shares each cell between the two nodes around u."""
+        """A sparse matrix (nodes, cells) that shares each cell's mass between the two nodes around
+        its prediction u.
+        """
         from scipy.sparse import csr_array
 
         position = np.clip(u, 0.0, 1.0) * cells

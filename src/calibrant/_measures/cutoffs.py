@@ -18,49 +18,56 @@ from calibrant._measures.cell_formulas import CellSums
 
 
 def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:
-    """The averaged two-bin error (ATB), the mean over classes.
+    """The averaged two-bin error (ATB), the mean over classes: each threshold q makes two bins,
+    below and above it.
 
     By norm "l2" it is ``integral of [L(q)^2 + (T - L(q))^2] dq / W^2``, and by "l1" that of
-    absolute values over W.
+    absolute values over W. L(q) is the sum of residuals below q, T the sum of all, and W the total
+    weight.
     """
-    return float(np.mean([_averaged(table, norm) for table in _classes(levels)]))
+    return float(np.mean([_class_two_bin_error(table, norm) for table in _class_tables(levels)]))
 
 
 def averaged_two_bin_spread(levels: BinTable) -> float:
-    """What ATB would be if every row had a gap of 1: ``integral of [F^2 + (1 - F)^2] dq``.
+    """The value of ATB on these predictions if every row had a gap of 1: ``integral of [F^2 + (1 -
+    F)^2] dq``.
 
     F(q) is the share of weight below q.
     """
-    return float(np.mean([_averaged(table, "l2", unit=True) for table in _classes(levels)]))
+    return float(
+        np.mean([_class_two_bin_error(table, "l2", unit=True) for table in _class_tables(levels)])
+    )
 
 
-def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
-    """ATB of one class; with `unit`, as if every row had a gap of 1."""
+def _class_two_bin_error(levels: BinTable, norm: str, *, unit: bool = False) -> float:
+    """ATB of one class by norm "l1" or "l2"; with `unit`, its value if every row had a gap of 1."""
     total = float(levels.total_weight[0])
     if isinstance(levels, OrderedLevels) and not unit:
         return levels.averaged_two_bins(norm)
     ends = 0.0
-    for _, partial in _path(levels, unit):
+    for _, partial in _partial_sums(levels, unit):
         ends = float(partial[-1])
     # L is 0 below the first prediction, and T above the last.
     at, through, out = 0.0, 0.0, 0.0
-    for u, partial in _path(levels, unit):
+    for u, partial in _partial_sums(levels, unit):
         before = np.append(through, partial[:-1])
         widths = np.diff(u, prepend=at)
-        out += float(widths @ _two_bins(before, ends, norm))
+        out += float(widths @ _two_bin_size(before, ends, norm))
         at, through = float(u[-1]), float(partial[-1])
-    out += (1.0 - at) * float(_two_bins(np.array(through), ends, norm))
+    out += (1.0 - at) * float(_two_bin_size(np.array(through), ends, norm))
     return out / (total if norm == "l1" else total**2)
 
 
-def _two_bins(below: Array, total: float, norm: str) -> Array:
-    """The sizes of the sums below and above a threshold together: squared, or absolute for "l1"."""
+def _two_bin_size(below: Array, total: float, norm: str) -> Array:
+    """The size of the two bins of a threshold together, from the sum of residuals below it and the
+    total: squares, or absolute values for norm "l1".
+    """
     above = total - below
     return np.abs(below) + np.abs(above) if norm == "l1" else below**2 + above**2
 
 
 def averaged_two_bin_errors(sums: CellSums) -> Array:
-    """ATB of each draw, (draws,)."""
+    """The averaged two-bin error (ATB) of each draw, (draws,)."""
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     ends = partial[:, -1:]
     widths = np.diff(sums.u, append=1.0)
@@ -72,9 +79,11 @@ def averaged_two_bin_errors(sums: CellSums) -> Array:
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """The interval of predictions over which residuals add up to most: ``lower <= u <= upper``.
+    """The interval of predictions ``lower <= u <= upper`` with the largest absolute sum of
+    residuals.
 
-    `gap` is the sum of w (u - z) over it, divided by W: above 0 where predictions are too high.
+    `gap` is the sum of w (u - z) over it, divided by the total weight W: above 0 where predictions
+    are too high.
     """
 
     gap: float
@@ -83,27 +92,32 @@ class Cutoffs:
 
 
 def cutoff_error(levels: BinTable) -> float:
-    """``(max L - min L) / W``, with L = 0 before the first prediction; the mean over classes."""
-    return float(np.mean([abs(_largest(table)) for table in _classes(levels)]))
+    """The cutoff error ``(max L - min L) / W``, the mean over classes: the largest absolute sum of
+    residuals over any interval of predictions.
+
+    L is the partial sum of residuals in order of predictions, with L = 0 before the first.
+    """
+    return float(np.mean([abs(_class_cutoff_error(table)) for table in _class_tables(levels)]))
 
 
-def _largest(levels: BinTable) -> float:
-    """The cutoff error of one class, possibly with a negative sign."""
+def _class_cutoff_error(levels: BinTable) -> float:
+    """The cutoff error of one class, up to its sign, which may be that of the worst interval's
+    residuals.
+    """
     if isinstance(levels, OrderedLevels):
         return levels.partial_residual_range() / float(levels.total_weight[0])
     return worst_interval(levels).gap
 
 
 def worst_interval(levels: BinTable) -> Cutoffs:
-    """The interval of predictions that gives the cutoff error of a scalar problem.
-
-    If several do, it is the one that the path reaches first.
+    """The interval of predictions that gives the cutoff error of a scalar problem; the first one of
+    several.
     """
     # The highest and the lowest point of the path, and the level that each comes after.
     high, after_high, low, after_low = 0.0, -1, 0.0, -1
     predictions: list[Array] = []
     start = 0
-    for u, partial in _path(levels):
+    for u, partial in _partial_sums(levels):
         predictions.append(u)
         up, down = int(partial.argmax()), int(partial.argmin())
         if partial[up] > high:
@@ -127,20 +141,21 @@ def cutoff_errors(sums: CellSums) -> Array:
     return (high - low) / sums.w.sum(axis=1)
 
 
-def _classes(levels: BinTable) -> Iterator[BinTable]:
-    """The table of each class in turn."""
+def _class_tables(levels: BinTable) -> Iterator[BinTable]:
+    """Yield the one-class table of each class."""
     for r in range(levels.n_classes):
         yield levels.of_class(r)
 
 
-def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Predictions, and the partial sums of residuals through each, in blocks that fit a cache.
+def _partial_sums(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
+    """Yield predictions and the partial sums of residuals up to and including each, in blocks that
+    fit a cache.
 
     With `unit` the sums are of weights. Levels without weight are left out.
     """
     through = 0.0
     for stretch in levels.stretches():
-        step, u = _steps(stretch, unit), stretch.mean_u[0]
+        step, u = _level_terms(stretch, unit), stretch.mean_u[0]
         held = stretch.sum_w[0] > 0  # cells of a stream may be empty
         if not held.all():
             step, u = step[held], u[held]
@@ -151,6 +166,6 @@ def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]
             yield u, partial
 
 
-def _steps(stretch: BinTable, unit: bool) -> Array:
-    """What each level adds to the path: its residual, or with `unit` its weight."""
+def _level_terms(stretch: BinTable, unit: bool) -> Array:
+    """The term of each level in the partial sums: its residual, or with `unit` its weight."""
     return stretch.sum_w[0] if unit else stretch.residual[0]

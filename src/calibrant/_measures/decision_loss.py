@@ -23,7 +23,9 @@ from calibrant._core.typing import Array
 
 
 def calibration_decision_loss(p: Array, q: Array, w: Array) -> float:
-    """The exact loss of distinct predictions p with mean targets q and weights w."""
+    """The exact calibration decision loss of distinct predictions p with mean targets q and weights
+    w.
+    """
     kept = w > 0
     p, q, w = p[kept], q[kept], w[kept] / w[kept].sum()
     t = np.unique(np.concatenate([p, q]))
@@ -42,10 +44,12 @@ def threshold_gains(p: Array, q: Array, w: Array, t: Array) -> Array:
 
 
 def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Array) -> Array:
-    """At each t, the sum of ``w (height - t)`` over the spans from `first` to `last` around t."""
+    """At each t, the sum of ``w (height - t)`` over the intervals from `first` to `last` that
+    contain t.
+    """
 
     def through(ends: Array, side: str) -> Array:
-        """At each t, the sum of ``w (height - t)`` over the spans whose end is at or before t.
+        """At each t, the sum of ``w (height - t)`` over the intervals whose end is at or before t.
 
         With side "left", ends that equal t do not count.
         """
@@ -59,7 +63,7 @@ def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Arr
 
 
 def envelope_loss(t: Array, gains: Array) -> float:
-    """Twice the height at 1/2 of the least concave function above the gains at thresholds t.
+    """Twice the height at 1/2 of the smallest concave function above the gains at thresholds t.
 
     That function is 0 at 0 and at 1 unless there are gains there.
     """

@@ -49,7 +49,7 @@ def decompose(table: BinTable) -> BrierDecomposition:
 
     Recalibration gives each bin its mean target.
     """
-    return _sum([_binned(table.of_class(r)) for r in range(table.n_classes)])
+    return _add_parts([_decompose_bins(table.of_class(r)) for r in range(table.n_classes)])
 
 
 def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
@@ -59,13 +59,13 @@ def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
     """
     if levels not in _KEPT:
         table = levels.pooled() if isinstance(levels, OrderedLevels) else levels
-        parts = [_isotonic(table.of_class(r)) for r in range(table.n_classes)]
-        _KEPT[levels] = _sum(parts)
+        parts = [_decompose_levels(table.of_class(r)) for r in range(table.n_classes)]
+        _KEPT[levels] = _add_parts(parts)
     return _KEPT[levels]
 
 
-def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
-    """The parts of several classes added up."""
+def _add_parts(parts: list[BrierDecomposition]) -> BrierDecomposition:
+    """The sum of the decompositions of several classes, part by part."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -73,10 +73,11 @@ def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
 
 
 def isotonic_blocks(levels: BinTable) -> Array:
-    """Sums of w, w z and w z^2 over the blocks of the isotonic fit, (3, blocks).
+    """Sums of w, w z and w z^2 over the blocks of the isotonic fit, (3, blocks): w is a row's
+    weight and z its target.
 
-    w is the weight of a row and z its target. The fit is the increasing least-squares fit of the
-    mean targets (pool adjacent violators); it is constant on a block.
+    The isotonic fit is the increasing least-squares fit of the mean targets (pool adjacent
+    violators); it is constant on a block.
     """
     # Neighbours that do not rise may be pooled in any order: the fit is the same.
     columns = np.concatenate([stretch.pooled_columns() for stretch in levels.stretches()], axis=1)
@@ -90,8 +91,9 @@ def isotonic_blocks(levels: BinTable) -> Array:
 
 
 @dataclass(frozen=True)
-class _Whole:
-    """The weight and Brier score of a table, and what does not depend on its predictions.
+class _WholeTable:
+    """The weight and Brier score of a whole table, and the parts of the score that depend on the
+    targets alone.
 
     `base` is the mean target, and `uncertainty` the variance of the targets.
     """
@@ -102,8 +104,8 @@ class _Whole:
     uncertainty: float
 
     @classmethod
-    def from_table(cls, table: BinTable) -> _Whole:
-        """From the table of one class; rows that its rule of binning dropped are counted."""
+    def from_table(cls, table: BinTable) -> _WholeTable:
+        """The summary of a table of one class, including rows that its rule of binning dropped."""
         # Dropped rows are in no bin, but the score counts them: they end up in `within_bin`.
         _, w, _, _, wz, wu2, wuz, wz2, _ = table.dropped[0]
         for stretch in table.stretches():
@@ -115,9 +117,11 @@ class _Whole:
         return cls(float(w), brier, base, max(0.0, float(wz2 / w) - base**2))
 
 
-def _binned(table: BinTable) -> BrierDecomposition:
-    """The parts of one class's table, with each bin recalibrated to its mean target."""
-    whole = _Whole.from_table(table)
+def _decompose_bins(table: BinTable) -> BrierDecomposition:
+    """The Brier decomposition of one class's table, with each bin recalibrated to its mean
+    target.
+    """
+    whole = _WholeTable.from_table(table)
     nonempty = table.sum_w[0] > 0
     w = table.sum_w[0][nonempty]
     mean_u, mean_z = table.sum_wu[0][nonempty] / w, table.sum_wz[0][nonempty] / w
@@ -129,9 +133,9 @@ def _binned(table: BinTable) -> BrierDecomposition:
     )
 
 
-def _isotonic(levels: BinTable) -> BrierDecomposition:
-    """The parts of one class's level sets, with the isotonic fit as recalibration."""
-    whole = _Whole.from_table(levels)
+def _decompose_levels(levels: BinTable) -> BrierDecomposition:
+    """The Brier decomposition of one class's level sets, with the isotonic fit as recalibration."""
+    whole = _WholeTable.from_table(levels)
     w, wz, wz2 = isotonic_blocks(levels)
     fitted = wz / w
     # The score of the recalibrated predictions, from sums alone.

@@ -23,9 +23,9 @@ from calibrant._measures.truthful import linear_error
 
 @dataclass(frozen=True)
 class GapScale:
-    """A gap g in every bin gives the value ``offset + spread * g ** power``.
+    """The relation of a measure's value to a gap g in every bin: ``offset + spread * g ** power``.
 
-    The gap of a bin is its mean target less its mean prediction, in size.
+    The gap of a bin is the absolute difference of its mean target and its mean prediction.
     """
 
     power: int = 1
@@ -35,13 +35,13 @@ class GapScale:
     rate: float = 0.5
 
     def gap(self, value: float) -> float:
-        """The gap that gives this value if every bin has it."""
+        """The gap that results in this value of the measure if every bin has it."""
         if self.power == 1:
             return value
         return math.sqrt(max(value - self.offset, 0.0) / self.spread)
 
     def value(self, gap: float) -> float:
-        """The value that this gap gives if every bin has it."""
+        """The value of the measure if every bin has this gap."""
         if self.power == 1:
             return gap
         return self.offset + self.spread * gap**self.power
@@ -62,17 +62,17 @@ def gap_scale(measure: Measure, summary: Statistics) -> GapScale:
         return GapScale(measure.power, measure.spread(summary), rate=measure.rate)
     if not measure.is_binned:  # a mean over rows
         return GapScale(measure.power, rate=measure.rate)
-    table = _table(measure, summary)
+    table = _measured_table(measure, summary)
     if isinstance(table, VectorTable):
         shares = (table.sum_w / table.sum_w.sum())[None]
-        return GapScale(measure.power, _spread(shares))
+        return GapScale(measure.power, _sum_of_squared_shares(shares))
     shares = table.sum_w / table.total_weight[:, None]
     offset = measure.compute(summary) - linear_error(table)
-    return GapScale(measure.power, _spread(shares), offset)
+    return GapScale(measure.power, _sum_of_squared_shares(shares), offset)
 
 
-def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
-    """The bins that a measure is a formula of."""
+def _measured_table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
+    """The bin table, or vector table, from which the measure is computed."""
     if measure.statistic == "above":
         return summary.above(THRESHOLD)
     own = {"quantile_bins": "equal_mass_bins", "class_quantile_bins": "class_equal_mass_bins"}
@@ -80,19 +80,23 @@ def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
     return getattr(summary, name or measure.statistic)
 
 
-def _spread(shares: Array) -> float:
-    """The sum of squared shares of weight, as a mean over classes, from shares (classes, bins)."""
+def _sum_of_squared_shares(shares: Array) -> float:
+    """The sum of squared shares of weight, the mean over classes, from the bins' shares (classes,
+    bins).
+    """
     # Bins that hold nothing (a rule that drops every row) leave the scale as it is.
     return float(np.square(shares).sum(axis=1).mean()) or 1.0
 
 
 def is_error(measure: Measure) -> bool:
-    """Whether a measure is a calibration error: near 0 where predictions are calibrated."""
+    """Whether a measure is a calibration error, which is near 0 for calibrated predictions."""
     return measure.is_error
 
 
 def checked_tolerance(tolerance: Any, measure: str = "ece") -> float:
-    """The checked tolerance: for an error a gap between 0 and 1, for a loss within its range."""
+    """The tolerance, after a check: for a calibration error a gap between 0 and 1, for a loss a
+    number within its range.
+    """
     ends = [m.high for m in catalogue() if m.name == measure and not is_error(m)]
     most = min(max(ends, default=1.0), 1e3)
     return check_tolerance(tolerance, most)

@@ -37,10 +37,11 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Vertices:
-    """Where parabolas are fitted, how far each looks, and the levels that it sees.
+    """The points at which the local regression fits parabolas (vertices), and the levels (distinct
+    predictions) that each fit uses.
 
-    A vertex lies at `at` and looks as far as `reach`; it sees the levels from `first` up to, but
-    not including, `last`.
+    A vertex lies at `at` and uses levels no farther than `reach`: those from `first` up to, but not
+    including, `last`.
     """
 
     at: Array
@@ -50,8 +51,10 @@ class Vertices:
 
     @classmethod
     def from_levels(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
-        """The vertices for increasing levels u with weights w."""
-        at = _cuts(u, w, span)
+        """The vertices for increasing levels u with weights w; each fit uses the share `span` of
+        the weight.
+        """
+        at = _vertex_positions(u, w, span)
         through = np.concatenate([[0.0], np.cumsum(w)])
         reach = _reaches(u, through, at, span)
         first = np.searchsorted(u, at - reach)
@@ -59,9 +62,10 @@ class Vertices:
         return cls(at, reach, first, last)
 
     def kernel(self, u: Array, j: int) -> tuple[slice, Array, Array]:
-        """What the vertex j sees: a slice of the levels, their places, and their tricube weights.
+        """The levels that the vertex j uses: their slice of u, their distances from the vertex, and
+        their tricube weights.
 
-        A place is the distance from the vertex, as a share of its reach, and below 0 to the left.
+        A distance is a share of the vertex's reach, and below 0 to the left.
         """
         some = slice(int(self.first[j]), int(self.last[j]))
         x = (u[some] - self.at[j]) / self.reach[j]
@@ -73,11 +77,11 @@ class Vertices:
         return some, x, tricube
 
 
-def _cuts(u: Array, w: Array, span: float) -> Array:
-    """The places of the vertices, in increasing order.
+def _vertex_positions(u: Array, w: Array, span: float) -> Array:
+    """The positions of the vertices, in increasing order, from increasing levels u with weights w.
 
     They are both ends of the levels, a little outside, and the last level of the lower half of
-    every part that has too much weight; parts are halved until none has.
+    every run of levels that has too much weight; runs are halved until none has.
     """
     through = np.cumsum(w)
     most = span * CELL * through[-1] * (1.0 + _TINY)
@@ -99,15 +103,15 @@ def _cuts(u: Array, w: Array, span: float) -> Array:
 
 
 def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
-    """The reach of each vertex: it takes in the share `span` of the weight, and enough levels.
+    """The reach of each vertex: the distance within which lie the share `span` of the weight and
+    enough levels for a parabola (three).
 
-    `through` has the cumulative weights of the levels with 0 in front, and `at` the vertices. A
-    parabola needs three levels inside.
+    `through` has the cumulative weights of the levels with 0 in front, and `at` the vertices.
     """
     wanted = span * through[-1] * (1.0 - _TINY)
 
     def enough_within(distance: Array) -> Mask:
-        """Whether the levels within this distance of each vertex have the weight that is wanted."""
+        """Whether the levels within this distance of each vertex have the required weight."""
         # The distance is enlarged by a hair, in case rounding made it too small.
         more = distance * (1.0 + 1e-14) + 1e-300
         low, high = np.searchsorted(u, at - more), np.searchsorted(u, at + more, "right")
@@ -139,9 +143,10 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
 
 
 def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
-    """The curve at increasing levels u, with weights w > 0 and weighted targets wz, (levels,).
+    """The local regression curve at increasing levels u, (levels,), with weights w > 0 and weighted
+    targets wz.
 
-    Up to three distinct predictions have the mean targets themselves.
+    For up to three distinct predictions it is the mean targets themselves.
     """
     if u.size <= _NEEDED:
         return wz / w
@@ -162,7 +167,9 @@ def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
 
 
 def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
-    """The matrix that takes the mean targets of levels u to the curve at them, (levels, levels)."""
+    """The matrix (levels, levels) that turns the mean targets of levels u into the local regression
+    curve at these levels.
+    """
     vertices = Vertices.from_levels(u, w, span)
     m = vertices.at.size
     moments, powers = np.zeros((m, 5)), np.zeros((m, 3, u.size))
@@ -180,7 +187,7 @@ def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _CellFit:
-    """What a curve through cells takes, whatever their targets are.
+    """The part of a local regression over cells that does not depend on their targets.
 
     `powers` has what a cell adds to the moments at each vertex, (cells, vertices, 5). `between` has
     what the value and the slope at a vertex (a slope over the whole reach) add to the curve at each
@@ -193,7 +200,9 @@ class _CellFit:
 
     @classmethod
     def from_levels(cls, u: Array, w: Array) -> _CellFit:
-        """The fit of cells at u with mean weights w; cells without weight make no vertices."""
+        """The fit for cells at predictions u with mean weights w; vertices come from the cells with
+        weight.
+        """
         own = Vertices.from_levels(u[w > 0], w[w > 0])
         first = np.searchsorted(u, own.at - own.reach)
         last = np.searchsorted(u, own.at + own.reach, side="right")
@@ -208,7 +217,7 @@ class _CellFit:
 
 
 def local_fits(sums: CellSums) -> Array:
-    """The curve of every draw at its cells, (draws, cells).
+    """The local regression curve of every draw at its cells, (draws, cells).
 
     Vertices are the same for all draws: those of the cells with their mean weights.
     """
@@ -217,22 +226,23 @@ def local_fits(sums: CellSums) -> Array:
         return np.divide(
             sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(), where=sums.w > 0
         )
-    fit, lines = _fit_of_cells(sums), sums.of_weights(_lines)
+    fit, lines = _fit_of_cells(sums), sums.of_weights(_value_and_slope_matrix)
     n, m = len(sums.wz), fit.vertices.at.size
     products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)
     solved = (lines * products).sum(axis=3).reshape(n, 2 * m)
     return solved @ fit.between
 
 
-def _lines(sums: CellSums, w: Array) -> Array:
-    """What the sums of targets at a vertex add to its value and slope, (draws, 2, vertices, 3).
+def _value_and_slope_matrix(sums: CellSums, w: Array) -> Array:
+    """The matrix from sums of weighted targets at a vertex to the fitted value and slope there,
+    (draws, 2, vertices, 3), for weights w.
 
-    They are the first two rows of the inverse of the matrix of moments, which weights w make.
+    It is the first two rows of the inverse of the matrix of moments.
     """
     powers = _fit_of_cells(sums).powers
     moments = (w @ powers.reshape(len(powers), -1)).reshape(len(w), -1, 5)
     matrix = moments[..., np.add.outer(np.arange(3), np.arange(3))]
-    regular = _regular(matrix)
+    regular = _is_invertible(matrix)
     inverse = np.empty(matrix.shape)
     inverse[regular] = np.linalg.inv(matrix[regular])
     inverse[~regular] = np.linalg.pinv(matrix[~regular], rcond=1e-10, hermitian=True)
@@ -240,32 +250,32 @@ def _lines(sums: CellSums, w: Array) -> Array:
 
 
 def _fit_of_cells(sums: CellSums) -> _CellFit:
-    """The fit of cells, computed once for all draws of them."""
-    known: list[_CellFit] = sums.once(_known)
+    """The target-free part of the fit for these cells, computed once for all draws of them."""
+    known: list[_CellFit] = sums.once(_empty_cache)
     if not known:
         known.append(_CellFit.from_levels(sums.u, sums.w.mean(axis=0)))
     return known[0]
 
 
-def _known(u: Array) -> list[_CellFit]:
-    """An empty list, to keep the fit of cells in."""
+def _empty_cache(u: Array) -> list[_CellFit]:
+    """A new empty list, in which `_fit_of_cells` caches its result; u is not used."""
     return []
 
 
-def _regular(matrix: Array) -> Mask:
-    """Which matrices of moments (..., 3, 3) can be inverted, (...)."""
+def _is_invertible(matrix: Array) -> Mask:
+    """Whether each matrix of moments (..., 3, 3) can be inverted, (...)."""
     return np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
 
 
 def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
-    """Value and slope at the vertex of the parabolas that fit best, (...) each.
+    """Value and slope at the vertex of each least-squares parabola, (...) each.
 
-    `moments` has sums of weight times powers 0 to 4 of the place, (..., 5), and `products` sums of
-    weighted target times powers 0 to 2, (..., 3).
+    `moments` has sums of weight times powers 0 to 4 of the distance from the vertex, (..., 5), and
+    `products` sums of weighted target times powers 0 to 2, (..., 3).
     """
     index = np.add.outer(np.arange(3), np.arange(3))
     matrix = moments[..., index]
-    regular = _regular(matrix)
+    regular = _is_invertible(matrix)
     solved = np.zeros(products.shape)
     solved[regular] = np.linalg.solve(matrix[regular], products[regular][..., None])[..., 0]
     if not regular.all():
@@ -276,7 +286,9 @@ def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
 
 
 def _interpolate(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
-    """The curve at u: cubics through values and slopes at the vertices, (..., vertices) each."""
+    """The curve at u: cubic interpolation between the values and slopes at the vertices, (...,
+    vertices) each.
+    """
     at = vertices.at
     j = np.clip(np.searchsorted(at, u, side="right") - 1, 0, at.size - 2)
     width = at[j + 1] - at[j]
@@ -298,9 +310,8 @@ _KEPT: WeakKeyDictionary[BinTable, tuple[Array, Array]] = WeakKeyDictionary()
 
 
 def distances(levels: BinTable) -> tuple[Array, Array]:
-    """|curve - u| of every level that has weight, and the weights, (levels,) each.
-
-    They are kept as long as the table is in use.
+    """The distance |curve - u| of every level that has weight, and the weights, (levels,) each;
+    cached as long as the table is in use.
     """
     if levels not in _KEPT:
         _KEPT[levels] = _distances(levels)
@@ -308,7 +319,7 @@ def distances(levels: BinTable) -> tuple[Array, Array]:
 
 
 def _distances(levels: BinTable) -> tuple[Array, Array]:
-    """The same as `distances`, computed."""
+    """The distance |curve - u| of every level that has weight, and the weights, computed anew."""
     w, wz, u = levels.sum_w[0], levels.sum_wz[0], levels.mean_u[0]
     if not w.all():  # cells of a stream may be empty
         w, wz, u = (column[levels.sum_w[0] > 0] for column in (w, wz, u))
@@ -322,7 +333,7 @@ def ici(levels: BinTable) -> float:
 
 
 def distance_quantile(levels: BinTable, share: float) -> float:
-    """The distance from the diagonal that a share of the rows is within.
+    """The quantile, at the share `share` of the rows, of the curve's distance from the diagonal.
 
     At a step of the distances it is the middle of the step.
     """
@@ -336,10 +347,10 @@ def emax(levels: BinTable) -> float:
 
 
 def _quantiles(far: Array, w: Array, shares: Sequence[float]) -> list[Array]:
-    """The quantile of weighted distances in each draw, for every share, (draws,) each.
+    """The quantiles of weighted distances in each draw: a list with an array (draws,) for every
+    share.
 
-    `far` and `w` are distances and weights (draws, levels), which are put in order once for all
-    shares.
+    `far` and `w` are distances and weights (draws, levels), sorted once for all shares.
     """
     order = np.argsort(far, axis=1, kind="stable")  # the same sums on every processor
     through = np.cumsum(np.take_along_axis(np.broadcast_to(w, far.shape), order, axis=1), axis=1)
@@ -359,9 +370,8 @@ _KEPT_DRAWS: WeakKeyDictionary[CellSums, tuple[Array, Array, Array, Array]] = We
 
 
 def _drawn_distances(sums: CellSums) -> tuple[Array, Array, Array, Array]:
-    """The distances of each draw's curve from the diagonal: mean, median, 90% quantile, largest.
-
-    Each is (draws,); they come from one fit for all four measures.
+    """Four statistics of each draw's distances between curve and diagonal: mean, median, 90%
+    quantile, largest, (draws,) each, from one fit.
     """
     out = _KEPT_DRAWS.get(sums)
     if out is None:
@@ -374,20 +384,22 @@ def _drawn_distances(sums: CellSums) -> tuple[Array, Array, Array, Array]:
 
 
 def icis(sums: CellSums) -> Array:
-    """The integrated calibration index of each draw: the mean distance of its curve."""
+    """The integrated calibration index of each draw, (draws,): the mean distance of its curve from
+    the diagonal.
+    """
     return np.minimum(_drawn_distances(sums)[0], 1.0)
 
 
 def e50s(sums: CellSums) -> Array:
-    """The median distance of each draw's curve from the diagonal."""
+    """The median distance of each draw's curve from the diagonal, (draws,)."""
     return np.minimum(_drawn_distances(sums)[1], 1.0)
 
 
 def e90s(sums: CellSums) -> Array:
-    """The distance from the diagonal that nine tenths of the rows are within, of each draw."""
+    """The 90% quantile of each draw's distances between curve and diagonal, (draws,)."""
     return np.minimum(_drawn_distances(sums)[2], 1.0)
 
 
 def emaxs(sums: CellSums) -> Array:
-    """The largest distance of each draw's curve from the diagonal."""
+    """The largest distance of each draw's curve from the diagonal, (draws,)."""
     return np.minimum(_drawn_distances(sums)[3], 1.0)

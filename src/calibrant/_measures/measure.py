@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array
 from calibrant._measures.cell_formulas import CellSums, each_draw, levels_of_draws
-from calibrant._measures.ranking import Levels, Moved
+from calibrant._measures.ranking import Levels, RowInfluence
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
 Shape = Literal["binary", "answers", "multiclass"]
@@ -245,7 +245,7 @@ class Measure:
     needs_order: bool = True
     loss: str = ""
     spread: Callable[[Statistics], float] | None = None
-    moved: Callable[[Levels, Array, Array], Moved] | None = None
+    moved: Callable[[Levels, Array, Array], RowInfluence] | None = None
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
     folds: bool = field(default=False, kw_only=True)
@@ -301,7 +301,7 @@ class Measure:
             return "influence"
         if STATISTICS[self.statistic].problem == "rows":
             return "mean"
-        return "inversion" if self._many is not None else "bootstrap"
+        return "inversion" if self._batch_formula is not None else "bootstrap"
 
     @property
     def votes_add(self) -> bool:
@@ -326,8 +326,10 @@ class Measure:
         return "averages out over many rows"
 
     @property
-    def _many(self) -> object:
-        """A formula for many samples at once, whichever it has; None if it has none."""
+    def _batch_formula(self) -> object:
+        """The formula that computes the measure for many samples at once, of whatever kind; None if
+        there is none.
+        """
         return self.table_formula or self.cell_formula or self.of_vectors
 
     @property
@@ -372,7 +374,7 @@ class Measure:
         return "low" if of_few_bins and self.is_binned else "medium"
 
     def called(self, *, soft: bool = False) -> str:
-        """Its name in a sentence: ECE, or SMECE of soft labels."""
+        """The name of the measure in a sentence: "ECE", or "SMECE" for soft labels."""
         return (self.soft_label if soft else "") or self.label or self.title
 
     def rank_in(self, where: str, shape: Shape) -> int:
@@ -382,9 +384,8 @@ class Measure:
 
 
 def only_distance(measures: Iterable[Measure]) -> str | None:
-    """The one distance between distributions that the measures read; None if none or several.
-
-    It is a field of `LossSums`.
+    """The one distance between distributions that the measures read, a field of `LossSums`; None if
+    there are none or several.
     """
     read = {m.loss for m in measures if m.statistic == "distribution"}
     return (read.pop() or None) if len(read) == 1 else None

@@ -23,9 +23,10 @@ AT_ONCE, FAR_AT_ONCE = 512, 1 << 15
 
 
 def ks_error(levels: BinTable) -> float:
-    """The largest partial sum of residuals in order of the predictions, over W.
+    """The Kolmogorov-Smirnov error, the mean over classes: ``max_t |sum_{u<=t} w (u - z)| / W``.
 
-    It is ``max_t |sum_{u<=t} w (u - z)| / W``, the mean over classes.
+    That is the largest absolute partial sum of residuals in order of the predictions, over the
+    total weight W.
     """
     if isinstance(levels, OrderedLevels):
         return levels.largest_partial_residual() / float(levels.total_weight[0])
@@ -39,15 +40,16 @@ def ks_error(levels: BinTable) -> float:
 
 
 def sweep_error(levels: BinTable, norm: str = "l1") -> float:
-    """Binned error at the largest number of equal-mass bins whose mean targets never fall."""
+    """The binned error in the largest number of equal-mass bins whose mean targets never fall."""
     return binned_error(sweep_bins(levels), norm)
 
 
 def sweep_bins(levels: BinTable) -> BinTable:
-    """The equal-mass bins at which a sweep over their number stops.
+    """The table of the largest number of equal-mass bins before the first number at which mean
+    targets fall.
 
-    Their number is one less than the first at which some mean target is below that of the bin
-    before. Of sums they have those that an error needs: of weights, predictions and targets.
+    At that first number some bin's mean target is below that of the bin before. Of sums the table
+    has those that an error needs: of weights, predictions and targets.
     """
     if isinstance(levels, OrderedLevels):
         return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
@@ -67,15 +69,14 @@ def sweep_bins(levels: BinTable) -> BinTable:
         begins[-1] = min(begins[-1], stretch.n_bins)
         for name in ("sum_w", "sum_wu", "sum_wz"):
             column = getattr(stretch, name)[0]
-            merged[first:last, FIELDS.index(name)] += _merged(column, begins)
+            merged[first:last, FIELDS.index(name)] += _sum_over_bins(column, begins)
         start = end
     return BinTable(merged[None], has_squares=False)
 
 
 class _Levels:
-    """Levels in memory, with the attributes of `OrderedLevels` that a sweep reads.
-
-    `wz` has the weighted targets of the levels.
+    """Level sets in memory, with the attributes of `OrderedLevels` that `sweep_bins` reads. `wz`
+    has the weighted targets of the levels.
     """
 
     def __init__(self, ranks: MiddleRanks, wz: Array) -> None:
@@ -90,7 +91,9 @@ class _Levels:
         return np.array([self.ranks.total, self._targets[-1]])
 
     def sums_before(self, j: Array, m: Array) -> Array:
-        """The sums of w and w z before the bin j of m bins of equal mass, (2, bins)."""
+        """The sums of w and w z before the bin j of m bins of equal mass, (2, bins), for arrays j
+        and m.
+        """
         at = self.ranks.begins(j, m)
         last = np.maximum(at - 1, 0)
         through = np.stack([self.ranks.through[last], self._targets[last]])
@@ -98,10 +101,11 @@ class _Levels:
 
 
 def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
-    """The least number of bins at which some mean target is below that of the bin before.
+    """The smallest number of equal-mass bins at which some bin's mean target is below that of the
+    bin before.
 
-    It is one more than there are levels if there is none. `at_once` is how many bins are looked at
-    together at first.
+    If there is none, it is one more than the number of levels. `at_once` is how many bins are
+    examined together at first.
     """
     first, most = 2, order.n_levels
     if order.rising:  # then the means of bins rise too, in any number of bins
@@ -110,7 +114,7 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
         # Several numbers are tried together, with about `at_once` bins in all.
         more = max(1, int(math.sqrt(first * first + 2 * at_once)) - first)
         tried = np.arange(first, min(first + more, most + 1))
-        falls = _falls(order, tried)
+        falls = _means_fall(order, tried)
         if falls.any():
             return int(tried[falls.argmax()])
         first = int(tried[-1]) + 1
@@ -118,8 +122,8 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
     return most + 1
 
 
-def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
-    """For each number of bins tried, whether some bin's mean target is below the one before."""
+def _means_fall(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
+    """Whether mean targets fall somewhere, for each number of bins in `tried`, (numbers,)."""
     owner = np.repeat(np.arange(tried.size), tried + 1)
     m = tried[owner]
     # The borders 0 to m of every number m tried stand one after the other.
@@ -135,8 +139,9 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
     return np.bincount(owner[nonempty][1:][falls], minlength=tried.size) > 0
 
 
-def _merged(column: Array, firsts: Index) -> Array:
-    """A column of levels, or rows of them, added up over bins that begin at `firsts`.
+def _sum_over_bins(column: Array, firsts: Index) -> Array:
+    """The sums over bins of a column of levels (or of rows of columns); bins begin at the levels
+    `firsts`.
 
     The last of `firsts` is where the last bin ends. An empty bin has 0.
     """
@@ -148,4 +153,4 @@ def _merged(column: Array, firsts: Index) -> Array:
 
 def merge_levels(sums: Array, m: int) -> BinTable:
     """A table of m equal-mass bins from the sums of levels, (levels, fields)."""
-    return BinTable(_merged(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])
+    return BinTable(_sum_over_bins(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])

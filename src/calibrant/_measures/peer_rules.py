@@ -26,7 +26,7 @@ Precision = type[np.float32] | type[np.float64]
 
 
 class _BinSums(NamedTuple):
-    """Per bin: the number of rows, and the sums of their predictions and of their targets."""
+    """The number of rows of each bin, and the sums of their predictions and of their targets."""
 
     counts: Array
     predictions: Array
@@ -34,18 +34,20 @@ class _BinSums(NamedTuple):
 
     @property
     def gaps(self) -> Array:
-        """|sum of predictions - sum of targets|: the bin's mean gap times its number of rows."""
+        """The absolute difference |sum of predictions - sum of targets| of each bin: its mean gap
+        times its number of rows.
+        """
         return np.abs(self.predictions - self.targets)
 
 
-def _sums_of(
+def _bin_sums(
     bin_of_row: Index,
     n_bins: int,
     predictions: Array,
     targets: Array,
     precision: Precision = np.float64,
 ) -> _BinSums:
-    """Sums of rows over their bins, added one after the other and rounded to `precision`."""
+    """The sums of rows over their bins, added row by row and rounded to `precision` each time."""
 
     def summed(values: Array) -> Array:
         """The sums of values over the bins, (bins,)."""
@@ -67,13 +69,14 @@ def _sums_between(
     targets: Array,
     precision: Precision = np.float64,
 ) -> _BinSums:
-    """Sums over the k + 1 bins that k inner edges make of the line, so that no row is outside.
+    """The sums of rows over the k + 1 bins between k inner edges; the first and last bin are
+    unbounded.
 
-    `closed` is the side of a bin that belongs to it.
+    `closed` is the side of a bin whose edge belongs to it.
     """
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
     bin_of_row = np.searchsorted(inner_edges, predictions, side=side)
-    return _sums_of(bin_of_row, inner_edges.size + 1, predictions, targets, precision)
+    return _bin_sums(bin_of_row, inner_edges.size + 1, predictions, targets, precision)
 
 
 def _ratio_edges(n_bins: int) -> Array:
@@ -87,7 +90,7 @@ def _product_edges(n_bins: int) -> Array:
 
 
 def _torch_edges(n_bins: int, precision: Precision) -> Array:
-    """The edges of m bins above 0, with 1 among them, as `torch.linspace` rounds them on the CPU.
+    """Inner edges of m bins, followed by 1, as `torch.linspace` rounds them on the CPU.
 
     It steps up from 0 to the middle and down from 1 above it. Going down, the multiplication and
     the subtraction are fused (one rounding, which exact fractions reproduce); torch built without
@@ -103,7 +106,8 @@ def _torch_edges(n_bins: int, precision: Precision) -> Array:
 
 
 def _equal_mass_edges(predictions: Array, n_bins: int) -> Array:
-    """Inner edges of bins with nearly equally many rows: midpoints between runs of sorted rows.
+    """Inner edges of bins with nearly equal numbers of rows: midpoints between neighbouring runs of
+    sorted predictions.
 
     Two edges may be equal; no row lies between them.
     """
@@ -127,14 +131,18 @@ def torchmetrics_ece(
 
 
 def scikit_learn_gap(predictions: Array, targets: Array, n_bins: int) -> float:
-    """Mean of |prob_true - prob_pred| over what `calibration_curve` returns (uniform strategy)."""
+    """The mean of |prob_true - prob_pred| over the bins that `calibration_curve` of scikit-learn
+    returns (uniform strategy).
+    """
     sums = _sums_between(_product_edges(n_bins), "right", predictions, targets)
     occupied = sums.counts > 0
     return float(np.mean(sums.gaps[occupied] / sums.counts[occupied]))
 
 
 def netcal_ece(predictions: Array, targets: Array, n_bins: int) -> float:
-    """`ECE(bins).measure`, given one column of predictions or the rows of a multiclass problem."""
+    """`ECE(bins).measure` of netcal, for one column of predictions or the rows of a multiclass
+    problem.
+    """
     if np.unique(targets).size > 2:
         # More than two distinct targets are taken for class indices, and one column of predictions
         # for rows that all predict class 0: a row is "right" where its target is exactly 0.
@@ -144,15 +152,15 @@ def netcal_ece(predictions: Array, targets: Array, n_bins: int) -> float:
 
 
 def relplot_ece(predictions: Array, targets: Array, n_bins: int) -> float:
-    """`binnedECE`: the bin of a prediction is the whole part of prediction / (1 / m)."""
+    """`binnedECE` of relplot: the bin of a prediction is the whole part of prediction / (1 / m)."""
     width = 1.0 / n_bins
     bin_of_row = (predictions / width).astype(np.intp)
-    sums = _sums_of(bin_of_row, int(1.0 / width) + 1, predictions, targets)
+    sums = _bin_sums(bin_of_row, int(1.0 / width) + 1, predictions, targets)
     return float(sums.gaps.sum() / predictions.size)
 
 
 def uncertainty_calibration_ece(predictions: Array, targets: Array, n_bins: int) -> float:
-    """`get_ece`: equal-width bins."""
+    """`get_ece` of uncertainty-calibration: ECE in equal-width bins."""
     sums = _sums_between(_ratio_edges(n_bins), "right", predictions, targets)
     return float(sums.gaps.sum() / predictions.size)
 
@@ -160,21 +168,26 @@ def uncertainty_calibration_ece(predictions: Array, targets: Array, n_bins: int)
 def uncertainty_calibration_equal_mass_ece(
     predictions: Array, targets: Array, n_bins: int
 ) -> float:
-    """`get_ece_em`: bins of (nearly) equally many rows, equal predictions kept together."""
+    """`get_ece_em` of uncertainty-calibration: ECE in bins of nearly equal numbers of rows, equal
+    predictions together.
+    """
     sums = _sums_between(_equal_mass_edges(predictions, n_bins), "right", predictions, targets)
     return float(sums.gaps.sum() / predictions.size)
 
 
 def uncertainty_calibration_debiased_l2(predictions: Array, targets: Array, n_bins: int) -> float:
-    """`get_calibration_error`: the debiased root mean square gap of Kumar et al. (2019)."""
+    """`get_calibration_error` of uncertainty-calibration: the debiased root mean square gap of
+    Kumar et al. (2019).
+    """
     bins = None if _seems_binned(predictions) else n_bins
     return float(np.sqrt(_debiased_square(predictions, targets, bins)))
 
 
 def uncertainty_calibration_marginal(rows: Array, labels: NDArray[Any], n_bins: int) -> float:
-    """`get_calibration_error` of (n, k) predictions: the root of the mean square over classes.
+    """`get_calibration_error` of uncertainty-calibration for (n, k) predictions: the root of the
+    mean square over classes.
 
-    Each class is held against the rest. All classes have bins of one kind.
+    Each class is taken against the rest. All classes have bins of one kind.
     """
     columns = rows.T
     bins = None if all(map(_seems_binned, columns)) else n_bins
@@ -186,9 +199,8 @@ def uncertainty_calibration_marginal(rows: Array, labels: NDArray[Any], n_bins: 
 
 
 def _seems_binned(predictions: Array) -> bool:
-    """Whether uncertainty-calibration takes predictions for those of a binned model.
-
-    It does if there are fewer distinct ones than a quarter of the rows.
+    """Whether uncertainty-calibration takes the predictions for those of a binned model: there are
+    fewer distinct ones than a quarter of the rows.
     """
     return bool(np.unique(predictions).size < predictions.size / 4)
 
@@ -213,13 +225,15 @@ def _debiased_square(predictions: Array, targets: Array, n_bins: int | None) -> 
 
 
 def mccaffrey_ece(predictions: Array, targets: Array, n_bins: int) -> float:
-    """The tutorial's weighted mean gap: left-closed bins, the last one closed at 1."""
+    """McCaffrey's tutorial: weighted mean gap in left-closed bins, the last one closed at 1 too."""
     sums = _sums_between(_ratio_edges(n_bins), "left", predictions, targets)
     return float(sums.gaps.sum() / predictions.size)
 
 
 def leznik_ece(predictions: Array, targets: Array, n_bins: int) -> float:
-    """Left-closed bins read literally: a prediction of exactly 1 is in none, though n counts it."""
+    """Leznik's rule read literally: ECE in left-closed bins; a prediction of exactly 1 is in none,
+    though n counts it.
+    """
     edges_and_one = np.append(_ratio_edges(n_bins), 1.0)
     sums = _sums_between(edges_and_one, "left", predictions, targets)
     return float(sums.gaps[:-1].sum() / predictions.size)
@@ -249,7 +263,7 @@ class PeerRule:
     of_classes: Callable[[Array, NDArray[Any], int], float] | None = None
 
     def bins_for(self, n: int) -> int:
-        """Its default number of bins for n rows."""
+        """The tool's default number of bins for n rows."""
         return self.default_bins if self.bins_of_rows is None else self.bins_of_rows(n)
 
 

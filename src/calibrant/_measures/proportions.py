@@ -13,17 +13,20 @@ METHODS = ("wilson", "clopper-pearson", "normal", "beta")
 
 
 def is_hard(table: BinTable) -> bool:
-    """Whether all targets are 0 or 1: only then is their sum of squares their sum."""
+    """Whether all targets of the table are 0 or 1: exactly then the sum of their squares is their
+    sum.
+    """
     return bool(np.allclose(table.sum_wz2, table.sum_wz, rtol=1e-12, atol=1e-12))
 
 
 def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int) -> Array:
-    """How many rows of each bin say as much as one independent row, (m,).
+    """The design effect of each bin, (m,): how many clustered rows have the information of one
+    independent row.
 
-    Rows come in clusters (`groups`). The number is the variance of a bin's mean target over
-    clusters, by that over rows. Bins hold few clusters, so it is taken from the bin itself or from
-    the correlation within clusters that all bins show together, whichever is larger; never below 1.
-    `bins` has the bin of each row, `z` its target and `w` its weight.
+    It is the variance of a bin's mean target over clusters (`groups`), by that over rows. Bins hold
+    few clusters, so it is taken from the bin itself or from the correlation within clusters that
+    all bins show together, whichever is larger; never below 1. `bins` has the bin of each row, `z`
+    its target and `w` its weight.
     """
     w = np.ones(z.size) if w is None else np.asarray(w, dtype=np.float64)
     sums: list[Array] = [np.bincount(bins, x, m).astype(np.float64) for x in (w * z, w)]
@@ -49,7 +52,9 @@ def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int
 
 
 def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Wilson's lower and upper limits of shares p, each of n rows."""
+    """Wilson's lower and upper confidence limits of shares p, each of n rows, at the confidence
+    `level`.
+    """
     from scipy import special
 
     z = float(special.ndtri(1.0 - (1.0 - level) / 2.0))
@@ -110,5 +115,5 @@ def mean_target_limits(
 
 
 def _nan_where_empty(values: Array, n: Array) -> Array:
-    """The values, with NaN in bins whose number of rows n is NaN: those without rows."""
+    """The values of bins, with NaN where the number of rows n is NaN, which marks empty bins."""
     return np.where(np.isnan(n), np.nan, values)

@@ -23,10 +23,10 @@ ONE_OUTCOME = (
 )
 
 
-def _columns(levels: BinTable) -> tuple[Array, Array]:
+def _level_weights(levels: BinTable) -> tuple[Array, Array]:
     """The weight, and the weighted sum of targets, of each level with weight, (levels,) each.
 
-    Levels are in increasing order.
+    A level is a distinct prediction; levels are in increasing order.
     """
     w, wz = levels.sum_w[0], levels.sum_wz[0]
     if w.all():
@@ -36,7 +36,7 @@ def _columns(levels: BinTable) -> tuple[Array, Array]:
 
 
 def auroc(levels: BinTable) -> float:
-    """P(u of an event > u of a non-event), where ties count one half.
+    """The area under the ROC curve, P(u of an event > u of a non-event), where ties count one half.
 
     A row of target z counts as z of an event and 1 - z of a non-event.
     """
@@ -44,7 +44,7 @@ def auroc(levels: BinTable) -> float:
         total, events = (float(part) for part in levels.totals)
         rest = total - events
     else:
-        w, up = _columns(levels)
+        w, up = _level_weights(levels)
         down = np.maximum(w - up, 0.0)
         events, rest = float(up.sum()), float(down.sum())
     if events <= 0.0 or rest <= 0.0:
@@ -69,7 +69,7 @@ class RiskCurve(NamedTuple):
 
 def risk_curve(levels: BinTable) -> RiskCurve:
     """The risk at every coverage that a threshold can reach, from the smallest to all rows."""
-    w, wz = (column[::-1] for column in _columns(levels))
+    w, wz = (column[::-1] for column in _level_weights(levels))
     kept = np.cumsum(w)
     risk = np.clip(np.cumsum(w - wz) / kept, 0.0, 1.0)
     return RiskCurve(kept / kept[-1], risk, w / kept[-1])
@@ -91,7 +91,7 @@ def accuracy_at(levels: BinTable, coverage: float = COVERAGE) -> float:
     if isinstance(levels, OrderedLevels):
         rows = coverage * float(levels.totals[0])
         return min(1.0, max(0.0, levels.highest_targets(coverage) / rows))
-    w, wz = (column[::-1] for column in _columns(levels))
+    w, wz = (column[::-1] for column in _level_weights(levels))
     kept = np.cumsum(w)
     room = coverage * kept[-1] - (kept - w)
     part = np.clip(room / w, 0.0, 1.0)
@@ -109,8 +109,9 @@ def mean_target(table: BinTable) -> float:
 Levels = Index
 
 
-class Moved(NamedTuple):
-    """How far each row moves a value (its influence), and the number of rows that decide on it.
+class RowInfluence(NamedTuple):
+    """The influence of each row on a value, and the effective number of rows that the value depends
+    on.
 
     `values` has the change of the value for each unit of weight at a row. `units` is an effective
     number of rows: as many of equal weight are worth as much. Of two outcomes it is the rarer
@@ -121,44 +122,45 @@ class Moved(NamedTuple):
     units: float
 
 
-def _by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
-    """The weight, and the weighted sum of targets, of each level in increasing order.
+def _sum_by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
+    """The weight, and the weighted sum of targets, of each level (distinct prediction) in
+    increasing order.
 
-    `at` has the number of each row's level.
+    `at` has the number of each row's level, `z` its target and `w` its weight.
     """
     both, up = (np.bincount(at, x).astype(np.float64) for x in (w, w * z))
     return both, up
 
 
-def _worth(w: Array) -> float:
+def _effective_rows(w: Array) -> float:
     """The effective number of rows with these weights: (sum w)^2 / sum w^2, or 0 without weight."""
     total = float(w.sum())
     return total * total / float((w * w).sum()) if total > 0 else 0.0
 
 
-def auroc_influence(at: Levels, z: Array, w: Array) -> Moved:
+def auroc_influence(at: Levels, z: Array, w: Array) -> RowInfluence:
     """The influence of each row on the AUROC, by DeLong's placements.
 
-    A placement is the share of the other outcome that a row is on the right side of. `at` has the
-    number of each row's level.
+    A placement is the share of rows of the other outcome that a row is ranked correctly against.
+    `at` has the number of each row's level (distinct prediction).
     """
-    both, up = _by_level(at, z, w)
+    both, up = _sum_by_level(at, z, w)
     down = np.maximum(both - up, 0.0)
     events, rest = up.sum(), down.sum()
     below = (np.cumsum(down) - down / 2.0) / rest
     above = 1.0 - (np.cumsum(up) - up / 2.0) / events
     value, total = float(up @ below) / events, events + rest
     values = total * (z * (below[at] - value) / events + (1.0 - z) * (above[at] - value) / rest)
-    return Moved(values, min(_worth(w * z), _worth(w * (1.0 - z))))
+    return RowInfluence(values, min(_effective_rows(w * z), _effective_rows(w * (1.0 - z))))
 
 
-def aurc_influence(at: Levels, z: Array, w: Array) -> Moved:
-    """The influence of each row on the AURC.
+def aurc_influence(at: Levels, z: Array, w: Array) -> RowInfluence:
+    """The influence of each row on the AURC (area under the risk-coverage curve).
 
-    It has a row's own risk, and what the row adds to the risk of every row predicted no higher.
-    `at` has the number of each row's level.
+    It is the row's own risk, plus what the row adds to the risk of every row predicted no higher.
+    `at` has the number of each row's level (distinct prediction).
     """
-    both, up = _by_level(at, z, w)
+    both, up = _sum_by_level(at, z, w)
     total = both.sum()
     kept = np.cumsum(both[::-1])[::-1]
     risk = np.cumsum((both - up)[::-1])[::-1] / kept
@@ -166,23 +168,25 @@ def aurc_influence(at: Levels, z: Array, w: Array) -> Moved:
     # Sums over the levels g up to a row's own, of w_g / W_g and of that times the risk: w_g is the
     # weight of the level, and W_g that of the rows predicted at least as high.
     reach, paid = np.cumsum(both / kept), np.cumsum(both / kept * risk)
-    return Moved(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _worth(w))
+    return RowInfluence(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _effective_rows(w))
 
 
-def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
+def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> RowInfluence:
     """The influence of each row on the accuracy at a coverage.
 
-    A kept row counts by how far its target is from that of rows at the threshold, the others not at
-    all. `at` has the number of each row's level.
+    A row above the threshold counts by the difference of its target from that of rows at the
+    threshold, other rows not at all. `at` has the number of each row's level (distinct prediction).
     """
-    both, up = _by_level(at, z, w)
+    both, up = _sum_by_level(at, z, w)
     total = both.sum()
     above = np.cumsum(both[::-1])[::-1] - both
     part = np.clip((coverage * total - above) / both, 0.0, 1.0)
     # The mean target at the threshold, of about sqrt(n) rows on either side of it.
     edge = int(np.flatnonzero(part > 0)[0])
-    near = np.abs(np.cumsum(both) - np.cumsum(both)[edge]) <= total / np.sqrt(max(_worth(w), 1.0))
+    near = np.abs(np.cumsum(both) - np.cumsum(both)[edge]) <= total / np.sqrt(
+        max(_effective_rows(w), 1.0)
+    )
     near[edge] = True
     there = float(up[near].sum() / both[near].sum())
     values = (z - there) * part[at] / coverage
-    return Moved(values - float((w * values).sum()) / total, coverage * _worth(w))
+    return RowInfluence(values - float((w * values).sum()) / total, coverage * _effective_rows(w))

@@ -24,7 +24,7 @@ LS_SIGMA = 0.1
 TAIL = 9.0
 # Nodes per sigma on which mass is deposited: the deposit's own error falls with their fourth power.
 NODES_PER_SIGMA = 32
-# With noise wider than this the grid would grow too large; `_wide` is used in its place.
+# With wider noise the grid would grow too large; `_wide_noise_integral` takes its place.
 WIDE_SIGMA = 64.0
 # The sigmoid is 0 or 1 to the last digit beyond this logit.
 SIGMOID_ENDS = 40.0
@@ -89,7 +89,9 @@ def valid_convolution(values: Array, kernel: Array) -> Array:
 
 
 def _logistic(t: Array) -> tuple[Array, Array]:
-    """sigmoid(t) and sigmoid(-t), both with all their digits: neither is 1 less the other."""
+    """sigmoid(t) and sigmoid(-t), each with full precision: neither is computed as 1 less the
+    other.
+    """
     odds = np.exp(np.minimum(-t, 700.0))
     up = 1.0 / (1.0 + odds)
     return up, odds * up
@@ -132,7 +134,7 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     values = []
     for r, total in enumerate(grid.total_weight):
         if sigma > WIDE_SIGMA:
-            values.append(_wide(grid, r, sigma) / total)
+            values.append(_wide_noise_integral(grid, r, sigma) / total)
             continue
         t, plus, minus = smoothed_logits(grid, r, sigma)
         up, down = _logistic(t)
@@ -142,11 +144,11 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     return float(np.mean(values))
 
 
-def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
-    """The integral of LS-ECE of class r, not yet divided by the weight, for very wide noise.
+def _wide_noise_integral(grid: LogitGrid, r: int, sigma: float) -> float:
+    """The integral of LS-ECE of class r, before division by the weight, for very wide noise.
 
     Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
-    masses are convolved with the noise as it stands: nothing grows with sigma.
+    masses are convolved with the noise directly: nothing grows with sigma.
     """
     from scipy.special import ndtr
 
@@ -196,18 +198,19 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
     # Where rho crosses Z / (Z + N) the integrand changes sign.
     with np.errstate(divide="ignore"):
         crossing = np.clip(np.log(positive) - np.log(negative) - a, 0.0, d)
-    total = np.abs(_signed(positive, negative, a, crossing)).sum()
+    total = np.abs(_integrate_intervals(positive, negative, a, crossing)).sum()
     rest = np.flatnonzero(crossing < d)
     a, d = a[rest] + crossing[rest], d[rest] - crossing[rest]
-    total += np.abs(_signed(positive[rest], negative[rest], a, d)).sum()
+    total += np.abs(_integrate_intervals(positive[rest], negative[rest], a, d)).sum()
     return float(total / sigma / w.sum())
 
 
 def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
-    """The ends of the intervals about sorted logits h, in increasing order, as rows and signs.
+    """The ends of the intervals of width sigma about sorted logits h, in increasing order: the row
+    of each end, and its sign, (2n,) each.
 
-    An end is h - sigma/2 of a row (sign 1) or h + sigma/2 (sign -1); both arrays are (2n,). Ends
-    are compared by differences of h, which are exact where sigma is small.
+    An end is h - sigma/2 of a row (sign 1) or h + sigma/2 (sign -1). Ends are compared by
+    differences of h, which are exact where sigma is small.
     """
     n = h.size
     reach = h + sigma
@@ -224,8 +227,9 @@ def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
     return rows, signs
 
 
-def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
-    """The integral of Z (1 - rho) - N rho from a to a + d, for each stretch.
+def _integrate_intervals(positive: Array, negative: Array, a: Array, d: Array) -> Array:
+    """The integral of Z (1 - rho) - N rho over each interval from a to a + d, where rho is the
+    sigmoid.
 
     `positive` is Z and `negative` is N. The integral of rho is log(1 + rho(a) (e^d - 1)), which
     keeps its digits where d is small.
@@ -290,7 +294,7 @@ N_POINTS = 513
 
 
 def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
-    """What LS-ECE integrates, point by point on the logit scale, for the first class.
+    """The integrand of LS-ECE, point by point on the logit scale, for the first class.
 
     The columns are "logit", "prediction" (its sigmoid), the smoothed "density" of logits and the
     "mean_target" there, and "difference", the integrand before its absolute value is taken.
@@ -311,7 +315,8 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
 
 
 def mean_targets(targets: Array, mass: Array, keep: Index) -> Array:
-    """Mean targets at the nodes `keep` of a curve: smoothed targets over smoothed weights.
+    """Mean targets at the nodes `keep` of a curve: smoothed sums of targets over smoothed weights
+    (`mass`).
 
     They are NaN where there is no mass, as there may be between predictions that lie far apart.
     """

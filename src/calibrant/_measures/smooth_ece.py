@@ -38,7 +38,9 @@ CLOSE, NEAR = 1e-13, 1e-3
 
 
 def _cosines(rows: Array) -> Array:
-    """The coefficients of cosines of rows of masses at the nodes of [0, 1], (rows, nodes)."""
+    """The cosine coefficients of masses at the nodes of [0, 1], row by row: an array (rows,
+    nodes).
+    """
     from scipy import fft
 
     ends_doubled = rows.copy()
@@ -49,7 +51,8 @@ def _cosines(rows: Array) -> Array:
 
 
 def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
-    """The rows, given by their `cosines`, after the reflected Gaussian of width sigma.
+    """Masses on [0, 1], given by their `cosines` (rows, nodes), smoothed by the reflected Gaussian
+    of width sigma.
 
     Smoothing only damps each cosine. Values are given at ``j / cells``, (rows, cells + 1). By
     default there are as many cells as the rows have; fewer do where the cosines that are left allow
@@ -88,7 +91,8 @@ def smooth_errors(
 
 
 def _smoothed(residual: Array) -> Smoothed:
-    """A function from width and number of cells to the integral of the smoothed residual's size.
+    """A function from a width of noise and a number of cells to the integral of the smoothed
+    residual's absolute value.
 
     `residual` has sums of w (z - u) at the nodes of [0, 1].
     """
@@ -105,7 +109,8 @@ def _smoothed(residual: Array) -> Smoothed:
 
 
 class _SmoothError:
-    """The smooth error of a class as a function of the width, and where it equals the width.
+    """The smooth error of a class as a function of the width of noise, with its fixed point (the
+    width that equals the error).
 
     `smoothed` gives the integral at a width on so many cells, of which the grid has `cells`;
     `total` is the sum of weights.
@@ -117,28 +122,27 @@ class _SmoothError:
         self.known: dict[tuple[float, int], float] = {}
 
     def nodes(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> int:
-        """How many cells of [0, 1] a width needs, at `per_sigma` to the width: a power of 2.
-
-        It is never more than the grid has.
+        """The number of cells of [0, 1] that a width requires, `per_sigma` to the width: a power of
+        2, at most the number that the grid has.
         """
         return min(self.cells, 1 << math.ceil(math.log2(max(64.0, per_sigma / width))))
 
     def __call__(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> float:
-        """The error at a width; it is computed once."""
+        """The error at a width, cached after the first call."""
         nodes = self.nodes(width, per_sigma)
         if (width, nodes) not in self.known:
             self.known[width, nodes] = float(self.smoothed(width, nodes) / self.total)
         return self.known[width, nodes]
 
     def rough(self, width: float) -> float:
-        """The error from a quarter of the nodes, which is right to some eight digits."""
+        """The error at a width from a quarter of the nodes, which is right to some eight digits."""
         return self(width, ROUGH_PER_SIGMA)
 
     def fixed_point(self, least: float, most: float) -> float:
         """The width that equals its error, searched between the widths `least` and `most` first.
 
-        If it is below `least`, the result is any number below that width. What is finer than the
-        grid can tell is given as the error at the finest width.
+        If it is below `least`, the result is any number below that width. If it is finer than the
+        grid resolves, the result is the error at the finest width.
         """
         # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
         # cannot tell.
@@ -170,7 +174,9 @@ class _SmoothError:
         return self._search_between(low, high)
 
     def _search_between(self, low: float, high: float) -> float:
-        """The fixed point between two widths; if it takes many nodes, few are tried first."""
+        """The fixed point between two widths; where it requires many nodes, fewer are used at
+        first.
+        """
         fewer = self.nodes(high) >= MANY_NODES and self.nodes(low, ROUGH_PER_SIGMA) < self.cells
         return fixed_point(self, low, high, self.rough if fewer else None)
 
@@ -191,7 +197,7 @@ def smooth_ece_of_grid(
 
 
 def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
-    """What smECE integrates at the bandwidth sigma, point by point on [0, 1], for the first class.
+    """The integrand of smECE at the bandwidth sigma, point by point on [0, 1], for the first class.
 
     The columns are "prediction", the smoothed "density" of predictions and "mean_target", and
     "difference", the integrand before its absolute value is taken. `total` is the sum of weights.
@@ -233,7 +239,8 @@ def _excess(error: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float, float]:
-    """The root of a falling function, the slope there, and the distance of the last two points.
+    """The root of a falling function, the slope there, and the distance of the last two search
+    points.
 
     `excess` takes a width; root, slope and distance are in terms of log(width). The search takes
     secants; the end that stays has its excess scaled down by as much as the other one's fell
@@ -254,17 +261,18 @@ def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[fl
         if abs(found) <= NEAR and slope < 0.0 and abs(found) * away <= CLOSE:
             return min(max(at - found / slope, a), b), slope, away
         if found > 0.0:
-            below *= _cut(found / above) if kept > 0 else 1.0
+            below *= _end_factor(found / above) if kept > 0 else 1.0
             a, above, kept = at, found, 1
         else:
-            above *= _cut(found / below) if kept < 0 else 1.0
+            above *= _end_factor(found / below) if kept < 0 else 1.0
             b, below, kept = at, found, -1
     return (a + b) / 2.0, -1.0, b - a
 
 
-def _cut(left: float) -> float:
-    """The factor for the excess of the end that stays, if the other's fell to the share `left`.
+def _end_factor(left: float) -> float:
+    """The factor (Anderson and Bjorck) for the excess at the search end that stays, where the
+    excess at the other end fell to the share `left` of itself.
 
-    It is 1/2 if that one did not fall.
+    It is 1/2 if that excess did not fall.
     """
     return 1.0 - left if left < 1.0 else 0.5

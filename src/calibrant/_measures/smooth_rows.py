@@ -26,7 +26,7 @@ def effective_rows(
     Gaussian, `reflected` at 0 and 1 or not. The mean of independent targets, weighted by w K, then
     scatters as that of n(t) rows does, or a little less where they have different chances.
     """
-    nodes, mass, squares = _coarser(nodes, mass, squares, sigma)
+    nodes, mass, squares = _merge_nodes(nodes, mass, squares, sigma)
     out = np.empty(points.size)
     for first in range(0, points.size, _POINTS_AT_ONCE):
         some = slice(first, first + _POINTS_AT_ONCE)
@@ -38,7 +38,9 @@ def effective_rows(
 
 
 def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
-    """The Gaussian kernel between points t and nodes u, not normed; reflected at 0 and 1 or not."""
+    """The unnormalized Gaussian kernel of width sigma between points t and nodes u, `reflected` at
+    0 and 1 or not.
+    """
 
     def bell(distance: Array) -> Array:
         return np.exp(-0.5 * (distance / sigma) ** 2)
@@ -51,10 +53,11 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
     return out
 
 
-def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
-    """The nodes that hold mass, with neighbours put together as far as the width sigma allows.
-
-    They are given as places (centres of mass), and sums of `mass` and of `squares` there.
+def _merge_nodes(
+    nodes: Array, mass: Array, squares: Array, sigma: float
+) -> tuple[Array, Array, Array]:
+    """Fewer nodes with the same mass: neighbours are merged as far as the width sigma allows.
+    Returns their positions (centres of mass), and sums of `mass` and of `squares` there.
     """
     nonempty = np.flatnonzero(mass != 0)
     stretch = slice(int(nonempty[0]), int(nonempty[-1]) + 1)
@@ -76,7 +79,9 @@ def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[A
 
 
 def curve_limits(mean_target: Array, n_effective: Array, level: float) -> tuple[Array, Array]:
-    """Lower and upper limits (Wilson) of each point's mean target, NaN where there are no rows."""
+    """Lower and upper Wilson limits, at the confidence `level`, of each point's mean target; NaN
+    where there are no rows.
+    """
     n = np.where(np.isnan(mean_target), 0.0, n_effective)
     hits = np.where(n > 0, n * np.nan_to_num(mean_target), 0.0)
     columns = {"n": n, "sum_w": n, "sum_w2": n, "sum_wz": hits, "sum_wz2": hits}

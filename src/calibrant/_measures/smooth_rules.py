@@ -22,9 +22,8 @@ def relplot_smooth_ece(predictions: Array, targets: Array, n_bins: int = 0) -> f
 
 
 def _bandwidth(predictions: Array, residuals: Array) -> float:
-    """The smallest width at which relplot's search finds the error to be no larger than the width.
-
-    It is 1 if the error is larger there too.
+    """The smallest width at which relplot's search finds an error no larger than the width; 1 if
+    there is none.
     """
 
     def too_small(width: float) -> bool:
@@ -44,7 +43,9 @@ def _bandwidth(predictions: Array, residuals: Array) -> float:
 
 
 def _error_at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
-    """relplot's error at a width: the mean size of smoothed residuals, over the mean density."""
+    """relplot's error at a width: the mean absolute value of smoothed residuals, over the mean
+    density.
+    """
     mesh = np.linspace(0, 1, max(round(10 / width), _MESH))
     error = _smoothed(predictions, residuals, mesh, width)
     density = _smoothed(predictions, np.ones(predictions.size), mesh, width) + _ADDED
@@ -52,7 +53,8 @@ def _error_at_bandwidth(predictions: Array, residuals: Array, width: float) -> f
 
 
 def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> Array:
-    """Values at predictions, put on a grid and smoothed by a reflected Gaussian, at the mesh.
+    """Values at predictions, put on a grid, smoothed by a reflected Gaussian, and interpolated at
+    the points `mesh`.
 
     The grid is mirrored at its outer nodes, each of which is there once. What lies on such a node
     should count twice, once for its image, and counts once: rows in the outer cells lose up to half

@@ -11,8 +11,8 @@ from calibrant._core.grid import LogitGrid
 from calibrant._core.loss_sums import LossSums
 
 
-def _not_given(statistic: str) -> NotDefined:
-    """The error to raise for a statistic that a source does not define."""
+def _undefined_statistic(statistic: str) -> NotDefined:
+    """The NotDefined error to raise for a statistic that a source of data does not define."""
     return NotDefined(f"these data do not give the statistic {statistic!r}")
 
 
@@ -26,94 +26,96 @@ class Statistics(Protocol):
     @property
     def bins(self) -> BinTable:
         """The scalar problem (P(y = 1), or the top label) in the ordinary bins."""
-        raise _not_given("bins")
+        raise _undefined_statistic("bins")
 
     @property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, or in the rule given for all measures."""
-        raise _not_given("quantile_bins")
+        raise _undefined_statistic("quantile_bins")
 
     @property
     def equal_mass_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, whatever rule was given."""
-        raise _not_given("equal_mass_bins")
+        raise _undefined_statistic("equal_mass_bins")
 
     @property
     def confidence_bins(self) -> BinTable:
         """The top-label problem in the rule of `quantile_bins`."""
-        raise _not_given("confidence_bins")
+        raise _undefined_statistic("confidence_bins")
 
     @property
     def levels(self) -> BinTable:
         """The scalar problem with a bin for each distinct prediction, in order."""
-        raise _not_given("levels")
+        raise _undefined_statistic("levels")
 
     @property
     def class_bins(self) -> BinTable:
         """Each class against the rest in the ordinary bins."""
-        raise _not_given("class_bins")
+        raise _undefined_statistic("class_bins")
 
     @property
     def class_quantile_bins(self) -> BinTable:
         """Each class against the rest in the rule of `quantile_bins`."""
-        raise _not_given("class_quantile_bins")
+        raise _undefined_statistic("class_quantile_bins")
 
     @property
     def class_equal_mass_bins(self) -> BinTable:
         """Each class against the rest in bins of equal mass, whatever rule was given."""
-        raise _not_given("class_equal_mass_bins")
+        raise _undefined_statistic("class_equal_mass_bins")
 
     @property
     def confidence_by_class(self) -> BinTable:
         """The top-label problem in the ordinary bins, the rows of each predicted class apart."""
-        raise _not_given("confidence_by_class")
+        raise _undefined_statistic("confidence_by_class")
 
     @property
     def full_bins(self) -> VectorTable:
         """Whole predicted distributions as vectors, by cell (top class and bin of its value)."""
-        raise _not_given("full_bins")
+        raise _undefined_statistic("full_bins")
 
     @property
     def losses(self) -> LossSums:
         """Sums of the proper losses."""
-        raise _not_given("losses")
+        raise _undefined_statistic("losses")
 
     @property
     def distribution(self) -> LossSums:
         """Sums of distances between predicted and target distributions."""
-        raise _not_given("distribution")
+        raise _undefined_statistic("distribution")
 
     @property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem as masses on the logit grid."""
-        raise _not_given("logit_grid")
+        raise _undefined_statistic("logit_grid")
 
     @property
     def smooth(self) -> float:
         """The smooth calibration error at its fixed point."""
-        raise _not_given("smooth")
+        raise _undefined_statistic("smooth")
 
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
-        raise _not_given("above")
+        raise _undefined_statistic("above")
 
 
 class OneTable(Statistics):
-    """One bin table of a scalar problem, under every name by which a measure may ask for it."""
+    """Statistics that consist of one bin table of a scalar problem: every statistic of bins is this
+    table.
+    """
 
     def __init__(self, table: BinTable) -> None:
         self._table = table
 
     @property
     def bins(self) -> BinTable:
-        """The table."""
+        """The given table."""
         return self._table
 
     quantile_bins = equal_mass_bins = confidence_bins = levels = bins
     class_bins = class_quantile_bins = class_equal_mass_bins = confidence_by_class = bins
 
     def above(self, threshold: float) -> BinTable:
-        """The table, whatever the threshold."""
+        """The given table, whatever the threshold."""
         return self._table
 
 
@@ -160,12 +162,12 @@ class Statistic:
 
     @property
     def has_class_quantiles(self) -> bool:
-        """Whether it has quantile bins, which each class has for itself."""
+        """Whether it has quantile bins made separately for each class."""
         return self.problem == "classwise" and self.binning == "quantile"
 
     @property
     def over_classes(self) -> bool:
-        """Whether it is a table over all classes."""
+        """Whether it is a table with an entry for every class."""
         return self.problem in ("classwise", "full")
 
 

@@ -13,12 +13,15 @@ from calibrant._core.typing import Array
 
 
 def linear_errors(table: BinTable) -> Array:
-    """LinCE of each class, ``sum_B R_B^2 / W^2``, (classes,)."""
+    """The linear calibration error LinCE of each class, ``sum_B R_B^2 / W^2``, (classes,).
+
+    R_B is the bin's sum of w (u - z), and W the total weight.
+    """
     return (table.residual**2).sum(axis=1) / table.total_weight**2
 
 
 def linear_error(table: BinTable) -> float:
-    """LinCE of a scalar problem, or its mean over classes."""
+    """The linear calibration error LinCE of a scalar problem, or its mean over classes."""
     return float(linear_errors(table).mean())
 
 
@@ -34,7 +37,7 @@ def vector_absolute_error(table: VectorTable) -> float:
 
 
 def confidence_corrections(table: BinTable) -> Array:
-    """What makes the confidence error truthful, of each class: ``sum w^2 (1 - z) / W^2``.
+    """The term that makes the confidence error truthful, for each class: ``sum w^2 (1 - z) / W^2``.
 
     A row adds ``w^2 q (1 - q)`` to the expected square, where q is the true probability of its
     predicted class, and ``w^2 (1 - q)`` here: ``w^2 (1 - q^2)`` in all, smallest at the true top

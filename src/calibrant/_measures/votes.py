@@ -13,16 +13,17 @@ from calibrant._core.typing import Array
 
 
 def vote_variances(z: Array, votes: NDArray[np.int64]) -> Array:
-    """Unbiased estimates of the variances of shares z of votes, (n, k).
+    """Unbiased estimates of the sampling variances of shares z of votes, (n, k).
 
-    `votes` is the number of votes of each row, (n,). Rows of one vote tell nothing and have 0.
+    `votes` is the number of votes of each row, (n,). A row of one vote has no estimate, and gets 0.
     """
     room = np.maximum(votes - 1, 1).astype(np.float64)[:, None]
     return np.where(votes[:, None] > 1, z * (1.0 - z) / room, 0.0)
 
 
 def top_excess(p: Array, variances: Array) -> Array:
-    """What votes add to the squared error of the top label in each row, (n,).
+    """The excess that the noise of votes adds to the squared error of the top label, for each row,
+    (n,).
 
     p are predictions and `variances` those of the shares of votes, (n, k) each; of two classes both
     have the same variance.
@@ -31,15 +32,18 @@ def top_excess(p: Array, variances: Array) -> Array:
 
 
 def summed_excess(p: Array, variances: Array) -> Array:
-    """What votes add to squared errors summed over classes in each row, (n,); p is not used."""
+    """The excess that the noise of votes adds to squared errors summed over classes, for each row,
+    (n,); p is not used.
+    """
     del p
     return variances.sum(axis=1)
 
 
 def mean_excess(p: Array, variances: Array) -> Array:
-    """What votes add to squared errors averaged over classes in each row, (n,); p is not used.
+    """The excess that the noise of votes adds to squared errors averaged over classes, for each
+    row, (n,); p is not used.
 
-    Of two classes it is what they add to the squared error of P(y = 1).
+    Of two classes it is the excess in the squared error of P(y = 1).
     """
     del p
     return variances.mean(axis=1)

@@ -51,23 +51,24 @@ class BinCounts:
 
     def summary_at(self, m: int) -> Summary:
         """The summary with m equal-width and m quantile bins."""
-        return _AtCount(self, m)
+        return _SummaryAtCount(self, m)
 
     @cached_property
     def edges(self) -> Array:
-        """Every edge of every number of equal-width bins, in order, once each: edges are correctly
-        rounded quotients, so that equal ones are equal numbers.
+        """Every edge of every number of equal-width bins, in order and without repetition. Edges
+        are correctly rounded quotients, so that equal ones are equal numbers.
         """
         return np.unique(np.concatenate([np.arange(m + 1) / m for m in self.counts]))
 
     @cached_property
     def together(self) -> bool:
-        """Whether the cells of all classes are few enough to be kept."""
+        """Whether the sums of all classes' cells are few enough to be kept in memory."""
         return self.samples.n_classes * self.edges.size <= MOST_CELLS
 
     def fixed_table(self, notion: Notion | Literal["by class"], m: int) -> BinTable:
-        """The table of m equal-width bins, put together from cells between the edges of all numbers
-        of bins. "by class" is the confidence problem, the rows of each predicted class apart.
+        """The table of m equal-width bins, merged from cells between the edges of all numbers of
+        bins. The notion "by class" is the confidence problem with the rows of each predicted class
+        as a class of the table.
         """
         if notion not in self._cells:
             rule = Edges(self.edges.tolist())
@@ -80,16 +81,14 @@ class BinCounts:
         return BinTable(merged(cells.sums, starts), has_squares=cells.has_squares)
 
     def quantile_table(self, notion: Notion, m: int) -> BinTable:
-        """The table of m quantile bins of a notion, put together from runs of distinct
-        predictions.
-        """
+        """The table of m quantile bins of a notion, merged from the distinct predictions."""
         if notion not in self._runs:
             self._runs[notion] = [Runs.of_levels(e, self.counts) for e in self._levels(notion)]
         return BinTable(np.stack([runs.bins("quantile", m) for runs in self._runs[notion]]))
 
     def _levels(self, notion: Notion) -> Iterator[BinTable]:
-        """Yield the table of distinct predictions of the notion's problem, or for "classwise" of
-        each class's.
+        """Yield the table of distinct predictions of the notion's problem; for "classwise", the
+        table of each class.
         """
         if notion != "classwise":
             yield self.summary.table(notion, LevelSets())
@@ -103,11 +102,12 @@ class BinCounts:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """A scalar problem summed by cell, for every rule and number of bins.
+    """A scalar problem summed by cell (range of predictions), from which bins of every rule and
+    number can be merged.
 
     Whatever the rule, a bin is a run of predictions in order. The predictions at which any of the
-    bins begins cut all of them into cells; rows are summed by cell once, and every table is put
-    together from those.
+    bins begins cut all of them into cells; rows are summed by cell once, and every table is merged
+    from those.
     """
 
     # The distinct predictions with weight, in order.
@@ -120,7 +120,7 @@ class Runs:
 
     @classmethod
     def of_levels(cls, levels: BinTable, counts: Iterable[int]) -> Runs:
-        """The runs for quantile bins of these numbers, from a table with a bin for each distinct
+        """The cells for quantile bins of these numbers, from a table with a bin for each distinct
         prediction.
         """
         nonempty = levels.sum_w[0] > 0
@@ -134,10 +134,9 @@ class Runs:
     def from_problem(
         cls, problem: Samples, counts: Iterable[int], precision: np.dtype[np.floating[Any]]
     ) -> Runs:
-        """The runs of a binary problem in arrays, for equal-width and quantile bins of these
-        numbers.
-
-        `precision` is that in which the predictions came: float32 ones meet edges rounded to it.
+        """The cells for equal-width and quantile bins of these numbers, from a binary problem in
+        arrays. `precision` is that in which the predictions came: float32 ones are compared with
+        edges rounded to it.
         """
         values, mass = distinct(problem.predictions, problem.weights)
         values, mass = values[mass > 0], mass[mass > 0]
@@ -152,8 +151,8 @@ class Runs:
         return cls(values, firsts, cells, sums)
 
     def bins(self, rule: str, m: int) -> Array:
-        """The sums of m bins of a rule ("equal-width" or "quantile"), and of an empty bin after the
-        last: (m + 1, fields).
+        """The sums of m bins of a rule ("equal-width" or "quantile"), followed by an empty bin: (m
+        + 1, fields).
         """
         starts = np.searchsorted(self.cells, self.firsts[rule, m])
         out: Array = merged(self.sums[None], starts)[0]
@@ -174,16 +173,17 @@ class Runs:
 
 
 def _cells_between(firsts: Iterable[NDArray[np.intp]], size: int) -> NDArray[np.intp]:
-    """The positions, among `size` distinct predictions in order, at which any bin begins. `firsts`
-    has the positions for each rule and number of bins.
+    """The positions, among `size` distinct predictions in order, at which some bin begins. `firsts`
+    has these positions for each rule and number of bins.
     """
     everywhere = np.unique(np.concatenate([[0], *firsts]))
     return everywhere[everywhere < size].astype(np.intp)
 
 
 def merged(cells: Array, starts: NDArray[np.intp]) -> Array:
-    """The sums of bins, (classes, bins, fields), each of which joins the cells (classes, cells,
-    fields) from its position in `starts` up to the next bin's. A bin without cells has sums of 0.
+    """The sums of bins, (classes, bins, fields), from the sums of cells (classes, cells, fields). A
+    bin joins the cells from its position in `starts` up to the next bin's; without cells it has
+    sums of 0.
     """
     out = np.zeros((cells.shape[0], starts.size, len(FIELDS)))
     nonempty = starts < np.append(starts[1:], cells.shape[1])
@@ -191,9 +191,9 @@ def merged(cells: Array, starts: NDArray[np.intp]) -> Array:
     return out
 
 
-class _AtCount(Summary):
-    """The summary with m equal-width and m quantile bins, which come from the cells of `BinCounts`.
-    Its properties are those of `Summary`.
+class _SummaryAtCount(Summary):
+    """The summary with m equal-width and m quantile bins, merged from the cells of `BinCounts`. Its
+    properties are those of `Summary`.
     """
 
     def __init__(self, counts: BinCounts, m: int) -> None:

@@ -43,10 +43,9 @@ LEVELS_UP_TO = 1 << 15
 
 @dataclass
 class FrameSummary(StreamSummary):
-    """The statistics of a frame whose rows can be read again, so that they are exact.
-
-    `fixed` is the rule of bins of the ordinary measures, `truthful` that of the truthful ones. The
-    scalar problem is the binary one, or that of the confidence for (n, k) predictions.
+    """The exact statistics of a frame whose rows can be read again. `fixed` is the rule of bins of
+    the ordinary measures, `truthful` that of the truthful ones. The scalar problem is the binary
+    one, or that of the confidence for (n, k) predictions.
     """
 
     samples: FrameSamples = None  # type: ignore[assignment]
@@ -56,8 +55,8 @@ class FrameSummary(StreamSummary):
     most_levels: int | None = None
 
     def has(self, measure: Measure) -> bool:
-        """Whether an evaluation of everything includes the measure; asked for by name, every
-        measure is given.
+        """Whether an evaluation of all measures includes this one; a measure asked for by name is
+        always given.
         """
         if measure.statistic == "distribution":
             return self.losses.has_distribution
@@ -96,7 +95,7 @@ class FrameSummary(StreamSummary):
     @cached_property
     def levels(self) -> BinTable:
         """The scalar problem with a bin for each distinct prediction, in order. NotDefined if there
-        are too many to bring here.
+        are too many to collect.
         """
         if isinstance(self.fixed, LevelSets):
             return self.bins
@@ -106,8 +105,8 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def _levels(self) -> BinTable | NotDefined:
-        """The level sets (a bin for each distinct prediction), or the error that says why there are
-        none. One query finds out either, and is asked once.
+        """The level sets (a bin for each distinct prediction), or the NotDefined error that says
+        why there are none; from one query, run once.
         """
         try:
             return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
@@ -125,7 +124,7 @@ class FrameSummary(StreamSummary):
         self, notion: Notion, rule: Rule, cells: NDArray[np.float64]
     ) -> tuple[BinTable, Cuts]:
         """The table of the binary or the confidence problem by a rule of bins, and the cuts between
-        the bins; `cells` (cells, fields) are the sums of this problem's cells.
+        the bins; `cells` (cells, fields) are the sums of this problem's cells, known already.
         """
         if rule.is_fixed:
             return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
@@ -162,7 +161,7 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def _classes(self) -> frames.ClassQuantiles:
-        """The bins of equal mass of each class, made when they are asked for."""
+        """The equal-mass bins of each class, computed at the first use."""
         return frames.ClassQuantiles(self.samples, THRESHOLD)
 
     @cached_property
@@ -174,7 +173,9 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction, by cell."""
+        """The whole predicted distributions as vectors, summed by cell (largest coordinate and bin
+        of its value).
+        """
         rule = self.truthful
         if isinstance(rule, Quantile):
             # The cuts between the bins of the top label are known, and save their queries.
@@ -193,8 +194,8 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def smooth(self) -> float:
-        """The smooth calibration error (smECE) at its fixed point, on a finer grid than that of the
-        first query where it needs one.
+        """The smooth calibration error (smECE) at its fixed point (where width of noise and error
+        are equal), on a finer grid than that of the first query if necessary.
         """
         try:
             return super().smooth

@@ -17,8 +17,8 @@ DISTANCES = "distribution"
 
 
 def known_measures(names: Iterable[str]) -> tuple[str, ...]:
-    """The catalogue's own names of the measures asked for, once each. InputError for a name that
-    the catalogue does not have.
+    """The catalogue's own names of the measures asked for, without repetition. InputError for a
+    name that the catalogue does not have.
     """
     if isinstance(names, str):
         raise InputError(f"measures must be a list of names; got the text {names!r}")
@@ -37,8 +37,8 @@ def _statistics(names: tuple[str, ...], multiclass: bool) -> set[str]:
 
 
 def needs_fine_cells(names: tuple[str, ...] | None) -> bool:
-    """Whether some measure needs the predictions in order, so that a stream must sum fine cells and
-    not its bins alone. None stands for all measures.
+    """Whether some of the measures needs the predictions in order, so that a stream must sum fine
+    cells besides its bins. None stands for all measures.
     """
     if names is None:
         return True
@@ -60,8 +60,8 @@ def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
 
 
 def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bool) -> bool:
-    """Whether a stream that sums for the measures `names` (None: all) has the sums of this measure
-    too.
+    """Whether a stream that sums for the measures `names` (None: all) also has the sums that this
+    measure reads.
     """
     if STATISTICS[measure.statistic].is_ordered and not needs_fine_cells(names):
         return False
@@ -69,10 +69,9 @@ def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bo
 
 
 def in_stream(measure: Measure, *, own_bins: bool, approximate: bool) -> bool:
-    """Whether a stream gives the measure, were its labels of the right kind.
-
-    `own_bins` says that one rule of fixed bins was given for all measures; `approximate` that
-    quantile bins, and predictions in order, may be taken from the stream's cells.
+    """Whether a stream can give the measure, for labels of the right kind. `own_bins` says that one
+    rule of fixed bins was given for all measures; `approximate` that quantile bins, and predictions
+    in order, may be approximated by the stream's cells.
     """
     statistic = STATISTICS[measure.statistic]
     if not statistic.in_streams:
@@ -83,8 +82,8 @@ def in_stream(measure: Measure, *, own_bins: bool, approximate: bool) -> bool:
 
 
 def is_from_cells(measure: Measure, *, own_bins: bool) -> bool:
-    """Whether the measure needs the predictions in order, which a stream's cells give only nearly.
-    `own_bins` says that one rule of fixed bins was given for all measures.
+    """Whether a stream only approximates the measure by its cells, because the measure needs the
+    predictions in order. `own_bins` says that one rule of fixed bins was given for all measures.
     """
     statistic = STATISTICS[measure.statistic]
     if statistic.merges and statistic.is_ordered:
@@ -93,11 +92,11 @@ def is_from_cells(measure: Measure, *, own_bins: bool) -> bool:
 
 
 def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
-    """Whether an evaluation of everything in a frame includes the measure; asked for by name, every
-    measure is given.
+    """Whether an evaluation of all measures in a frame includes this one; a measure asked for by
+    name is always given. Measures whose queries would be too long are left out.
 
     `n_columns` is the number of columns of predictions, `truthful` the rule of bins of the truthful
-    measures. Left out are measures whose queries would be too long.
+    measures.
     """
     statistic = STATISTICS[measure.statistic]
     if statistic.problem == "full" and isinstance(truthful, LevelSets):
@@ -107,8 +106,8 @@ def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
 
 
 def follows_rule(measure: Measure) -> bool:
-    """Whether a stream gives the measure if one rule of fixed bins is given for all measures,
-    because the measure then uses these bins in place of quantile bins.
+    """Whether the measure uses the one rule of fixed bins given for all measures in place of its
+    quantile bins, so that a stream can give it.
     """
     statistic = STATISTICS[measure.statistic]
     return statistic.merges and statistic.binning == "quantile" and not measure.equal_mass

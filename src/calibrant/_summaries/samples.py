@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable, VectorTable, squared
+from calibrant._core.bin_tables import BinTable, VectorTable, table_has_squares
 from calibrant._core.binning import (
     Cuts,
     EqualWidth,
@@ -41,7 +41,9 @@ NOTIONS = ("binary", "confidence", "classwise", "full")
 
 
 def resolve_notion(samples: Source, notion: str | None) -> Notion:
-    """The notion asked for, or the usual one: P(y = 1) for (n,), the top label for (n, k)."""
+    """The notion of calibration asked for or, for None, the usual one: P(y = 1) for (n,)
+    predictions, the top label for (n, k).
+    """
     if notion is None:
         return "confidence" if samples.multiclass else "binary"
     one_of("notion", notion, NOTIONS)
@@ -59,23 +61,23 @@ def resolve_notion(samples: Source, notion: str | None) -> Notion:
 
 
 class SourceStatistics(Statistics, Protocol):
-    """The statistics of a source, with what computing them has found out about its rows."""
+    """The statistics of a source of data, with the findings about its rows."""
 
     @property
     def scalar(self) -> Notion:
-        """Which scalar problem is measured: "binary" (the probability of class 1), or "confidence"
-        (the largest probability) for (n, k) predictions.
+        """The scalar problem that is measured: "binary" (the probability of class 1), or
+        "confidence" (the largest probability) for (n, k) predictions.
         """
         ...
 
     @property
     def findings(self) -> Findings:
-        """What was clipped or tolerated, and whether labels are soft."""
+        """Counts of clipped and tolerated values, and whether labels are soft."""
         ...
 
     @property
     def n_logits_clipped(self) -> int:
-        """How many predictions were moved to the ends of the logit grid."""
+        """The number of predictions that were moved to the ends of the logit grid."""
         ...
 
 
@@ -104,9 +106,9 @@ class Summary:
             self.scalar = "confidence"
         self.engine = engine_of(self.samples)
 
-    def _note(self, findings: Findings) -> None:
-        """Merge the findings of a pass into those known. Raises InputError if labels are soft and
-        every prediction is 0 or 1, which looks like swapped arguments.
+    def _add_findings(self, findings: Findings) -> None:
+        """Add the findings of a pass to those known so far. Raises InputError if labels are soft
+        and every prediction is 0 or 1, which looks like swapped arguments.
         """
         mine = self.findings
         if findings.soft and not mine.soft:
@@ -119,13 +121,16 @@ class Summary:
             mine.soft or findings.soft,
         )
 
-    def _ask(self, sum_up: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
-        """Call a function of the engine, note the findings that it returns last, and return the
-        rest as a list. A row that cannot be measured raises an InputError that explains it.
+    def _call_engine(
+        self, sum_up: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> list[Any]:
+        """Call `sum_up`, a function of the engine, on these arguments; keep the findings that it
+        returns last, and return the rest as a list. A row that cannot be measured raises an
+        InputError that explains it.
         """
         with explained(self.samples):
             *sums, findings = sum_up(*arguments, **options)
-        self._note(findings)
+        self._add_findings(findings)
         return sums
 
     def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
@@ -134,10 +139,10 @@ class Summary:
         """
         engine, samples = self.engine, self.samples
         if notion == "classwise":
-            (table,) = self._ask(engine.classwise_table, samples, rule, squares=squares)
+            (table,) = self._call_engine(engine.classwise_table, samples, rule, squares=squares)
         else:
-            table, _ = self._ask(engine.bin_table, samples, notion, rule, squares=squares)
-        return self._checked(table)
+            table, _ = self._call_engine(engine.bin_table, samples, notion, rule, squares=squares)
+        return self._check_weight(table)
 
     def top_class_table(self, rule: Rule) -> BinTable:
         """The table of the confidence problem, the rows of each predicted class apart. NotDefined
@@ -145,29 +150,29 @@ class Summary:
         """
         if not self.samples.multiclass:
             raise NotDefined("its classes are those of predictions (n, k); these are (n,)")
-        (table,) = self._ask(self.engine.top_class_table, self.samples, rule)
+        (table,) = self._call_engine(self.engine.top_class_table, self.samples, rule)
         check_weight_total(table.total_weight.sum(), self._n_rows)
         return table
 
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
         """The bin table of the binary or the confidence problem, and the cuts between the bins."""
-        if self._fused and notion == self.scalar and rule == self.fixed:
+        if self._reads_once and notion == self.scalar and rule == self.fixed:
             return self.bins, fixed_cuts(rule, self.samples.precision)
-        table, cuts = self._ask(self.engine.bin_table, self.samples, notion, rule)
-        if notion == self.scalar and rule == self.fixed and not self._fused:
+        table, cuts = self._call_engine(self.engine.bin_table, self.samples, notion, rule)
+        if notion == self.scalar and rule == self.fixed and not self._reads_once:
             self.__dict__.setdefault("bins", table)  # whoever asks for these bins has them
-        return self._checked(table), cuts
+        return self._check_weight(table), cuts
 
     @property
     def _n_rows(self) -> int:
-        """How many rows there are without those left out; 1 for a frame, whose rows nobody has
-        counted yet.
+        """The number of rows, without dropped ones; 1 for a frame, whose rows are not counted
+        yet.
         """
         samples = self.samples
         return samples.n if isinstance(samples, Samples | TensorSamples) else 1
 
-    def _checked(self, table: BinTable) -> BinTable:
-        """The table. Raises InputError if its total weight is 0 or not finite."""
+    def _check_weight(self, table: BinTable) -> BinTable:
+        """The table itself; raises InputError if its total weight is 0 or not finite."""
         check_weight_total(table.total_weight[0], self._n_rows)
         return table
 
@@ -184,13 +189,13 @@ class Summary:
             total = self.engine.matrix_sums(
                 self.samples, classwise=cuts, confidence=cuts, losses=True
             )
-        self._note(total.findings)
+        self._add_findings(total.findings)
         return total
 
     @property
-    def _fused(self) -> bool:
+    def _reads_once(self) -> bool:
         """Whether ordinary bins and losses come from one read, `_matrix`: for (n, k) predictions
-        and bins between fixed edges that cover all of [0, 1], where all is wanted `together`.
+        and fixed bins that cover all of [0, 1], where all measures are evaluated `together`.
         """
         plain = self.fixed.is_fixed and not self.fixed.drops_one
         return self.together and self.samples.multiclass and plain
@@ -198,49 +203,50 @@ class Summary:
     @cached_property
     def bins(self) -> BinTable:
         """The scalar problem (binary or confidence) in the ordinary bins."""
-        if self._fused:
+        if self._reads_once:
             top = self._matrix.confidence
             assert top is not None
-            return self._checked(BinTable(top[None]))
+            return self._check_weight(BinTable(top[None]))
         return self.table(self.scalar, self.fixed)
 
     @cached_property
-    def _problem(self) -> tuple[Source, Notion]:
-        """The samples and the notion of the scalar problem.
+    def _scalar_problem(self) -> tuple[Source, Notion]:
+        """The samples and the notion of the scalar problem (the binary one, or that of the
+        confidence).
 
-        For an evaluation of everything, the top label of (n, k) predictions in arrays is read once
-        and kept as a binary problem: 16 bytes a row, which must be put in order anyway.
+        If all measures are evaluated, the top label of (n, k) predictions in arrays is read once
+        and kept as a binary problem: 16 bytes a row, which must be sorted anyway.
         """
         samples = self.samples
         if not (self.together and samples.multiclass and isinstance(samples, Samples)):
             return samples, self.scalar
         with explained(samples):
             top, hit, findings = top_label_problem(samples)
-        self._note(findings)
+        self._add_findings(findings)
         return replace(samples, predictions=top, targets=hit, from_logits=False), "binary"
 
-    def _in_bins(self, rule: Rule) -> BinTable:
-        """The table of the scalar problem by a rule of bins, whether its edges are fixed or come
-        from the predictions.
+    def _scalar_table(self, rule: Rule) -> BinTable:
+        """The table of the scalar problem by any rule of bins, with fixed edges or edges that
+        depend on the predictions.
         """
         if rule.is_fixed:  # edges meet predictions in the precision in which they came
             return self.table(self.scalar, rule)
-        table, _ = self._ask(self.engine.bin_table, *self._problem, rule)
-        return self._checked(table)
+        table, _ = self._call_engine(self.engine.bin_table, *self._scalar_problem, rule)
+        return self._check_weight(table)
 
     @cached_property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in the bins of the rule `quantile`."""
-        levels = self._ordered
+        levels = self._level_table
         if levels is None or not isinstance(self.quantile, Quantile):
-            return self._in_bins(self.quantile)
-        return self._checked(BinTable(self._sums(levels.quantile_cuts(self.quantile.m))[None]))
+            return self._scalar_table(self.quantile)
+        return self._check_weight(BinTable(self._sums(levels.quantile_cuts(self.quantile.m))[None]))
 
     @property
-    def _ordered(self) -> LevelTable | None:
+    def _level_table(self) -> LevelTable | None:
         """The level sets (sums of each distinct prediction, in order) from which quantile bins can
-        be made: where all measures are asked for, the rows are in memory, and equal predictions
-        share a bin. Else None.
+        be merged; None unless all measures are evaluated, the rows are in memory, and equal
+        predictions share a bin.
         """
         by_rank = isinstance(self.quantile, Quantile) and self.quantile.ties == "rank"
         if not self.together or by_rank or not isinstance(self.samples, Samples):
@@ -249,7 +255,7 @@ class Summary:
 
     def _sums(self, cuts: Cuts) -> NDArray[np.float64]:
         """The sums of the scalar problem in the bins between given cuts, (bins, fields)."""
-        (sums,) = self._ask(self.engine.scalar_sums, *self._problem, cuts)
+        (sums,) = self._call_engine(self.engine.scalar_sums, *self._scalar_problem, cuts)
         return sums
 
     @cached_property
@@ -262,15 +268,15 @@ class Summary:
     @cached_property
     def levels(self) -> BinTable:
         """The scalar problem with a bin for each distinct prediction, in order."""
-        return self._in_bins(LevelSets())
+        return self._scalar_table(LevelSets())
 
     @cached_property
     def class_bins(self) -> BinTable:
         """Each class against the rest in the ordinary bins."""
-        if self._fused:
+        if self._reads_once:
             table = self._matrix.classwise
             assert table is not None
-            return self._checked(BinTable(table, has_squares=squared(table)))
+            return self._check_weight(BinTable(table, has_squares=table_has_squares(table)))
         return self.table("classwise", self.fixed)
 
     @cached_property
@@ -279,15 +285,15 @@ class Summary:
         return self.top_class_table(self.fixed)
 
     @property
-    def _shared(self) -> bool:
-        """Whether one ordering of all classes' columns serves all bins of equal mass: for (n, k)
-        arrays where all is wanted `together`.
+    def _sorts_classes_once(self) -> bool:
+        """Whether one sort of each class's column serves all equal-mass bins: for (n, k) arrays,
+        where all measures are evaluated `together`.
         """
         return self.together and self.samples.multiclass and isinstance(self.samples, Samples)
 
     @cached_property
     def _class_tables(self) -> tuple[BinTable | None, BinTable | None]:
-        """Bins of equal mass of each class against the rest: of all predictions, and of those above
+        """Equal-mass bins of each class against the rest: of all predictions, and of those above
         the usual threshold (None if no class has any).
         """
         assert isinstance(self.samples, Samples)
@@ -299,7 +305,7 @@ class Summary:
     @cached_property
     def class_quantile_bins(self) -> BinTable:
         """Each class against the rest in the bins of the rule `quantile`."""
-        if self._shared and equal_mass_rule(self.quantile) == self.quantile:
+        if self._sorts_classes_once and equal_mass_rule(self.quantile) == self.quantile:
             return self.class_equal_mass_bins
         return self.table("classwise", self.quantile)
 
@@ -312,17 +318,17 @@ class Summary:
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
         """Each class against the rest in bins of equal mass, whatever rule was given."""
-        if self._shared:
+        if self._sorts_classes_once:
             every, _ = self._class_tables
             assert every is not None
-            return self._checked(every)
+            return self._check_weight(every)
         rule = equal_mass_rule(self.quantile)
         return self.class_quantile_bins if rule == self.quantile else self.table("classwise", rule)
 
     @cached_property
     def losses(self) -> LossSums:
         """Sums of the proper losses."""
-        if self._fused:
+        if self._reads_once:
             sums = self._matrix.losses
             assert sums is not None
             return LossSums(sums, self.samples.n_classes)
@@ -330,7 +336,7 @@ class Summary:
 
     def mean_loss(self, name: str) -> float:
         """The mean of one proper loss, computed without the others where that is faster."""
-        if self._fused or "losses" in self.__dict__:
+        if self._reads_once or "losses" in self.__dict__:
             return self.losses.mean(name)
         return self._loss_sums(only=COMPLEMENTS.get(name, name)).mean(name)
 
@@ -356,7 +362,7 @@ class Summary:
         """The sums of losses that the engine's `loss_sums` gives for these options. Raises
         InputError if the total weight is 0 or not finite.
         """
-        (losses,) = self._ask(self.engine.loss_sums, self.samples, **options)
+        (losses,) = self._call_engine(self.engine.loss_sums, self.samples, **options)
         check_weight_total(losses.sums[1], self._n_rows)
         return losses
 
@@ -366,30 +372,32 @@ class Summary:
         `phi` (k, d) has the property's value for each class; None stands for the label itself. A
         cell is which coordinate is largest and the bin of that coordinate.
         """
-        (table,) = self._ask(self.engine.vector_table, self.samples, self.quantile, phi)
+        (table,) = self._call_engine(self.engine.vector_table, self.samples, self.quantile, phi)
         check_weight_total(table.sum_w.sum(), self._n_rows)
         return table
 
     @cached_property
     def logit_grid(self) -> LogitGrid:
         """The masses of the scalar problem on the logit grid of the default bandwidth."""
-        smooth = SmoothSummary(*self._problem, findings=self.findings)
+        smooth = SmoothSummary(*self._scalar_problem, findings=self.findings)
         grid = smooth.logit_grid(LS_SIGMA)
-        self._note(smooth.findings)
+        self._add_findings(smooth.findings)
         self.n_logits_clipped = smooth.n_logits_clipped
         return grid
 
     @cached_property
     def smooth(self) -> float:
         """The smooth calibration error (smECE) of the scalar problem, at its fixed point."""
-        smooth = SmoothSummary(*self._problem, findings=self.findings)
+        smooth = SmoothSummary(*self._scalar_problem, findings=self.findings)
         value = smooth.smooth_ece(None)
-        self._note(smooth.findings)
+        self._add_findings(smooth.findings)
         return value
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector prediction, by cell."""
+        """The whole predicted distributions as vectors, summed by cell (largest coordinate and bin
+        of its value).
+        """
         return self.vectors()
 
     def above(self, threshold: float) -> BinTable:
@@ -400,8 +408,8 @@ class Summary:
         if isinstance(samples, Samples) and not samples.multiclass:
             return self._rows_above(samples, threshold)
         rule = equal_mass_rule(self.quantile)
-        if self._shared and threshold == THRESHOLD:
-            return self._some_above(self._class_tables[1], threshold)
+        if self._sorts_classes_once and threshold == THRESHOLD:
+            return self._require_some_above(self._class_tables[1], threshold)
         with explained(samples):
             self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
             if samples.multiclass and isinstance(samples, Samples):
@@ -417,26 +425,28 @@ class Summary:
                 parts = (engine.rows_above(column, threshold) for column in columns)
                 tables = [engine.bin_table(p, "binary", rule)[0] for p in parts if p is not None]
                 table = stack(tables) if tables else None
-        return self._some_above(table, threshold)
+        return self._require_some_above(table, threshold)
 
-    def _some_above(self, table: BinTable | None, threshold: float) -> BinTable:
-        """The table; NotDefined where it is None because no prediction is above the threshold."""
+    def _require_some_above(self, table: BinTable | None, threshold: float) -> BinTable:
+        """The table itself; raises NotDefined if it is None, because no prediction is above the
+        threshold.
+        """
         if table is None:
             raise NotDefined(none_above(threshold))
         return table
 
     def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
-        """The predictions of a binary problem above a threshold in bins of equal mass; the rows are
-        summed where they are, and not copied.
+        """The predictions of a binary problem above a threshold in bins of equal mass; rows are
+        summed in their place, without a copy.
         """
         rule = equal_mass_rule(self.quantile)
         # The threshold is compared in the predictions' own precision, as edges of bins are.
         edge = np.nextafter(float(np.asarray(threshold, dtype=samples.precision)), np.inf)
-        if self._ordered is not None:
-            above = self._ordered.from_edge(edge)
+        if self._level_table is not None:
+            above = self._level_table.from_edge(edge)
             inner = above.quantile_cuts(rule.m).inner if above.n_bins else None
         else:
-            self._checked(self.table(self.scalar, EqualWidth(1)))
+            self._check_weight(self.table(self.scalar, EqualWidth(1)))
             with explained(samples):
                 rows = self.engine.rows_above(samples, threshold)
                 if rule.ties == "rank" and rows is not None:
@@ -449,7 +459,7 @@ class Summary:
 
 
 def none_above(threshold: float) -> str:
-    """The message that no prediction is above the threshold of the measure `tace`."""
+    """The error message that no prediction is above the threshold of the measure `tace`."""
     return (
         f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) takes a "
         "lower one"

@@ -48,7 +48,7 @@ Rows = tuple[NDArray[np.float64] | None, float]
 
 def spacing_for(sigma: float) -> float:
     """The distance between nodes of the logit grid for noise of width `sigma`. For the default
-    width it is the grid of streams, so that a stream has the same value to the last digits.
+    width it is the spacing in streams, so that a stream has the same value to the last digits.
     """
     if sigma == LS_SIGMA:
         return STREAM_SPACING
@@ -56,8 +56,8 @@ def spacing_for(sigma: float) -> float:
 
 
 def is_fine_enough(value: float, width: float, cells: int) -> bool:
-    """Whether a unit grid of so many cells resolves noise of this width; always if the error,
-    `value`, is 0, since a finer grid would show nothing more.
+    """Whether a unit grid of so many cells resolves noise of this width; always if the error
+    `value` is 0, since a finer grid would show nothing more.
     """
     # Without any residual there is nothing that a finer grid would show.
     return value == 0.0 or width * cells >= CELLS_PER_SIGMA
@@ -74,7 +74,9 @@ def smallest_unit_sigma() -> float:
 
 
 def unit_cells_for(sigma: float) -> int:
-    """The number of cells of a grid on [0, 1] that resolves noise of width `sigma`, if any may."""
+    """The number of cells of a grid on [0, 1] that resolves noise of width `sigma`, limited to the
+    finest grid.
+    """
     cells = UNIT_CELLS
     while cells < MOST_UNIT_CELLS and sigma * cells < CELLS_PER_SIGMA:
         cells *= 2
@@ -83,7 +85,7 @@ def unit_cells_for(sigma: float) -> int:
 
 @dataclass
 class SmoothSummary:
-    """The smoothing grids of one problem, made on demand, and what was found on the way.
+    """The smoothing grids of one problem, made at the first use, and the statistics that they give.
 
     LS-ECE adds noise to the logits of predictions, smECE to the predictions themselves; `sigma` is
     the width of the noise. Probabilities are kept `eps` away from 0 and 1 before logits are taken.
@@ -106,7 +108,7 @@ class SmoothSummary:
             grid, findings, clipped = self.engine.logit_grid(
                 self.samples, self.notion, spacing_for(sigma), self.eps
             )
-        self._note(findings)
+        self._keep_findings(findings)
         self.n_logits_clipped = clipped
         check_weight_total(grid.total_weight[0])
         return grid
@@ -122,10 +124,10 @@ class SmoothSummary:
                 compiled = uniform_error(self.samples, self.notion, sigma, self.eps)
             if compiled is not None:
                 integral, total, findings = compiled
-                self._note(findings)
+                self._keep_findings(findings)
                 check_weight_total(total)
                 return integral / total
-        values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._problems()]
+        values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._logit_problems()]
         return float(np.mean(values))
 
     def monte_carlo(
@@ -136,13 +138,13 @@ class SmoothSummary:
         """
         values = [
             ls_ece_monte_carlo(h, z, w, sigma, noise, n_draws, rng)[0]
-            for h, z, w in self._problems()
+            for h, z, w in self._logit_problems()
         ]
         return float(np.mean(values))
 
     def smooth_ece(self, sigma: float | None) -> float:
-        """smECE at noise of width `sigma`, or where the width equals the error (None), on a grid
-        fine enough for it.
+        """smECE with noise of width `sigma`; for None with the width that equals the error. The
+        grid is as fine as that requires.
         """
         cells, total, most = UNIT_CELLS, self.total_weight, 1.0
         while True:
@@ -162,12 +164,12 @@ class SmoothSummary:
             grid, findings = self.engine.unit_grid(
                 self.samples, self.notion, cells, residual_only=residual_only
             )
-        self._note(findings)
+        self._keep_findings(findings)
         return grid
 
-    def _note(self, findings: Findings) -> None:
-        """Keep the findings of the last pass. Raises InputError if labels are soft and every
-        prediction is 0 or 1, which looks like swapped arguments.
+    def _keep_findings(self, findings: Findings) -> None:
+        """Keep the findings of the last pass over the rows. Raises InputError if labels are soft
+        and every prediction is 0 or 1, which looks like swapped arguments.
         """
         if findings.soft and not self.findings.soft:
             check_not_swapped(self.samples)
@@ -175,8 +177,8 @@ class SmoothSummary:
 
     @cached_property
     def _weights(self) -> tuple[float, float]:
-        """The sum of weights and the sum of squared weights. A pass that computes them checks every
-        row.
+        """The sum of weights and the sum of squared weights. A pass that computes them also checks
+        every row.
         """
         samples = self.samples
         if isinstance(samples, Samples | TensorSamples) and samples.weights is None:
@@ -210,12 +212,11 @@ class SmoothSummary:
         return unit_curve(grid, self.total_weight, sigma)
 
     def rows_behind(self, kind: str, sigma: float, points: NDArray[np.float64]) -> Rows:
-        """The effective number of rows at each point of a curve, and in all.
-
-        The first is None for soft labels, and for weights that are not in memory, whose squares are
-        not known by point. `kind` is "logit" or "unit", where the noise is added.
+        """The effective number of rows at each point of a curve, and that of all rows. The first is
+        None for soft labels, and for weights outside memory, whose squares are not known by point.
+        `kind` is "logit" or "unit", where the noise is added.
         """
-        squared = self._squared()
+        squared = self._with_squared_weights()
         if squared is None or self.findings.soft:
             return None, self._weights[0] ** 2 / self._weights[1]
         if kind == "logit":
@@ -231,8 +232,8 @@ class SmoothSummary:
         n = effective_rows(points, nodes, both[0], both[1], sigma, reflected=kind == "unit")
         return n, self._weights[0] ** 2 / self._weights[1]
 
-    def _squared(self) -> SmoothSummary | None:
-        """The summary of the same rows with their weights squared: itself without weights, None for
+    def _with_squared_weights(self) -> SmoothSummary | None:
+        """The summary of the same rows with their weights squared; itself without weights, None for
         weights that are not in memory.
         """
         if not self.samples.weighted:
@@ -242,30 +243,31 @@ class SmoothSummary:
         weights = self.samples.weights.astype(np.float64) ** 2
         return SmoothSummary(replace(self.samples, weights=weights), self.notion, self.eps)
 
-    def _problems(
+    def _logit_problems(
         self,
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Logits, targets and weights of the problem, or for the classwise notion of each
-        class's.
+        """Logits, targets and weights of the problem, as a list of one; for the classwise notion a
+        list with those of each class.
         """
         samples = self.samples
         with explained(samples):
             if self.notion == "classwise":
                 parts = [
-                    self._problem(column, "binary") for column in self.engine.class_columns(samples)
+                    self._logit_problem(column, "binary")
+                    for column in self.engine.class_columns(samples)
                 ]
             else:
-                parts = [self._problem(samples, self.notion)]
+                parts = [self._logit_problem(samples, self.notion)]
         check_weight_total(parts[0][2].sum())
         return parts
 
-    def _problem(
+    def _logit_problem(
         self, samples: Source, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Logits (clipped), targets and weights of one scalar problem, an entry per row."""
         raw = samples.from_logits and not samples.multiclass
         if raw and isinstance(samples, Samples | TensorSamples):
-            self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
+            self._keep_findings(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             here = samples if isinstance(samples, Samples) else samples.in_memory()
             h = here.predictions.astype(np.float64)
             z = here.targets.astype(np.float64)
@@ -275,7 +277,7 @@ class SmoothSummary:
             weights = here.weights
         else:
             u, z, weights, findings = self.engine.whole_problem(samples, notion)
-            self._note(findings)
+            self._keep_findings(findings)
             u = np.clip(u, self.eps, 1.0 - self.eps)
             h = np.log(u / (1.0 - u))
         w = np.ones(h.size) if weights is None else weights.astype(np.float64)

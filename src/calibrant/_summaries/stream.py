@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS, BinTable, squared
+from calibrant._core.bin_tables import FIELDS, BinTable, table_has_squares
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._core.loss_sums import LossSums
@@ -42,21 +42,21 @@ class StreamSummary(Statistics):
 
     @property
     def scalar(self) -> Notion:
-        """Which scalar problem is measured: "binary" (the probability of class 1), or "confidence"
-        (the largest probability) for (n, k) predictions.
+        """The scalar problem that is measured: "binary" (the probability of class 1), or
+        "confidence" (the largest probability) for (n, k) predictions.
         """
         return "confidence" if self.n_columns > 1 else "binary"
 
     def has(self, measure: Measure) -> bool:
-        """Whether the stream gives the measure: its value from the rows themselves or, where
-        `approximate`, nearly this value.
-        """
+        """Whether the stream gives the measure exactly or, if `approximate`, nearly."""
         if measure.statistic == "distribution":
             return self.losses.has_distribution
         return in_stream(measure, own_bins=self.own_bins, approximate=self.approximate)
 
     def is_from_cells(self, measure: Measure) -> bool:
-        """Whether the measure needs the predictions in order, which cells give only nearly."""
+        """Whether the stream only approximates the measure by its cells, because the measure needs
+        the predictions in order.
+        """
         return is_from_cells(measure, own_bins=self.own_bins)
 
     @cached_property
@@ -90,8 +90,8 @@ class StreamSummary(Statistics):
         return self._equal_mass(self.sums["cells"])
 
     def _equal_mass(self, cells: NDArray[np.float64]) -> BinTable:
-        """Bins of nearly equal mass, as many as the rule has, made of runs of the given cells
-        (cells, fields).
+        """As many bins of nearly equal mass as the rule has, each a run of cells; `cells` (cells,
+        fields) are the sums.
         """
         return merge_levels(cells[cells[:, FIELDS.index("sum_w")] > 0], self.cells.rule.m)
 
@@ -100,8 +100,8 @@ class StreamSummary(Statistics):
         """Each class against the rest in the ordinary bins."""
         sums = self.sums["classwise"]
         if self.cells.rule.drops_one:
-            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
-        return BinTable(sums.copy(), has_squares=squared(sums))
+            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), table_has_squares(sums))
+        return BinTable(sums.copy(), has_squares=table_has_squares(sums))
 
     @cached_property
     def confidence_by_class(self) -> BinTable:
@@ -116,15 +116,15 @@ class StreamSummary(Statistics):
 
     @property
     def n_logits_clipped(self) -> int:
-        """How many predictions were moved to the ends of the logit grid; 0 if the grid was not
-        summed.
+        """The number of predictions that were moved to the ends of the logit grid; 0 if the grid
+        was not summed.
         """
         return int(self.sums["logits_clipped"][0]) if "logits_clipped" in self.sums else 0
 
     @cached_property
     def smooth(self) -> float:
-        """The smooth calibration error (smECE) at its fixed point. NotDefined where it is finer
-        than the stream's grid, unless `approximate`.
+        """The smooth calibration error (smECE) at its fixed point (where width of noise and error
+        are equal). NotDefined if the stream's grid is too coarse for it, unless `approximate`.
         """
         grid = UnitGrid(self.sums["residuals"])
         value = smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))

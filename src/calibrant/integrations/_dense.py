@@ -14,7 +14,7 @@ from calibrant._core.errors import InputError
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a batch: preds and target, each (n,) or (n, C), and weights (n,) or None."""
+    """The rows of a batch: preds and target, each (n,) or (n, C), and weights, (n,) or None."""
 
     preds: Any
     target: Any
@@ -30,12 +30,12 @@ def rows_of_batch(
     num_classes: int | None,
     ignore_index: int | None,
 ) -> Rows:
-    """The rows of a batch, without those that are ignored.
+    """The rows of a batch, without ignored rows.
 
     Each position of a map (a pixel, a token) is a row; positions come in the order of the target's
     memory: image by image, line by line. A row is ignored if its target is `ignore_index`; a soft
-    target must be that in every class. If a batch is no map and `ignore_index` is None, all its
-    rows are given back as they are.
+    target must have that value in every class. A batch that is no map is unchanged if
+    `ignore_index` is None.
     """
     if ignore_index is None and not _is_map(preds, num_classes):
         return Rows(preds, target, sample_weight)
@@ -72,7 +72,7 @@ def rows_of_batch(
 
 
 def _to_tensor(values: Any, argument: str) -> Tensor:
-    """Values as a tensor; an error that names the argument if they cannot be one."""
+    """Convert values to a tensor; an error that names the argument if that fails."""
     try:
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -108,7 +108,7 @@ def _n_dims(values: Any) -> int:
 
 
 def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tuple[Tensor, Tensor]:
-    """A map with its classes in the last dimension, and the target of the same positions.
+    """Move the classes of a map from its second to its last dimension; return it with its target.
 
     With ``num_classes=1``, the map has no dimension for classes. A target is a class for each
     position, or soft labels in the shape of preds, whose classes are moved too; another shape is an
@@ -150,21 +150,21 @@ def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     )
 
 
-def _check_weights(sample_weight: Tensor | None, where: torch.Size) -> None:
-    """Raise an error unless the weights are None or have the shape `where` of a map's positions."""
-    if sample_weight is not None and sample_weight.shape != where:
+def _check_weights(sample_weight: Tensor | None, map_shape: torch.Size) -> None:
+    """Raise an error unless the weights are None or have the shape of a map's positions."""
+    if sample_weight is not None and sample_weight.shape != map_shape:
         raise InputError(
-            f"sample_weight must have a weight for each position, the shape {tuple(where)}; got "
-            f"{_shape_text(sample_weight)}"
+            f"sample_weight must have a weight for each position, the shape {tuple(map_shape)}; "
+            f"got {_shape_text(sample_weight)}"
         )
 
 
-def _check_rows(target: Tensor, where: torch.Size) -> None:
-    """Raise an error unless the target has as many rows as preds; `where` is (rows of preds,)."""
-    if target.shape[:1] != where:
+def _check_rows(target: Tensor, rows_shape: torch.Size) -> None:
+    """Raise an error unless the target has as many rows as preds; `rows_shape` is (rows,)."""
+    if target.shape[:1] != rows_shape:
         raise InputError(
             "target and preds must have the same number of rows; got "
-            f"{target.shape[0] if target.ndim else 'a single number'} and {where[0]}"
+            f"{target.shape[0] if target.ndim else 'a single number'} and {rows_shape[0]}"
         )
 
 

@@ -140,7 +140,7 @@ class Constructors:
             setattr(display, name, self._constructor(display, name))
 
     def _constructor(self, display: Display, name: str) -> Any:
-        """The constructor that a Display gets under this name, a class method.
+        """Make the constructor of a Display that has this name, a class method.
 
         `name` is "from_predictions" or "from_estimator". The signature and the docstring of the
         constructor have all options.
@@ -161,10 +161,11 @@ class Constructors:
         return classmethod(public(relay))
 
     def _signature(self, display: Any, name: str) -> inspect.Signature:
-        """The signature of a constructor: `cls`, the data, then all options by keyword.
+        """The signature of a Display's constructor: `cls`, the data, then all options by keyword.
 
-        The options are those of the function, of the Display and of its `plot`. `from_estimator`
-        has those about the estimator first, and none that the estimator determines.
+        The options are those of the function that computes the result, of the Display, and of its
+        `plot`. `from_estimator` has those about the estimator first, and none that the estimator
+        determines.
         """
         of_display, of_plot = keywords_of(display), keywords_of(display.plot)
         of_function = {
@@ -194,9 +195,10 @@ class Constructors:
         return inspect.Signature(parameters, return_annotation=display.__name__)
 
     def _docstring(self, display: Any, summary: str, signature: inspect.Signature) -> str:
-        """The docstring of a constructor, which begins with `summary`.
+        """The docstring of a Display's constructor, which begins with `summary`.
 
-        Its entries are those that the function, the Display and `plot` have for their options.
+        Entries of parameters are copied from the function that computes the result, the Display and
+        `plot`.
         """
         known = {
             **_parameter_entries(str(inspect.getdoc(display.plot))),
@@ -216,7 +218,7 @@ class Constructors:
 
 
 def problem_of_estimator(estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Problem:
-    """Labels and predictions of an estimator on rows X.
+    """Labels and predictions of an estimator on rows X, in the form that a measure takes.
 
     The options about its response (`response_method`, `from_logits`, `y_soft`, `pos_label`) are
     removed from `options`.
@@ -233,7 +235,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def _parameter_entries(doc: str) -> dict[str, str]:
-    """The entries of a docstring's Parameters section, as texts, by the parameter's name."""
+    """The entries of the section Parameters in a docstring, as texts by the parameter's name."""
     _, _, section = doc.partition("Parameters\n----------\n")
     section = re.split(r"\n\n(?=\S[^\n]*\n-{3,}\n)", section, maxsplit=1)[0]
     entries: dict[str, str] = {}
@@ -301,7 +303,7 @@ class ComparisonConstructors(Constructors):
 
 
 def _check_estimators(estimators: Any) -> Mapping[str, Any]:
-    """The classifiers by name; an error unless they are a mapping that is not empty."""
+    """Check that estimators are a non-empty mapping of names to classifiers, and return them."""
     if not isinstance(estimators, Mapping) or not estimators:
         raise InputError(
             "estimators must map names to fitted classifiers, such as {'forest': model}; got "

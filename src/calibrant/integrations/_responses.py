@@ -37,10 +37,10 @@ class Problem:
 
 
 def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
-    """The methods of an estimator to read predictions from, in order of preference.
+    """Check which methods of an estimator may give predictions, in order of preference.
 
-    Scores of `decision_function` count as logits only if the caller says so: it is an error if it
-    is among the methods without `from_logits`, or not among them with it.
+    The scores of `decision_function` count as logits only if the caller says so: the method without
+    `from_logits` is an error, and so is `from_logits` without the method.
     """
     one = isinstance(response_method, str)
     methods = (response_method,) if one else tuple(response_method)
@@ -79,8 +79,8 @@ def available_method(estimator: Any, methods: tuple[str, ...]) -> str:
 def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
     """The labels of the estimator's classes, in the order of its columns of predictions.
 
-    A single class is an error unless the caller names all classes (`all_named`). So is an estimator
-    that is not fitted, or that has several outputs.
+    An estimator that is not fitted, or that has several outputs, is an error; so is a single class,
+    unless the caller names all classes (`all_named`).
     """
     classes = getattr(estimator, "classes_", None)
     if classes is None:
@@ -101,7 +101,7 @@ def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
 def check_seen(y: Any, classes: NDArray[Any]) -> None:
     """Raise an error for a label in `y` that is not among the estimator's classes.
 
-    That happens where a training fold lacks a class. Missing labels are not looked at here.
+    Such a label occurs where a training fold lacks a class. Missing labels are skipped.
     """
     labels = to_array(y, "y")
     names = classes.tolist()
@@ -121,22 +121,22 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
 
 
 def add_unseen_classes(
-    values: Any, own: NDArray[Any], names: list[Any], logits: bool
+    values: Any, seen: NDArray[Any], names: list[Any], logits: bool
 ) -> NDArray[Any]:
     """Predictions with a column for each class in `names`, (n, len(names)).
 
-    `values` has a column for each of the estimator's `own` classes, or is (n,) for the second of
-    two. A class that the estimator has not seen gets the probability 0. If `values` are `logits`,
-    an unseen class is an error, since no logit is that.
+    `values` has a column for each of the classes `seen` by the estimator, or is (n,) for the second
+    of two. An unseen class gets the probability 0. If `values` are `logits`, an unseen class is an
+    error, since no finite logit stands for the probability 0.
     """
     array = to_array(values, "predictions")
     if array.ndim == 1:  # probabilities of the second of two classes
         array = np.stack([np.zeros_like(array) if logits else 1 - array, array], axis=1)
-    if array.shape[1] != own.size:
-        raise _wrong_column_count(own.size, array.shape[1])
+    if array.shape[1] != seen.size:
+        raise _wrong_column_count(seen.size, array.shape[1])
     known = Lookup(names)
     columns: list[int] = []
-    for label in own.tolist():
+    for label in seen.tolist():
         column = known.find(label)
         if column is None:
             raise InputError(f"classes lacks the estimator's class {label!r}: name all of them")
@@ -158,15 +158,15 @@ def problem_of(
 
     `values` are the estimator's predictions: (n, k), or (n,) for the second of two classes;
     `classes` are the labels of the columns. With `pos_label`, that class is measured against the
-    rest. Without it, two classes are measured by the probability of the second, and more all
-    together. If `y_soft` is not None, soft labels take the place of `y`.
+    rest. Without it, two classes are measured by the probability of the second, and more classes
+    all together. If `y_soft` is not None, soft labels replace `y`.
     """
     if pos_label is None and classes.size > 2:
         soft = _check_soft_labels(y_soft, classes.size)
         names = classes if soft is None else None
         return Problem(y if soft is None else soft, values, names, from_logits)
     column = 1 if pos_label is None else column_of(pos_label, classes.tolist())
-    y_proba = _column(to_array(values, "predictions"), column, classes.size, from_logits)
+    y_proba = _class_column(to_array(values, "predictions"), column, classes.size, from_logits)
     soft = _check_soft_labels(y_soft, classes.size)
     if soft is not None:
         return Problem(_against_rest(soft, column), y_proba, None, from_logits)
@@ -177,10 +177,10 @@ def problem_of(
 def read_problem(
     estimator: Any, X: Any, y: Any, *, y_soft: Any, methods: tuple[str, ...], pos_label: Any
 ) -> Problem:
-    """Predict rows X with an estimator, and give labels and predictions to measure.
+    """Predict rows X with an estimator; return labels and predictions for a measure.
 
     `methods` are those that may give the predictions, in order of preference. With `y_soft`, soft
-    labels take the place of `y`; with `pos_label`, that class is measured against the rest.
+    labels replace `y`; with `pos_label`, that class is measured against the rest.
     """
     method = available_method(estimator, methods)
     classes = classes_of(estimator)
@@ -189,9 +189,9 @@ def read_problem(
 
 
 def _check_soft_labels(y_soft: Any, k: int) -> NDArray[Any] | None:
-    """Soft labels as an array of shape (n,) or (n, k), for k classes; another shape is an error.
+    """Check that soft labels are (n,) or (n, k), for k classes, and return them as an array.
 
-    None if `y_soft` is None.
+    None stays None.
     """
     if y_soft is None:
         return None
@@ -207,10 +207,10 @@ def _check_soft_labels(y_soft: Any, k: int) -> NDArray[Any] | None:
 
 
 def _against_rest(soft: NDArray[Any], column: int) -> NDArray[Any]:
-    """Soft labels of the class in this column against the rest.
+    """The soft labels of one class, that of `column`, against the rest.
 
     Shares of shape (n, k) become the column's share, (n,). Counts of votes stay counts, (n, 2): of
-    the rest, and of the class. Labels of shape (n,) stay as they are.
+    the rest, and of the class. Labels of shape (n,) are unchanged.
     """
     if soft.ndim == 1:
         return soft
@@ -231,11 +231,10 @@ def column_of(pos_label: Any, names: list[Any]) -> int:
 
 
 def binary_column(values: Any, column: int, given: Given) -> NDArray[Any]:
-    """The predictions of the class in column 0 or 1 of two, (n,).
+    """The predictions of the class in column 0 or 1 of two, (n,): probabilities or logits.
 
-    They are probabilities, or logits where logits were given. Both columns count: probabilities
-    must sum to 1, and the logit of one class is the difference of both. `given` says what `values`
-    are.
+    `given` says whether `values` are logits. Both columns count: probabilities must sum to 1, and
+    the logit of one class is the difference of the two columns.
     """
     array = to_array(values, "predictions")
     samples = to_samples(np.zeros(array.shape[0], dtype=np.int8), array, from_logits=given)
@@ -244,8 +243,8 @@ def binary_column(values: Any, column: int, given: Given) -> NDArray[Any]:
     return own - samples.predictions[:, 1 - column] if samples.from_logits else own
 
 
-def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any:
-    """The predictions of the class in this column against the rest, (n,), of k classes.
+def _class_column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any:
+    """The predictions of the class in `column` against the rest, (n,), of k classes.
 
     `values` are (n, k), or (n,) for the second of two classes. Logits of more than two classes are
     an error.
@@ -265,7 +264,7 @@ def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any
 
 
 def _wrong_column_count(n_classes: int, n_columns: int) -> InputError:
-    """The error for predictions whose number of columns is not the number of classes."""
+    """The error for predictions that have more or fewer columns than the estimator has classes."""
     return InputError(
         f"the estimator has {n_classes} classes, but {n_columns} columns of predictions"
     )

@@ -116,7 +116,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             "classes": classes,
         }
         self._approximate = approximate
-        self._sums = self._blank()  # checks the options before any row comes
+        self._sums = self._empty_accumulator()  # checks the options before any row comes
         super().__init__(
             config_name,
             keep_in_memory=keep_in_memory,
@@ -129,8 +129,8 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             max_concurrent_cache_files=max_concurrent_cache_files,
         )
 
-    def _blank(self) -> Accumulator:
-        """An accumulator with the metric's options and no rows."""
+    def _empty_accumulator(self) -> Accumulator:
+        """A new accumulator with the metric's options and no rows."""
         return Accumulator(**self._settings, approximate=self._approximate)
 
     def _info(self) -> Any:
@@ -217,13 +217,13 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
                 predictions=predictions, references=references, sample_weight=sample_weight
             )
         values = self._sums.evaluate().values
-        self._sums = self._blank()
+        self._sums = self._empty_accumulator()
         return values
 
     def _compute(
         self, *, predictions: Any, references: Any, sample_weight: Any = None
     ) -> dict[str, float]:
-        """The measures of these rows alone, computed from the rows and not from sums."""
+        """The measures of these rows alone, by name, computed from rows and not from sums."""
         return evaluate_rows(
             references, predictions, sample_weight=sample_weight, **self._settings
         ).values

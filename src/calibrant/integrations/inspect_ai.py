@@ -48,7 +48,7 @@ def calibration(
     """
 
     def measured(scores: list[Any]) -> dict[str, float]:
-        """The measures of the scores that have a confidence, by name, with `n` and `n_missing`."""
+        """The measures of all scores with a confidence, by name, with `n` and `n_missing`."""
         # Imported late, because Inspect imports this module at every start.
         from calibrant._api.evaluate import evaluate
         from calibrant._measures.catalogue import listed
@@ -68,11 +68,11 @@ def calibration(
 
 
 def _read_score(score: Any, confidence: str, percent: bool) -> tuple[float, float | None]:
-    """How right the answer was, as a number, and the model's confidence, or None if there is none.
+    """Read from a score how right the answer was, a number, and the model's confidence, or None.
 
     `confidence` is the key of the confidence in the score's metadata. If the score's value has
     several entries, the answer is rated under `score` or `correct`, and the confidence may be among
-    them too.
+    the entries. With `percent` it is a percentage.
     """
     value = score.value
     stated = (score.metadata or {}).get(confidence)
@@ -89,7 +89,7 @@ def _read_score(score: Any, confidence: str, percent: bool) -> tuple[float, floa
 def _probability(stated: Any, confidence: str, percent: bool) -> float | None:
     """A stated confidence as a probability; None for None, NaN or an empty text.
 
-    With `percent` it is read as a percentage. What is not a number is an error that names the key,
+    With `percent` it is read as a percentage. Anything but a number is an error that names the key
     `confidence`.
     """
     from calibrant._data.readers.chunks import plain_number

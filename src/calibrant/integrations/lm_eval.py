@@ -63,10 +63,10 @@ def multiple_choice(
     """
 
     def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-        """The metrics of one document by name.
+        """The metrics of one document by name, for lm-evaluation-harness to aggregate.
 
-        `acc` is 1.0 if the likeliest choice is right; each of `metrics` gets the pair of right
-        choice and probabilities. `results` has a tuple for each choice, which begins with its
+        `acc` is 1.0 if the likeliest choice is right; each of `metrics` gets a pair of right choice
+        and probabilities. `results` has a tuple for each choice, which begins with its
         log-likelihood.
         """
         right = doc[gold] if isinstance(gold, str) else gold(doc)

@@ -141,7 +141,7 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
 
 
 def _check_options(given: Any) -> Mapping[str, Any]:
-    """The evaluator's options, without those that MLflow adds; an unknown one is an error."""
+    """The evaluator's options without those that MLflow adds; an unknown one is an error."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -159,11 +159,11 @@ def _check_options(given: Any) -> Mapping[str, Any]:
 def _probabilities(
     dataset: Any, model: Any, column: Any, options: Mapping[str, Any]
 ) -> tuple[Any, Any]:
-    """Predicted probabilities, and the labels of their columns, or None where these are not known.
+    """Predicted probabilities, and the labels of their columns, or None if these are not known.
 
-    They come from the columns that the option `predictions` names; else from the model's
-    `predict_proba`; else from what the model predicts, or without a model from the predictions in
-    the dataset. `column` picks one column of these last.
+    The source is the columns that the option `predictions` names, or the model's `predict_proba`,
+    or what the model predicts, or, without a model, the predictions in the dataset. `column` picks
+    one column of the last source.
     """
     classes = options.get("classes")
     named = options.get("predictions")
@@ -209,9 +209,9 @@ def _read_columns(dataset: Any, named: Any) -> Any:
 
 
 def _raw_estimator(model: Any) -> Any:
-    """The estimator inside a pyfunc model where MLflow lets one reach it.
+    """The estimator inside an MLflow model (pyfunc), where MLflow gives access to it.
 
-    Else it is MLflow's wrapper of the model, or None if there is no model.
+    Otherwise it is MLflow's wrapper of the model, or None without a model.
     """
     inner: Any = getattr(model, "_model_impl", None)
     if hasattr(inner, "get_raw_model"):
@@ -220,7 +220,7 @@ def _raw_estimator(model: Any) -> Any:
 
 
 def _check_probabilities(given: Any) -> Any:
-    """Predictions as an array, (n,) or (n, k); an error if they are class labels."""
+    """Predictions as an array, (n,) or (n, k); class labels in their place are an error."""
     import numpy as np
 
     array = np.asarray(given)
@@ -241,9 +241,9 @@ def _check_probabilities(given: Any) -> Any:
 
 
 def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any]) -> Report:
-    """The report of labels and predictions, with the evaluator's options.
+    """The report on labels and predictions, with the evaluator's options.
 
-    Of two columns, that of `pos_label`, or else the second, is measured as a binary prediction.
+    Of two columns one is measured as a binary prediction: that of `pos_label`, or else the second.
     """
     import numpy as np
 
@@ -269,7 +269,7 @@ def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, 
 
 
 def _metrics(report: Report, prefix: str) -> dict[str, float]:
-    """Every finite number to log, by name: each measure, its estimate and its limits.
+    """The finite numbers to log, by name: each measure, its estimate and its limits.
 
     The names are ``{prefix}ece``, ``{prefix}ece_estimate``, ``{prefix}ece_low``,
     ``{prefix}ece_high``.
@@ -291,7 +291,7 @@ def _metrics(report: Report, prefix: str) -> dict[str, float]:
 def _log_to_run(
     report: Report, metrics: Mapping[str, float], run_id: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Log measures and files to the run, and give MLflow's artifacts by path in the run."""
+    """Log measures and files to the MLflow run; return MLflow's artifacts by path in the run."""
     import time
 
     from mlflow.entities import Metric
@@ -319,9 +319,9 @@ def _log_to_run(
 
 
 def _write_files(report: Report, folder: Path, *, page: bool) -> list[Path]:
-    """Write the evaluation as JSON, and the page if asked for, into a folder; give their paths.
+    """Write the evaluation as JSON, and with `page` the report, to a folder; return the paths.
 
-    The page is left out where the packages that it needs are not installed.
+    The page is skipped where the packages that it needs are not installed.
     """
     written = [folder / "evaluation.json"]
     written[0].write_text(report.evaluation.to_json(), encoding="utf-8")

@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant._api import metrics
 from calibrant._core.errors import InputError, MissingExtra, UnknownOption, nearest
-from calibrant._data.labels import named_once
+from calibrant._data.labels import checked_class_names
 from calibrant._measures.catalogue import Measure, canonical, catalogue, find, nearest_measure
 from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
@@ -134,14 +134,14 @@ def scorer(
 
 
 def _all_classes(classes: Any) -> list[Any]:
-    """All classes as a list; an error unless each is named once."""
-    return named_once(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
+    """Check the names of all classes, each named once, and return them as a list."""
+    return checked_class_names(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
 
 
 class _UncheckedMethod(BaseEstimator):  # type: ignore[misc]
-    """An object that has one method of an estimator, under its name, and is no classifier.
+    """A wrapper with one method of an estimator, which scikit-learn takes for no classifier.
 
-    Of a classifier with two classes, scikit-learn would hand over one column, unchecked.
+    For a classifier with two classes, scikit-learn would return one column without a check.
     """
 
     def __init__(self, method: str, call: Callable[..., Any]) -> None:
@@ -151,7 +151,7 @@ class _UncheckedMethod(BaseEstimator):  # type: ignore[misc]
 def _metadata_signature(
     y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any = None
 ) -> None:
-    """Never called: scikit-learn reads from its signature which metadata a scorer takes."""
+    """Declare by its signature which metadata a scorer takes; scikit-learn never calls it."""
 
 
 class MeasureScorer(_BaseScorer):  # type: ignore[misc]
@@ -209,10 +209,10 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         sample_weight: Any = None,
         y_soft: Any = None,
     ) -> float:
-        """Score a fitted classifier on rows X; the sign is such that greater is better.
+        """Score a fitted classifier on rows X, with the sign that makes greater better.
 
-        `method_caller` is scikit-learn's, and keeps predictions for other scorers. With `y_soft`,
-        soft labels take the place of `y_true`.
+        `method_caller` is scikit-learn's, which caches predictions for other scorers. With
+        `y_soft`, soft labels replace `y_true`.
         """
         method = available_method(estimator, self._response_method)
         logits = method == "decision_function"
@@ -249,7 +249,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
 
 
 def _find_measure(name: str) -> Measure:
-    """The first entry of the catalogue for the measure of this name; an error if there is none."""
+    """The first entry of the catalogue with this name; an error if there is none."""
     for entry in catalogue():
         if entry.name == canonical(name):
             return entry
@@ -257,21 +257,21 @@ def _find_measure(name: str) -> Measure:
 
 
 def _public_call(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The public function of a measure, and the options that make it this measure.
+    """The public function that computes a measure, and the fixed options of that call.
 
-    Of ``ece(norm='l2')`` it is the function `ece`, and ``{"norm": "l2"}``.
+    For ``ece(norm='l2')`` these are the function `ece` and ``{"norm": "l2"}``.
     """
     call = ast.parse(entry.function, mode="eval").body
     if isinstance(call, ast.Name):
-        return _function(call.id), {}
+        return _public_function(call.id), {}
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     fixed = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    return _function(call.func.id), fixed
+    return _public_function(call.func.id), fixed
 
 
 @cache
-def _function(name: str) -> Callable[..., Any]:
-    """The public function of this name, from the modules of `calibrant._api.metrics`."""
+def _public_function(name: str) -> Callable[..., Any]:
+    """Find a public function by its name in the modules of `calibrant._api.metrics`."""
     for module in pkgutil.iter_modules(metrics.__path__, f"{metrics.__name__}."):
         functions = vars(import_module(module.name))
         if name in functions:
@@ -283,10 +283,11 @@ def _function(name: str) -> Callable[..., Any]:
 def _check_options(
     entry: Measure, function: Callable[..., Any], fixed: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The options unchanged; an error if the function lacks one, or one changes the measure.
+    """Check the options of a scorer, and return them unchanged.
 
-    `fixed` are the options that make the function this measure. Another value for one of them is an
-    error unless the measure has the function's own name.
+    An option that the function lacks, or that changes the measure, is an error. `fixed` are the
+    options that make the function this measure; another value for one of them is an error unless
+    the measure has the function's own name.
     """
     known = [name for name in inspect.signature(function).parameters if name not in _SETTLED][2:]
     for name, value in options.items():

@@ -145,9 +145,9 @@ class CalibrationMetric(Metric):
             missing=missing,
             approximate=approximate,
         )
-        for name, array in self._probe().packed().items():
+        for name, array in self._one_row_accumulator().packed().items():
             self.add_state(name, torch.zeros(array.shape, dtype=torch.float64), "sum")
-        self.add_state("recipe_digest", self._digest(), "max")
+        self.add_state("recipe_digest", self._options_digest(), "max")
 
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
@@ -225,7 +225,7 @@ class CalibrationMetric(Metric):
         """
         states = getattr(incoming_state, "metric_state", incoming_state)
         digest = states.get("recipe_digest") if isinstance(states, dict) else None
-        if digest is not None and not torch.equal(digest.cpu(), self._digest()):
+        if digest is not None and not torch.equal(digest.cpu(), self._options_digest()):
             raise StateError(OTHER_OPTIONS)
         super().merge_state(incoming_state)
 
@@ -237,7 +237,7 @@ class CalibrationMetric(Metric):
         Accumulator
             The sums of this rank; inside `sync_context`, of all ranks.
         """
-        if not torch.equal(self.recipe_digest.cpu(), self._digest()):
+        if not torch.equal(self.recipe_digest.cpu(), self._options_digest()):
             raise StateError(OTHER_OPTIONS)
         names = [name for name in self._defaults if name != "recipe_digest"]
         arrays = {name: getattr(self, name).cpu().numpy() for name in names}
@@ -247,7 +247,7 @@ class CalibrationMetric(Metric):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """The measures, under their names in the catalogue."""
+        """The names of the measures in the catalogue."""
         asked = (self.measure,) if isinstance(self.measure, str) else self.measure
         return tuple(canonical(name) for name in asked)
 
@@ -256,11 +256,11 @@ class CalibrationMetric(Metric):
         """The number of columns of predictions: 1 for binary ones."""
         return self.num_classes or 1
 
-    def _probe(self) -> Accumulator:
-        """An accumulator of one row with the metric's options.
+    def _one_row_accumulator(self) -> Accumulator:
+        """Make an accumulator of one row with the metric's options, to try them.
 
-        Its arrays give the shapes of the states, and it raises an error if a measure cannot be had
-        from sums.
+        Its arrays give the shapes of the metric's states; a measure that sums cannot give is an
+        error.
         """
         row = np.full((1, self._columns), 1.0 / max(2, self._columns))
         row = row if self._columns > 1 else row[:, 0]
@@ -274,8 +274,8 @@ class CalibrationMetric(Metric):
         probe.evaluate()
         return probe
 
-    def _digest(self) -> Tensor:
-        """A digest of the options, as a tensor of 32 numbers.
+    def _options_digest(self) -> Tensor:
+        """A digest (SHA-256) of the options, as a tensor of 32 numbers.
 
         Torchmetrics shares equal states between metrics; the digest is a state that keeps metrics
         with other options apart.
@@ -286,14 +286,14 @@ class CalibrationMetric(Metric):
         return torch.tensor(list(hashlib.sha256(text.encode()).digest()), dtype=torch.float64)
 
     def _apply(self, fn: Callable[..., Any], exclude_state: Sequence[str] = "") -> Any:
-        """Move the states as `fn` moves tensors, but keep them in float64.
+        """Move the states to a device or type as `fn` moves tensors, but keep them in float64.
 
         They go to the host if the device has no float64.
         """
 
         @functools.wraps(fn)  # torchmetrics reads the function's name
         def moved(tensor: Tensor) -> Tensor:
-            """Move a tensor as `fn` does; one in float64 keeps its type, on the host if need be."""
+            """Move a tensor as `fn` does; float64 stays float64, on the host if necessary."""
             if tensor.dtype != torch.float64:
                 return fn(tensor)
             device = fn(torch.zeros(1, device=tensor.device)).device
@@ -308,7 +308,7 @@ def _shape_of(columns: int) -> str:
 
 
 class _MetricNames(Naming):
-    """The names that messages have for arguments: those of torchmetrics, with preds first."""
+    """The names of arguments in messages: those of torchmetrics, with preds first."""
 
     order = ("y_proba", "y_true")
 

@@ -104,13 +104,13 @@ def atb_loss(
     else:
         errors = (widths * (below**2 + (ends - below) ** 2)).sum(dim=1) / problem.total**2
     if not root:
-        return problem.reduced(errors, reduction)
-    return rooted(problem.reduced(errors, reduction))
+        return problem.reduce(errors, reduction)
+    return safe_root(problem.reduce(errors, reduction))
 
 
-def rooted(value: Tensor) -> Tensor:
-    """The square root of a tensor; where that is 0, its gradient is 0 and not
-    infinite. NaN stays NaN.
+def safe_root(value: Tensor) -> Tensor:
+    """The square root of a tensor, with a gradient of 0 (instead of infinity) where the tensor is
+    0. NaN stays NaN.
     """
     some = value > 0
     root = torch.where(some, value, torch.ones_like(value)).sqrt()

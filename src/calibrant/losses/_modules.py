@@ -17,14 +17,14 @@ from calibrant.losses._soft_bins import soft_binned_ece_loss
 
 
 class _CalibrationLoss(torch.nn.Module):
-    """A loss of a batch as a torch module; `_function` computes it, and `options` are
-    its keywords.
+    """A loss of a batch as a torch module; the function `_function` computes it, with `options` as
+    keywords.
     """
 
     _function: Callable[..., Tensor]
 
     def __init__(self, **options: Any) -> None:
-        """Keep the options, and check them on a small batch."""
+        """Store the options, and check them on a small batch."""
         super().__init__()
         self.options = options
         # Options are checked now, and not in the middle of the first epoch.
@@ -51,7 +51,7 @@ class _CalibrationLoss(torch.nn.Module):
         return type(self)._function(input, target, sample_weight=sample_weight, **self.options)
 
     def extra_repr(self) -> str:
-        """Say the options, for `print(module)`.
+        """List the options, for `print(module)`.
 
         Returns
         -------

@@ -36,8 +36,8 @@ have_no_index(Tensor, Parameter)
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One scalar problem, or one for each class: predictions u and targets z of the
-    shape (problems, rows).
+    """One scalar problem, or one for each class: predictions u and targets z of the shape
+    (problems, rows).
     """
 
     u: Tensor
@@ -49,40 +49,40 @@ class Problem:
     h: Tensor | None
     raw: bool
     # NaN if a value of the batch is bad and the batch is not in memory, else 0.
-    doubt: Tensor
+    nan_if_bad: Tensor
     # The type of the result: that of the predictions, or single precision for shorter ones.
     dtype: torch.dtype
     n_classes: int | None
 
     @property
     def total(self) -> Tensor:
-        """The sum of weights, of the shape (1,)."""
+        """The sum of weights of the batch, of the shape (1,)."""
         return self.w.sum(dim=1)
 
     @property
     def residual(self) -> Tensor:
-        """The weight times prediction less target, (problems, rows)."""
+        """The weight times (prediction less target), (problems, rows)."""
         return self.w * (self.u - self.z)
 
     def logits(self, eps: float) -> Tensor:
-        """The logits of predictions clipped to [eps, 1 - eps]; binary logits that were given are
-        clipped to [-40, 40] instead.
+        """The logits of predictions clipped to [eps, 1 - eps], (problems, rows). If the batch holds
+        binary logits, these, clipped to [-40, 40].
         """
         if self.h is None:
             u = self.u.clamp(eps, 1.0 - eps)
             return u.log() - (-u).log1p()
-        return self.h.clamp(-self.reach(eps), self.reach(eps))
+        return self.h.clamp(-self.largest_logit(eps), self.largest_logit(eps))
 
-    def reach(self, eps: float) -> float:
+    def largest_logit(self, eps: float) -> float:
         """The largest absolute value that `logits` can have."""
         return LOGIT_LIMIT if self.raw else logit_reach(eps, whole=False)
 
-    def reduced(self, values: Tensor, reduction: str) -> Tensor:
-        """The errors `values` (problems,) as the loss returns them: the number of a single problem,
-        or the mean, the sum or all (reduction "none") of the classes. They are NaN if a value of
-        the batch was bad.
+    def reduce(self, values: Tensor, reduction: str) -> Tensor:
+        """The value of the loss, from the error of each problem, `values` (problems,): a scalar for
+        a single problem; for classes their mean or sum, or (classes,) for the reduction "none". It
+        is NaN if a value of the batch was bad.
         """
-        values = (values + self.doubt).to(self.dtype)
+        values = (values + self.nan_if_bad).to(self.dtype)
         if self.n_classes is None:  # one problem has one number
             return values[0]
         if reduction == "none":
@@ -99,15 +99,15 @@ def problem_of(
     sample_weight: Tensor | None,
     reduction: str,
 ) -> Problem:
-    """The scalar problems that a notion makes of a batch, checked; the arguments are
-    those of the losses.
+    """Check a batch, and make the scalar problems (predictions, targets, weights) of its notion.
+    The arguments are those of the losses.
     """
     _check_shapes(input, target, sample_weight)
     if not isinstance(from_logits, bool):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
     one_of("reduction", reduction, REDUCTIONS)
     multiclass = input.ndim == 2
-    chosen = _notion(notion, input)
+    chosen = _choose_notion(notion, input)
     # As elsewhere in the library sums are of double precision, where the device has it.
     wide = torch.float32 if input.device.type == "mps" else torch.float64
     x = input.to(wide)
@@ -117,7 +117,9 @@ def problem_of(
     w = _weights(sample_weight, x)
     if sample_weight is not None:
         x, y, w = _without_padding(x, y, w, from_logits)
-    doubt = _doubt(x, y, w, from_logits, HALF_OVERSHOOT if input.itemsize == 2 else OVERSHOOT)
+    nan_if_bad = _check_values(
+        x, y, w, from_logits, HALF_OVERSHOOT if input.itemsize == 2 else OVERSHOOT
+    )
     if from_logits and multiclass:
         # Classes that are masked by -inf have a probability of 0, and finite gradients.
         x = (x - x.detach().max(dim=1, keepdim=True).values).clamp(min=LEAST_LOGIT)
@@ -128,15 +130,15 @@ def problem_of(
         u, z, h = _column_problem(x, y, chosen, from_logits)
     n_classes = x.shape[1] if chosen == "classwise" else None
     raw = from_logits and not multiclass
-    return Problem(u, z, w[None], h, raw, doubt, dtype, n_classes)
+    return Problem(u, z, w[None], h, raw, nan_if_bad, dtype, n_classes)
 
 
 Parts = tuple[Tensor, Tensor, Tensor | None]
 
 
 def _column_problem(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
-    """Predictions, targets and logits (None if probabilities are given), each (1, rows), of a batch
-    x (n,); for "confidence" those of the likelier of the two classes.
+    """Predictions, targets and logits, each (1, rows), of a batch x (n,) with targets z; for
+    "confidence" those of the likelier of the two classes. Logits are None if x holds probabilities.
     """
     if notion == "confidence":
         positive = x > (0.0 if from_logits else 0.5)
@@ -148,8 +150,8 @@ def _column_problem(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Par
 
 
 def _class_problems(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
-    """Predictions, targets and logits (None if probabilities are given) of a batch x (n, k): each
-    (1, rows) of the top class for "confidence", or (k, rows) for "classwise".
+    """Predictions, targets and logits of a batch x (n, k) with labels y: each (1, rows), of the top
+    class, for "confidence"; (k, rows) for "classwise". Logits are None if x holds probabilities.
     """
     p = x.softmax(dim=1) if from_logits else x.clamp(0.0, 1.0)
     h = _class_logits(x, p) if from_logits else None
@@ -164,10 +166,10 @@ def _class_problems(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Par
 
 
 def _class_logits(x: Tensor, p: Tensor) -> Tensor:
-    """The logit log p / (1 - p) of each class, (n, k), from logits x and their softmax p.
+    """The binary logit log p / (1 - p) of each class, (n, k), from logits x and their softmax p.
 
-    1 - p loses precision where p is near 1, which it can be for the top class only: there the logit
-    is taken of the class against all others together.
+    1 - p loses precision where p is near 1, as only that of the top class can be: its logit is that
+    of the class against all others together.
     """
     top = x.detach().max(dim=1, keepdim=True).indices
     is_top = torch.zeros_like(x, dtype=torch.bool).scatter(1, top, True)
@@ -186,8 +188,8 @@ def _weights(sample_weight: Tensor | None, x: Tensor) -> Tensor:
 def _without_padding(
     x: Tensor, y: Tensor, w: Tensor, from_logits: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The batch x, y, w with harmless values in rows of weight 0: NaN there would stay NaN when it
-    is multiplied by 0, in gradients too.
+    """The batch x, y, w with harmless values in rows of weight 0 (padding), where NaN would
+    otherwise stay NaN when it is multiplied by 0, in gradients too.
     """
     off = w == 0
     plain = 0.0 if from_logits else 0.5 if x.ndim == 1 else 1.0 / x.shape[1]
@@ -195,9 +197,9 @@ def _without_padding(
     return x, y.masked_fill(off if y.ndim == 1 else off[:, None], 0), w.masked_fill(off, 0.0)
 
 
-def _notion(notion: str | None, input: Tensor) -> str:
-    """The notion, by default "confidence" for (n, k) and "binary" for (n,); an InputError if it
-    does not suit the shape of the input.
+def _choose_notion(notion: str | None, input: Tensor) -> str:
+    """The notion of the problem, by default "confidence" for (n, k) and "binary" for (n,); raise
+    InputError if the given notion does not suit the shape of the input.
     """
     multiclass = input.ndim == 2
     if notion is None:
@@ -219,8 +221,8 @@ def _notion(notion: str | None, input: Tensor) -> str:
 
 
 def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
-    """An InputError unless input, target and weights are tensors whose shapes and
-    types go together.
+    """Raise InputError unless input, target and weights are tensors whose shapes and types fit
+    together.
     """
     for name, value in (("input", input), ("target", target), ("sample_weight", sample_weight)):
         if not isinstance(value, Tensor) and (value is not None or name != "sample_weight"):
@@ -256,10 +258,10 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
         )
 
 
-def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
-    """A tensor that is 0, or NaN if a value of the batch is bad; in memory an InputError is raised
-    for the first bad value instead. `slack` is how far probabilities may miss [0, 1] and rows a sum
-    of 1.
+def _check_values(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
+    """Check the values of a batch: a scalar tensor of 0, or of NaN if a value is bad; in memory (on
+    the CPU, not compiled) InputError is raised for the first bad value instead. `slack` is how far
+    probabilities may lie outside [0, 1], and sums of rows from 1.
     """
     total = w.sum()
     # Written so that NaN, which is neither above nor below, is bad too.

@@ -27,20 +27,23 @@ from calibrant._summaries.smooth import (
 from calibrant.losses._problem import problem_of
 
 
-def smoothed(position: Tensor, mass: Tensor, size: int, damping: Tensor, n_points: int) -> Tensor:
-    """Masses (problems, rows) at `position`s on a ring of `size` nodes, smoothed by noise, at
-    `n_points` points of equal spacing: (problems, n_points).
+def smooth_masses(
+    position: Tensor, mass: Tensor, size: int, damping: Tensor, n_points: int
+) -> Tensor:
+    """Smooth masses (problems, rows), which lie at `position` on a ring of `size` nodes, by noise:
+    the values at `n_points` points of equal spacing, (problems, n_points).
 
-    `damping` holds the factors by which the noise multiplies the first frequencies; higher
+    `damping` holds the factors by which the noise multiplies the lowest frequencies; higher
     frequencies are removed.
     """
-    spectrum = torch.fft.rfft(deposited(position, mass, size))[:, : damping.numel()]
+    spectrum = torch.fft.rfft(deposit(position, mass, size))[:, : damping.numel()]
     return torch.fft.irfft(spectrum * damping, n=n_points)
 
 
-def deposited(position: Tensor, mass: Tensor, size: int) -> Tensor:
-    """The mass at each node of a ring, (problems, size). Each mass is divided among the four nodes
-    around its position by cubic interpolation, so that gradients reach the position.
+def deposit(position: Tensor, mass: Tensor, size: int) -> Tensor:
+    """Deposit masses (problems, rows) at the nodes of a ring: the mass at each node, (problems,
+    size). Each mass is divided among the four nodes around its position by cubic interpolation, so
+    that gradients reach the position.
     """
     first = position.detach().floor()
     t = position - first
@@ -54,12 +57,12 @@ def deposited(position: Tensor, mass: Tensor, size: int) -> Tensor:
 
 
 def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
-    """The integral of |f| over the nodes of each row; beyond both ends f is 0 or goes
-    on as its mirror image.
+    """The integral of |f| for each row of f, (problems, nodes), whose nodes have equal spacing.
+    Beyond both ends f is 0 or continues as its mirror image.
 
-    As `calibrant._measures.smooth.integral_of_absolute`: a sum, and where f changes sign the terms
-    of Euler and Maclaurin for the kink of |f|. The terms are computed at every node, so that
-    nothing waits until the sign changes are counted.
+    As in `calibrant._measures.smooth.integral_of_absolute`, it is a sum and, where f changes sign,
+    the terms of Euler and Maclaurin for the kink of |f|. The terms are computed at every node, so
+    that nothing waits until the sign changes are counted.
     """
     size = f.abs()
     total = size.sum(dim=1, keepdim=True)
@@ -81,7 +84,7 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
     c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0
     c2 = (f0 + f2) / 2.0 - f1
     c3 = (f3 - f0) / 6.0 + (f1 - f2) / 2.0
-    at = _crossing(f1, f2, (c1, c2, c3))
+    at = _zero_of_cubic(f1, f2, (c1, c2, c3))
     upward = torch.where(f2 >= 0, 2.0, -2.0).to(f.dtype)
     slope = c1 + at * (2.0 * c2 + 3.0 * at * c3)
     q = at * (at - 1.0)
@@ -91,9 +94,10 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
     return spacing * (total[:, 0] + kinks.sum(dim=1))
 
 
-def _crossing(f1: Tensor, f2: Tensor, cubic: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """Where, from 0 at a node to 1 at the next, the cubic through four nodes is 0. `f1` and `f2`
-    are its values at the two, and `cubic` its coefficients of the first, second and third power.
+def _zero_of_cubic(f1: Tensor, f2: Tensor, cubic: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    """The position between two nodes, from 0 at the first to 1 at the second, at which the cubic
+    through four nodes is 0. `f1` and `f2` are its values at the two nodes, and `cubic` its
+    coefficients of the first, second and third power.
     """
     c1, c2, c3 = cubic
     at = f1 / (f1 - f2)
@@ -193,20 +197,24 @@ def ls_ece_loss(
     spacing = spacing_for(sigma)
     # Every `coarser`-th node is a point of the integral: these are the points of the measure.
     coarser = max(1, int(min(sigma, 1.0) / SUMMED_PER_SIGMA / spacing + 1e-9))
-    half = coarser * math.ceil((problem.reach(eps) + TAIL * sigma) / (spacing * coarser) + 4)
-    size, n_points = _ring(2 * half, coarser)
+    half = coarser * math.ceil(
+        (problem.largest_logit(eps) + TAIL * sigma) / (spacing * coarser) + 4
+    )
+    size, n_points = _ring_size(2 * half, coarser)
     h = problem.logits(eps)
-    damping = _damping(sigma, 2.0 * math.pi / (size * spacing), min(size, n_points) // 2, h)
+    damping = _gaussian_factors(
+        sigma, 2.0 * math.pi / (size * spacing), min(size, n_points) // 2, h
+    )
     masses = torch.cat([problem.w * problem.z, problem.w * (1.0 - problem.z)])
     position = (h / spacing + half).repeat(2, 1)
-    smooth = smoothed(position, masses, size, damping / (spacing * coarser), n_points)
+    smooth = smooth_masses(position, masses, size, damping / (spacing * coarser), n_points)
     plus, minus = smooth.chunk(2)
     t = (torch.arange(n_points, device=h.device, dtype=h.dtype) * coarser - half) * spacing
     # z - rho(t) is split into a term for events and one for non-events, so that nothing cancels at
     # the ends.
     difference = plus * (-t).sigmoid() - minus * t.sigmoid()
     errors = integral_of_absolute(difference, spacing * coarser) / problem.total
-    return problem.reduced(errors, reduction)
+    return problem.reduce(errors, reduction)
 
 
 @public
@@ -286,19 +294,21 @@ def smooth_ece_loss(
     cells = unit_cells_for(sigma)
     points = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / sigma))))
     # [0, 1] and its mirror image are a ring of the length 2, on which the noise is plain.
-    damping = _damping(sigma, math.pi, points, problem.u)
-    ring = smoothed(problem.u * cells, -problem.residual, 2 * cells, damping * points, 2 * points)
+    damping = _gaussian_factors(sigma, math.pi, points, problem.u)
+    ring = smooth_masses(
+        problem.u * cells, -problem.residual, 2 * cells, damping * points, 2 * points
+    )
     f = ring + ring.flip(1).roll(1, dims=1)
     f = f[:, : points + 1]
     # The end nodes stand for half a cell each.
     ends = 0.5 * (f[:, 0].abs() + f[:, -1].abs()) / points
     errors = (integral_of_absolute(f, 1.0 / points) - ends) / problem.total
-    return problem.reduced(errors, reduction)
+    return problem.reduce(errors, reduction)
 
 
-def _ring(n_nodes: int, coarser: int) -> tuple[int, int]:
-    """The number of nodes of a ring with at least `n_nodes` nodes whose Fourier transform is fast,
-    and the number of points if only every `coarser`-th node is one.
+def _ring_size(n_nodes: int, coarser: int) -> tuple[int, int]:
+    """The number of nodes of a ring: at least `n_nodes`, and fast for a Fourier transform; and its
+    number of points, if only every `coarser`-th node is a point.
     """
     wanted = -(-n_nodes // coarser)
     power = 1 << max(0, wanted.bit_length() - 3)
@@ -306,10 +316,10 @@ def _ring(n_nodes: int, coarser: int) -> tuple[int, int]:
     return coarser * n_points, n_points
 
 
-def _damping(sigma: float, step: float, most: int, like: Tensor) -> Tensor:
+def _gaussian_factors(sigma: float, step: float, most: int, like: Tensor) -> Tensor:
     """The factors by which Gaussian noise of width `sigma` multiplies the frequencies 0, step, 2
-    step, ... At most `most` + 1 of them are given, and none beyond TAIL, where nothing is left.
-    `like` is a tensor of the wanted type and device.
+    step, ...: at most `most` + 1 of them, up to the frequency at which TAIL says that nothing is
+    left. `like` is a tensor of the wanted type and device.
     """
     n_left = min(most, math.ceil(TAIL / (sigma * step))) + 1
     k = torch.arange(n_left, device=like.device, dtype=like.dtype)
@@ -317,7 +327,9 @@ def _damping(sigma: float, step: float, most: int, like: Tensor) -> Tensor:
 
 
 def _check_sigma(sigma: Any, least: float) -> None:
-    """An InputError unless the width of the noise is a number from `least` to WIDE_SIGMA."""
+    """Raise InputError unless the width of the noise, `sigma`, is a number from `least` to
+    WIDE_SIGMA.
+    """
     if not is_number(sigma) or not least <= float(sigma) <= WIDE_SIGMA:
         raise InputError(
             f"sigma must be a number between {least:.1e} and {WIDE_SIGMA:g}; got {sigma!r}"

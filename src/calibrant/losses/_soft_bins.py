@@ -9,7 +9,7 @@ from torch import Tensor
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_count, is_number, public
-from calibrant.losses._cutoffs import rooted
+from calibrant.losses._cutoffs import safe_root
 from calibrant.losses._problem import problem_of
 
 
@@ -109,13 +109,13 @@ def soft_binned_ece_loss(
     gaps = (problem.residual[:, :, None] * share).sum(dim=1)
     total = problem.total[:, None]
     if norm == "l1":
-        return problem.reduced(gaps.abs().sum(dim=1) / problem.total, reduction)
+        return problem.reduce(gaps.abs().sum(dim=1) / problem.total, reduction)
     if norm == "squares":
-        return problem.reduced(((gaps / total) ** 2).sum(dim=1), reduction)
+        return problem.reduce(((gaps / total) ** 2).sum(dim=1), reduction)
     weight = (problem.w[:, :, None] * share).sum(dim=1)
     # A bin that next to nothing belongs to counts next to nothing, and the square of its weight, by
     # which a gradient divides, would be 0.
     some = weight > torch.finfo(weight.dtype).tiny ** (1 / 3) * total
     mean_gap = gaps / torch.where(some, weight, total)
     errors = (mean_gap * (gaps / total)).sum(dim=1)
-    return rooted(problem.reduced(errors, reduction))
+    return safe_root(problem.reduce(errors, reduction))

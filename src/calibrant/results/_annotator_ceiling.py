@@ -118,5 +118,5 @@ class AnnotatorCeiling(TableOfRows[Predictor]):
         return f"Annotators' ceiling: {counted(self.n, 'item', '')} of {each} votes"
 
     def _messages(self) -> tuple[str, ...]:
-        """What each measure is, a line for each, and the notes."""
+        """Sentences shown with the table: one on each measure, and the notes."""
         return (*(f"{name}: {what}" for name, what in self.measures.items()), *self.notes)

@@ -188,7 +188,7 @@ class Audit(TableOfRows[AuditVerdict]):
         """
         by_measure: dict[tuple[str, str], dict[str, str]] = {}
         for row in self.rows:
-            by_measure.setdefault((row.measure, row.shape), {})[row.property] = _cell(row)
+            by_measure.setdefault((row.measure, row.shape), {})[row.property] = _verdict_text(row)
         properties = list(dict.fromkeys(row.property for row in self.rows))
         out: dict[str, list[Any]] = {
             "measure": [measure for measure, _ in by_measure],
@@ -198,7 +198,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return out
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `borne_out`: whether all claims hold."""
+        """The value of an attribute in JSON; that of `borne_out` says if all claims hold."""
         return bool(self) if attribute == "borne_out" else super()._json_item(attribute)
 
     def to_markdown(self) -> str:
@@ -246,7 +246,7 @@ class Audit(TableOfRows[AuditVerdict]):
         return f"Audit of {counted(n, 'measure', '')}"
 
     def _messages(self) -> tuple[str, ...]:
-        """How many claims are confirmed, a line for each one that is not, and the notes."""
+        """Sentences shown with the table: how many claims hold, each that does not, and notes."""
         claimed = [row for row in self.rows if row.claim is not None]
         wrong = tuple(f"! {row!r}" for row in self.disagreements)
         if not claimed:
@@ -276,8 +276,8 @@ class Audit(TableOfRows[AuditVerdict]):
         )
 
 
-def _cell(row: AuditVerdict) -> str:
-    """A row as one cell of the table of properties.
+def _verdict_text(row: AuditVerdict) -> str:
+    """The text of a row (a verdict on a property) in the table of properties.
 
     It is "yes", "no" or "?", with " !" where the claim is not confirmed. For the property
     `bin_sensitivity` it is the share `flips` of the evidence as a percentage.

@@ -44,7 +44,7 @@ class Record:
         return {key: self._json_item(attribute or key) for key, _, attribute in pairs}
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; subclasses override it for some."""
+        """The value of an attribute in the JSON of the result; some subclasses override it."""
         return json_value(getattr(self, attribute))
 
     def to_json(self) -> str:
@@ -102,7 +102,7 @@ class Result(Record):
         return self.columns()
 
     def _messages(self) -> tuple[str, ...]:
-        """Sentences beside the table: its summary (`sentence`), what was inferred, and notes."""
+        """Sentences shown with the table: `sentence`, what was inferred, and the notes."""
         sentence = getattr(self, "sentence", None)
         own = () if sentence is None else (sentence,)
         return (*own, *getattr(self, "inferred", ()), *getattr(self, "notes", ()))
@@ -119,7 +119,7 @@ class Result(Record):
         return {key: value for key, value in super().to_dict().items() if key != "note" or value}
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         The key that a subclass names in `_table_key` has the columns of the table.
         """
@@ -229,21 +229,21 @@ class TableOfRows(Result, Generic[T]):
         return {name: values for name, values in self.columns().items() if self._is_shown(name)}
 
     def _is_shown(self, name: str) -> bool:
-        """Whether the column of this name is printed; if not, only frames and JSON have it."""
+        """Whether the column of this name is printed; other columns are in frames and JSON only."""
         hidden = [
             each.name for each in fields(self._row_class) if not each.metadata.get("shown", True)
         ]
         return name not in hidden
 
     def _values(self, attribute: str) -> list[Any]:
-        """The values of one attribute, a value for each row."""
+        """The values of one attribute of the rows, a list."""
         return [getattr(row, attribute) for row in self.rows]
 
     def _row_named(self, name: Any, problem: str, attribute: str = "name") -> T:
-        """The row whose `attribute` is this name.
+        """The row whose `attribute` equals this name; an error if there is none.
 
-        If there is none, an error says `problem`, a clause of the caller, and which name is
-        nearest.
+        `problem` is the clause with which the error begins; the error also suggests the nearest
+        name.
         """
         known = self._values(attribute)
         if str(name) not in known:

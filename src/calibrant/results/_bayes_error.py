@@ -79,7 +79,7 @@ class BayesError(float, Record):
         return 1.0 - float(self)
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `value` is the number itself."""
+        """The value of an attribute in JSON; that of `value` is the number itself."""
         return float(self) if attribute == "value" else super()._json_item(attribute)
 
     def __repr__(self) -> str:

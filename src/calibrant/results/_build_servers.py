@@ -47,14 +47,14 @@ def junit_xml(check: CheckedLimits, name: str) -> str:
     unclear = sum(row.verdict == "undecided" for row in check.rows)
     suites, suite = _test_suite(name, len(check.rows), broken, unclear)
     for row in check.rows:
-        _test_case(suite, row, _xml_text(name))
+        _add_test_case(suite, row, _xml_text(name))
     out = ElementTree.SubElement(suite, "system-out")
     out.text = _xml_text("\n".join((*check.notes, *(row.sentence for row in check.rows))))
     return _xml_document(suites)
 
 
 def junit_error(name: str, message: str) -> str:
-    """JUnit XML of a check that could not be done: one test, which has an error."""
+    """The JUnit XML of a check that raised an error: one test, which has the error."""
     suites, suite = _test_suite(name, 1, 0, 1)
     name, message = _xml_text(name), _xml_text(message)
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": "check"})
@@ -65,7 +65,7 @@ def junit_error(name: str, message: str) -> str:
 def _test_suite(
     name: str, tests: int, failures: int, errors: int
 ) -> tuple[ElementTree.Element, ElementTree.Element]:
-    """The root of a JUnit file, and its one suite, which is still empty.
+    """The root element of a JUnit file, and its one test suite, without tests yet.
 
     Both have the numbers of tests, failures and errors as attributes.
     """
@@ -76,16 +76,16 @@ def _test_suite(
 
 
 def _xml_document(suites: ElementTree.Element) -> str:
-    """The whole JUnit file as indented text, from its root."""
+    """The text of a JUnit file, indented, from its root element."""
     ElementTree.indent(suites)
     text = ElementTree.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None:
-    """Add the test of one limit to a suite. `name` is that of the check.
+def _add_test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None:
+    """Add the test of one limit to a suite; `name` is that of the check.
 
-    A broken limit gets a failure, an undecided one an error, one that is kept neither.
+    A broken limit gets a failure, an undecided one an error, and a limit that passes neither.
     """
     title = f"{row.limit}" + (f" ({row.where})" if row.where else "")
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _xml_text(title)})
@@ -97,12 +97,12 @@ def _test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None
 
 
 def _xml_text(text: str) -> str:
-    """The text, with U+FFFD in place of each character that XML cannot hold."""
+    """Replace each character of a text that XML cannot hold by U+FFFD."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def github_summary(check: CheckedLimits, name: str) -> str:
-    """The check as Markdown, for the summary of a job: heading, table, notes and sentences."""
+    """The check as Markdown, for the summary of a job on GitHub: table, notes and sentences."""
     heading = " ".join(name.split()).replace("<", "&lt;")
     table = as_markdown(check.display_columns())
     lines = _markdown_list((*check.notes, *(row.sentence for row in check.rows)))
@@ -110,29 +110,28 @@ def github_summary(check: CheckedLimits, name: str) -> str:
 
 
 def _markdown_list(lines: Iterable[str]) -> str:
-    """The lines as a Markdown list, with whitespace collapsed and HTML escaped."""
+    """A Markdown list of lines, with whitespace collapsed and HTML escaped."""
     return "\n".join(f"- {' '.join(line.split()).replace('<', '&lt;')}" for line in lines)
 
 
 def github_annotations(check: CheckedLimits, name: str) -> str:
-    """Workflow commands of GitHub, a line for each limit that is not kept.
+    """GitHub's workflow commands that annotate a job, a line for each limit that does not pass.
 
-    A broken limit is an error, an undecided one a warning. The text is empty if all limits are
-    kept.
+    A broken limit is an error, an undecided one a warning. The text is empty if all limits pass.
     """
     return "\n".join(
         f"::{_COMMANDS[row.verdict]} title={_escape_property(f'{name}: {row.verdict}')}"
-        f"::{_escape_data(row.sentence)}"
+        f"::{_escape_message(row.sentence)}"
         for row in check.rows
         if row.verdict != "pass"
     )
 
 
-def _escape_data(text: str) -> str:
-    """The message of a workflow command, escaped so that it stays within its line."""
+def _escape_message(text: str) -> str:
+    """Escape the message of a GitHub workflow command, so that it stays within its line."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escape_property(text: str) -> str:
-    """A property (the title) of a workflow command, where a colon or comma would end it."""
-    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
+    """Escape a property (the title) of a workflow command, where colons and commas end it."""
+    return _escape_message(text).replace(":", "%3A").replace(",", "%2C")

@@ -238,10 +238,10 @@ class LimitCheck(Record):
         return self._decide(self.interval)
 
     def _decide(self, interval: Interval) -> Verdict:
-        """The verdict of an interval, whatever the number of rows.
+        """The verdict of an interval on the limit, whatever the number of rows.
 
-        With several limits or slices a fail needs the wider `joint` interval to fail too; if that
-        does not, the limit is undecided.
+        With several limits or slices, a fail also needs the wider `joint` interval to fail;
+        otherwise the limit is undecided.
         """
         decision = self.limit.kept_by(interval.low, interval.high)
         if decision == "fail" and self.joint is not None:
@@ -250,8 +250,8 @@ class LimitCheck(Record):
         return decision
 
     @property
-    def _growth(self) -> float | None:
-        """How many times as many rows would decide an undecided limit; None if not known.
+    def _growth_to_decide(self) -> float | None:
+        """The factor by which rows must grow to decide an undecided limit; None if it is not known.
 
         Values are compared as gaps: `scale` turns a value into the gap between prediction and
         target that, in every bin, gives it. The interval of a gap shrinks with the root of the
@@ -262,7 +262,7 @@ class LimitCheck(Record):
         if interval is None or self.verdict != "undecided":
             return None
         if self.too_few and self._decide(interval) != "undecided":
-            return self._least_growth
+            return self._growth_to_rely
         if self.joint is not None:
             fails = self.limit.kept_by(interval.low, interval.high) == "fail"
             interval = self.joint if fails else interval
@@ -275,15 +275,12 @@ class LimitCheck(Record):
         growth = MARGIN * ((end - centre) / far) ** (1.0 / rate) if far else math.inf
         if (far > 0) == self.limit.is_upper:
             growth = max(growth, self.n_to_pass / self.effective_n)
-        growth = max(growth, self._least_growth)
+        growth = max(growth, self._growth_to_rely)
         return growth if growth > 1 and growth * self.n < MOST_ROWS else None
 
     @property
-    def _least_growth(self) -> float:
-        """The factor by which rows must grow before the interval can be relied on.
-
-        It is 0 where there are enough of them already.
-        """
+    def _growth_to_rely(self) -> float:
+        """The factor by which rows must grow before the interval is reliable; 0 if it is."""
         return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n if self.too_few else 0.0
 
     @property
@@ -298,7 +295,7 @@ class LimitCheck(Record):
 
     @property
     def _sample_name(self) -> str:
-        """The words " of the baseline" if that is the smaller sample, else an empty text."""
+        """The words " of the baseline" if the baseline has fewer rows, else an empty text."""
         return " of the baseline" if self._smaller_n < self.n else ""
 
     @property
@@ -307,16 +304,16 @@ class LimitCheck(Record):
         return None if self.n_clusters is None else self._n_needed(self.n_clusters)
 
     def _n_needed(self, n: int) -> int | None:
-        """How many rows (or clusters) would decide, if there are n now; None if not known.
+        """The number of rows (or clusters) that would decide, n being there now; None if not known.
 
-        The number is rounded up to two digits. It is exact where it is the fewest that can be
-        relied on.
+        An estimate is rounded up to two digits. The fewest rows on which the interval is reliable
+        are an exact number.
         """
-        growth = self._growth
+        growth = self._growth_to_decide
         if growth is None:
             return None
         needed = growth * n
-        if growth == self._least_growth:
+        if growth == self._growth_to_rely:
             return math.ceil(needed * (1 - 1e-12))
         # The estimate is good to two digits.
         step = int(10 ** (int(math.log10(needed)) - 1)) or 1
@@ -329,7 +326,7 @@ class LimitCheck(Record):
         return f"{about}{self.verdict}, {self.limit}: {self._reason_text()}"
 
     def _reason_text(self) -> str:
-        """The reason of the verdict, in words: value, interval, and how much data would decide."""
+        """The reason of the verdict in words: value, interval, and the rows that would decide."""
         if self.reason or math.isnan(self.compared):
             return self.reason or "it cannot be computed"
         if self.same:
@@ -353,9 +350,9 @@ class LimitCheck(Record):
         return f"{text}; there is not enough data to decide{more}"
 
     def _interval_text(self, interval: Interval) -> str:
-        """The value, or the change, with its interval, in words.
+        """The value, or its change from the baseline, with its interval, in words.
 
-        The sample value is added where it is another number than the bias-corrected estimate.
+        The sample value is added where it differs from the bias-corrected estimate.
         """
         number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
         text = f"{self._value_text(number, corrected=bool(sample))}, "

@@ -117,7 +117,7 @@ class Comparison(RankedPairs, WithPage, Result):
         float
             The value.
         """
-        return float(self.values[self._name(name), self._measure(measure)])
+        return float(self.values[self._predictor_index(name), self._measure_index(measure)])
 
     def intervals(self, measure: str = "ece") -> dict[str, list[Any]]:
         """Give each predictor's estimate with its confidence interval, best first.
@@ -134,7 +134,7 @@ class Comparison(RankedPairs, WithPage, Result):
             `estimate`. Raw values of errors are biased upwards and may lie above `high`; the
             estimate never does.
         """
-        j = self._measure(measure)
+        j = self._measure_index(measure)
         order = [self.names.index(name) for name in self.order(measure)]
         limits = self.limits[:, j]
         return {
@@ -201,12 +201,12 @@ class Comparison(RankedPairs, WithPage, Result):
         return as_frame(columns, backend)
 
     def _interval_columns(self, measure: str) -> dict[str, list[Any]]:
-        """The columns of one measure with uncertainty, a row per predictor.
+        """The columns of one measure with its uncertainty, a row for each predictor.
 
         They are the value, its limits `_low` and `_high`, `_estimate`, `_rank` with its limits, and
         `_tied`: whether the predictor is the best or not significantly different from it.
         """
-        j, ranks = self._measure(measure), self._ranks(measure)
+        j, ranks = self._measure_index(measure), self._ranks(measure)
         tied = {self.order(measure)[0], *self.tied(measure)}
         low, high, estimate = self.limits[:, j].T.tolist()
         return {
@@ -233,7 +233,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         Intervals, rankings and differences are methods: JSON has what they give, by measure.
         """
@@ -367,11 +367,13 @@ class Comparison(RankedPairs, WithPage, Result):
         return markdown_table(table)
 
     def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:
-        """The table that `to_latex` and `to_markdown` write, of the measures of these names.
+        """The table of predictors and measures that `to_latex` and `to_markdown` write.
 
-        None takes all measures. `options` are those of `paper_table`.
+        `measures` are names of measures; None takes all. `options` are those of `paper_table`.
         """
-        chosen = [self._measure(name) for name in (self.measures if measures is None else measures)]
+        chosen = [
+            self._measure_index(name) for name in (self.measures if measures is None else measures)
+        ]
         if not chosen:
             raise InputError("measures must name one measure or more")
         called, names = self._sentence_names, self.measures
@@ -380,11 +382,11 @@ class Comparison(RankedPairs, WithPage, Result):
 
     @property
     def _sentence_names(self) -> dict[str, str]:
-        """What each measure is called in sentences: SMECE, not ECE, for soft labels."""
+        """The name of each measure in sentences, such as SMECE for ECE of soft labels."""
         return {name: find(name, self.shape).called(soft=self.soft) for name in self.measures}
 
     def _page(self, name: str | None, source: Any) -> str:
-        """The page as HTML; `name` is its title, `source` says where the rows are from."""
+        """The HTML page of the result; `name` is its title, `source` says where rows come from."""
         from calibrant.results._pages.comparison_page import comparison_page
 
         return comparison_page(self, self._sentence_names, name, source)
@@ -408,7 +410,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return f"Comparison of {counted(len(self.names), 'predictor', '')} on {rows}"
 
     def _messages(self) -> tuple[str, ...]:
-        """What was inferred, the notes, and those of the annotators' ceiling, if any."""
+        """Sentences shown with the table: what was inferred, and all notes."""
         return (*self.inferred, *self.notes, *(self.ceiling.notes if self.ceiling else ()))
 
     def __repr__(self) -> str:

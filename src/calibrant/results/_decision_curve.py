@@ -104,7 +104,7 @@ class DecisionCurve(Result):
     recalibration: str
 
     def _check_strategy(self, name: Any) -> str:
-        """The name of a strategy (a model, "all" or "none"); an error for any other name."""
+        """Check the name of a strategy: a model, "all" or "none"; any other name is an error."""
         if name not in self.benefits:
             raise InputError(f"no strategy is called {name!r}: {nearest(name, self.benefits)}")
         return str(name)
@@ -208,9 +208,9 @@ class DecisionCurve(Result):
         return envelope_loss(self.thresholds, self._gain(model) * (1.0 - self.thresholds))
 
     def _gain(self, model: str) -> Array:
-        """What recalibration adds to a model's net benefit, at each threshold.
+        """The net benefit that recalibration adds to a model's, at each threshold.
 
-        It is an error if the strategy was not recalibrated.
+        It is an error if the model was not recalibrated.
         """
         gain = self.benefits[self._check_strategy(model)].gain
         if gain is None:
@@ -282,9 +282,10 @@ class DecisionCurve(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        """What `gain` is, and each model's calibration decision loss.
+        """Sentences shown with the table: what `gain` is, and the decision loss of each model.
 
-        There is nothing to say without recalibration.
+        There are none without recalibration. The calibration decision loss is the most that
+        recalibration adds to any decision with payoffs in [0, 1].
         """
         if not self.recalibration:
             return ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, counted, nearest
-from calibrant._data.checks import noted_shape
+from calibrant._data.checks import shape_from_notes
 from calibrant._measures.catalogue import canonical, find
 from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
@@ -77,7 +77,7 @@ class Estimate(Record):
         return math.nan if self.interval is None else self.interval.estimate
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `rule` is null for a measure without bins."""
+        """The value of an attribute in JSON; `rule` is null for a measure without bins."""
         return (self.rule or None) if attribute == "rule" else super()._json_item(attribute)
 
 
@@ -152,7 +152,7 @@ class Evaluation(Result):
         for estimate in self.estimates:
             if estimate.name == own:
                 return estimate
-        if noted_shape(self.inferred) == "answers":
+        if shape_from_notes(self.inferred) == "answers":
             find(own, "answers")  # raises an error that says why answers lack this measure
         known = [estimate.name for estimate in self.estimates]
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
@@ -198,7 +198,7 @@ class Evaluation(Result):
         }
 
     def _uncertainty_columns(self) -> dict[str, list[Any]]:
-        """The columns of uncertainty, a row per measure; none if nothing was computed.
+        """The columns of uncertainty, a row for each measure; empty if none was computed.
 
         They are `estimate`, `low`, `high`, `noise_mean`, `noise_95` and `p_value`, NaN for a
         measure without them.
@@ -215,7 +215,7 @@ class Evaluation(Result):
         return out
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         The reliability table has intervals if the evaluation was made with a level.
         """
@@ -293,7 +293,7 @@ class Evaluation(Result):
         return f"{title}\n{messages}\n\n{table}{slices}{segments}"
 
     def _messages(self) -> tuple[str, ...]:
-        """The verdict if there is one, what was inferred, and the notes."""
+        """Sentences shown with the table: the verdict if any, what was inferred, and notes."""
         verdict = (str(self.verdict),) if self.verdict else ()
         return (*verdict, *self.inferred, *self.notes)
 
@@ -321,10 +321,10 @@ class Evaluation(Result):
 
 
 def _compact_columns(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
-    """The table of measures with fewer columns, for notebooks.
+    """The columns of the table of measures, fewer for notebooks.
 
-    Both limits become one column, named after the level, and the mean of the noise is left out.
-    Without intervals the columns stay as they are.
+    Both limits become one column, named after the level, and the mean of the noise is dropped.
+    Columns without intervals are unchanged.
     """
     out = dict(columns)
     if "low" in out:

@@ -98,7 +98,7 @@ class Multilabel(Slices):
         return super()._is_shown(name) and (name != "n_missing" or any(self.n_missing.values()))
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `worst` is the name of the label."""
+        """The value of an attribute in JSON; that of `worst` is the name of the label."""
         return self.worst.name if attribute == "worst" else super()._json_item(attribute)
 
     @property
@@ -111,10 +111,10 @@ class Multilabel(Slices):
     def sentence(self) -> str:
         """The mean, the worst label, and how many are beyond chance, in words."""
         called, worst = find(self.measure, "binary").called(), self.worst
-        mean = self._number(
+        mean = self._value_text(
             self.mean[self.measure], self.mean_estimate, self.mean_low, self.mean_high
         )
-        own = self._number(worst.values[self.measure], worst.estimate, worst.low, worst.high)
+        own = self._value_text(worst.values[self.measure], worst.estimate, worst.low, worst.high)
         out = f"Mean {called} of the labels {mean}; worst: {worst.name}, {own}."
         known = sum(not math.isnan(row.p_corrected) for row in self.rows)
         if not known:
@@ -126,10 +126,10 @@ class Multilabel(Slices):
             f"{1.0 - self.level:.4g}, corrected for their number)."
         )
 
-    def _number(self, value: float, estimate: float, low: float, high: float) -> str:
-        """The value as text; with an interval, the bias-corrected estimate and its interval.
+    def _value_text(self, value: float, estimate: float, low: float, high: float) -> str:
+        """The value of a label as text; with an interval, the bias-corrected estimate and limits.
 
-        The sample value is then added if it prints differently. `low` is NaN without an interval.
+        The sample value is added if it prints differently. `low` is NaN without an interval.
         """
         if math.isnan(low):
             return shown(value)

@@ -41,14 +41,14 @@ class Drawing(str):
 
 
 def html_box(*parts: str) -> str:
-    """The parts of a result (HTML) in one box, with the style sheet that they share."""
+    """The HTML of a result in a notebook: its parts in one box, with their style sheet."""
     return f'<div class="calibrant"><style>{_STYLE}</style>{"".join(parts)}</div>'
 
 
 def html_table(
     columns: Columns, caption: str = "", *, tips: Mapping[str, Sequence[str]] = {}
 ) -> str:
-    """Columns as an HTML table, text to the left and numbers to the right; all text is escaped.
+    """An HTML table of columns, texts to the left and numbers to the right; all text is escaped.
 
     A table of more than 30 rows shows its first 20 and its last 5. `tips` has, by the name of a
     column, the tooltip of each of its cells.
@@ -66,10 +66,10 @@ def html_table(
     body = ""
     for i in places:
         if i is None:
-            body += _omitted_rows(len(rows), len(columns))
+            body += _omission_row(len(rows), len(columns))
             continue
         own = [tips[name][i] if name in tips else "" for name in columns]
-        body += f"<tr>{''.join(map(_cell, rows[i], own))}</tr>"
+        body += f"<tr>{''.join(map(_html_cell, rows[i], own))}</tr>"
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
         f'<div class="scroll {" ".join(left)}"><table>{title}<thead><tr>{head}</tr></thead>'
@@ -77,8 +77,8 @@ def html_table(
     )
 
 
-def _cell(value: Any, tip: str) -> str:
-    """One cell of a table as HTML, with its tooltip if there is one.
+def _html_cell(value: Any, tip: str) -> str:
+    """The HTML of one cell of a table, with its tooltip if there is one.
 
     A text of more than 120 letters is cut; its tooltip is the whole text unless it has another.
     """
@@ -92,30 +92,30 @@ def _cell(value: Any, tip: str) -> str:
 
 
 def _breakable_text(text: str) -> str:
-    """The text escaped; if a word has more than 30 letters, with places where it may be broken."""
+    """Escape a text as HTML, and let words of more than 30 letters break across lines."""
     if all(len(word) <= _WORD for word in text.split()):
         return escape(text)
     pieces = (text[i : i + _WORD] for i in range(0, len(text), _WORD))
     return "<wbr>".join(map(escape, pieces))
 
 
-def _omitted_rows(n: int, width: int) -> str:
-    """The row of a table that says how many of n rows are left out; `width` counts columns."""
+def _omission_row(n: int, width: int) -> str:
+    """The HTML row of a table that says how many of n rows are omitted; `width` counts columns."""
     n_omitted = n - _FIRST - _LAST
     return f'<tr><td colspan="{width}">… {n_omitted:,} more rows: to_frame() has them</td></tr>'
 
 
 def html_list(lines: Iterable[str]) -> str:
-    """Sentences as an HTML list; an empty text if there are none."""
+    """The HTML of a list of sentences; an empty text without sentences."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def html_details(title: str, inside: str) -> str:
-    """A section with a title that the reader can open; `inside` is HTML."""
+    """The HTML of a section that the reader can open, from its title and its inside (HTML)."""
     return f"<details><summary>{escape(title)}</summary>{inside}</details>"
 
 
 def side_by_side(*parts: str) -> str:
-    """Parts (HTML) next to one another where there is room, else below one another."""
+    """The HTML of parts side by side where there is room, else one below the other."""
     return f'<div class="side">{"".join(f"<div>{part}</div>" for part in parts)}</div>'

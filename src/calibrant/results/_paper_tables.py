@@ -103,15 +103,15 @@ def paper_table(
     digits: int | None,
     raw: bool,
 ) -> PaperTable:
-    """The table of a comparison.
+    """The table of a comparison for a paper: a row per predictor, a column per measure.
 
     `titles` has the name, the title and whether higher is better of each measure. `digits` are
     those after the point; None chooses them for each measure. With `raw`, a measure whose sample
-    values print differently from the estimates has a second column of them.
+    values print differently from the estimates also has a column of sample values.
     """
     if digits is not None and (isinstance(digits, bool) or not 0 <= digits <= 15):
         raise InputError(f"digits must be a number from 0 to 15; got {digits!r}")
-    columns = [_column(comparison, *each, digits) for each in titles]
+    columns = [_measure_column(comparison, *each, digits) for each in titles]
     if not raw:
         columns = [replace(column, raw=False) for column in columns]
     annotators = (line.name for line in comparison.ceiling or ())
@@ -119,13 +119,13 @@ def paper_table(
     return PaperTable(names, len(comparison.names), columns, comparison.level, intervals)
 
 
-def _column(
+def _measure_column(
     comparison: ComparisonData, measure: str, title: str, higher: bool, digits: int | None
 ) -> MeasureColumn:
-    """One measure of the table; `higher` says whether a higher value is better.
+    """The column of one measure; `higher` says whether a higher value is better.
 
-    If `digits` is None, the widths of the intervals decide how many there are; more are added if a
-    bold number would print like another.
+    If `digits` is None, the widths of the intervals decide the number of digits; more are added if
+    a bold number would print like another.
     """
     limits = comparison.intervals(measure)
     names = limits["predictor"]
@@ -137,10 +137,12 @@ def _column(
     best, tied = comparison.leaders(measure), comparison.tied(measure)
     if digits is None:
         bold = np.array([name in best for name in names])
-        digits = _distinct_places(estimates * scale, bold, _places((highs - lows) * scale))
+        digits = _distinct_places(
+            estimates * scale, bold, _places_for_widths((highs - lows) * scale)
+        )
 
     def text(number: float) -> str:
-        """A number as a multiple of the column's power of ten, with the digits of the column."""
+        """A number as text: a multiple of the column's power of ten, with the column's digits."""
         return f"{number * scale:.{digits}f}"
 
     by_name = {}
@@ -162,8 +164,8 @@ def _column(
     return MeasureColumn(title, higher, exponent, tuple(own), differs)
 
 
-def _places(widths: Any) -> int:
-    """As many decimal places as show the median width of the intervals with two digits.
+def _places_for_widths(widths: Any) -> int:
+    """The number of decimal places that shows the median width of intervals with two digits.
 
     There are 1 to 6; 3 where no width is known.
     """
@@ -175,9 +177,9 @@ def _places(widths: Any) -> int:
 
 
 def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
-    """The fewest decimal places, from `places` on, at which no bold number prints like another.
+    """The fewest decimal places, from `places` up, at which no bold number prints like another.
 
-    `bold` says which estimates are bold. It is `places` if even 11 are not enough.
+    `bold` is a mask of the estimates. The result is `places` if even 11 are not enough.
     """
     for more in range(places, _MOST_DIGITS):
         best_values, others = estimates[bold], estimates[~bold]
@@ -187,8 +189,8 @@ def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
     return places
 
 
-def _heads(table: PaperTable, markup: Markup) -> list[str]:
-    """The heading of each column: title, arrow and power of ten; `raw` above sample values."""
+def _headings(table: PaperTable, markup: Markup) -> list[str]:
+    """The heading of each column: title, arrow and power of ten, or `raw` for sample values."""
     heads = []
     for column in table.columns:
         power = markup.power_of_ten(column.exponent) if column.exponent else ""
@@ -198,8 +200,8 @@ def _heads(table: PaperTable, markup: Markup) -> list[str]:
     return heads
 
 
-def _cells(table: PaperTable, i: int, markup: Markup) -> list[str]:
-    """The texts of row i: a cell per measure, followed by the sample value if it has a column."""
+def _row_texts(table: PaperTable, i: int, markup: Markup) -> list[str]:
+    """The texts of row i of the table: the cell of each measure, and its sample value if shown."""
     out = []
     for column in table.columns:
         cell = column.cells[i]
@@ -212,7 +214,7 @@ def _cells(table: PaperTable, i: int, markup: Markup) -> list[str]:
 
 
 def _table_notes(table: PaperTable) -> list[str]:
-    """The lines below the table, if it has daggers or columns `raw`: what they mean."""
+    """The notes below the table: what daggers and columns `raw` mean, if it has any."""
     notes = []
     if any(cell.tied for column in table.columns for cell in column.cells):
         notes.append(
@@ -225,13 +227,16 @@ def _table_notes(table: PaperTable) -> list[str]:
 
 
 def latex_table(table: PaperTable, *, caption: str | None, label: str | None) -> str:
-    """A booktabs tabular; with a caption or a label, inside a table environment."""
-    heads = _heads(table, _LATEX)
+    """The LaTeX of a table, a booktabs tabular.
+
+    With a caption or a label it is inside a table environment.
+    """
+    heads = _headings(table, _LATEX)
     head = " & ".join(["", *heads]).lstrip() + r" \\"
     lines = [rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule", head, r"\midrule"]
     for i, name in enumerate(table.names):
         lines += [r"\midrule"] if i == table.n_predictors else []
-        lines.append(" & ".join([_first_cell(name), *_cells(table, i, _LATEX)]) + r" \\")
+        lines.append(" & ".join([_first_cell(name), *_row_texts(table, i, _LATEX)]) + r" \\")
     lines.append(r"\bottomrule")
     for note in _table_notes(table):
         text = latex_text(note).replace("†", _LATEX.tied)
@@ -241,38 +246,38 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
         return "\n".join(lines) + "\n"
     start = [r"\begin{table}", r"\centering"]
     start += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
-    start += [rf"\label{{{_latex_label(label)}}}"] if label is not None else []
+    start += [rf"\label{{{_check_latex_label(label)}}}"] if label is not None else []
     return "\n".join([*start, *lines, r"\end{table}"]) + "\n"
 
 
 def _first_cell(name: str) -> str:
-    """A name, escaped, as the first cell of a row.
+    """A predictor's name as the first cell of a LaTeX row, escaped.
 
-    LaTeX would take a bracket or a star there for an option of the line break before it: braces
+    LaTeX would read a leading bracket or star as an option of the line break before it: braces
     prevent that.
     """
     text = latex_text(name)
     return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
-def _latex_label(label: str) -> str:
-    """The label; an error if it has characters that are special in LaTeX."""
+def _check_latex_label(label: str) -> str:
+    """Check a LaTeX label; characters that are special in LaTeX are an error."""
     if any(letter in label for letter in "\\{}%#$^~&") or not label.isprintable():
         raise InputError(f"label must be a plain name such as tab:models; got {label!r}")
     return label
 
 
 def latex_text(text: str) -> str:
-    """Text in one line, escaped so that LaTeX prints it as it is."""
+    """Escape a text for LaTeX, and put it on one line."""
     return "".join(_LATEX_ESCAPES.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def markdown_table(table: PaperTable) -> str:
-    """A pipe table, and below it the notes on ties and raw values."""
-    heads = _heads(table, _MARKDOWN)
+    """The Markdown of a table, with the notes on ties and raw values below it."""
+    heads = _headings(table, _MARKDOWN)
     lines = [f"| predictor | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for i, name in enumerate(table.names):
-        lines.append(f"| {markdown_text(name)} | {' | '.join(_cells(table, i, _MARKDOWN))} |")
+        lines.append(f"| {markdown_text(name)} | {' | '.join(_row_texts(table, i, _MARKDOWN))} |")
     for note in _table_notes(table):
         lines += ["", note]
     return "\n".join(lines)

@@ -97,15 +97,15 @@ class RankedPairs:
     @property
     @abstractmethod
     def _sentence_names(self) -> Mapping[str, str]:
-        """What each measure is called in sentences, by its name."""
+        """The name of each measure in sentences, by its name in code."""
 
-    def _name(self, name: str) -> int:
+    def _predictor_index(self, name: str) -> int:
         """The index, in `names`, of the predictor of this name; an error if there is none."""
         if name not in self.names:
             raise InputError(f"no predictor is called {name!r}: {nearest(name, self.names)}")
         return self.names.index(name)
 
-    def _measure(self, measure: str) -> int:
+    def _measure_index(self, measure: str) -> int:
         """The index, in `measures`, of the measure of this name; an error if there is none."""
         measure = canonical(measure)
         if measure not in self.measures:
@@ -115,7 +115,7 @@ class RankedPairs:
 
     def _ranks(self, measure: str) -> Ranks:
         """The ranks and the order of the predictors by one measure."""
-        j = self._measure(measure)
+        j = self._measure_index(measure)
         higher = self.higher_is_better[j]
         return ranks_of(self.pairs[j], self.values[:, j], higher_is_better=higher, level=self.level)
 
@@ -134,7 +134,11 @@ class RankedPairs:
         Difference
             The difference with its interval.
         """
-        a, b, j = self._name(first), self._name(second), self._measure(measure)
+        a, b, j = (
+            self._predictor_index(first),
+            self._predictor_index(second),
+            self._measure_index(measure),
+        )
         value = float(self.values[a, j] - self.values[b, j])
         measure = self.measures[j]
         if a == b:
@@ -202,7 +206,7 @@ class RankedPairs:
             is better than every other; it is ``(1 + level) / 2`` or more only where it is
             significantly better than all of them.
         """
-        j, ranks = self._measure(measure), self._ranks(measure)
+        j, ranks = self._measure_index(measure), self._ranks(measure)
         order = ranks.order
         return {
             "predictor": [self.names[i] for i in order],
@@ -271,7 +275,7 @@ class RankedPairs:
         list of str
             The best predictor, and those tied with it whose estimate is at least as good.
         """
-        j, best = self._measure(measure), self.order(measure)[0]
+        j, best = self._measure_index(measure), self.order(measure)[0]
         sign = -1.0 if self.higher_is_better[j] else 1.0
         estimates = dict(zip(self.names, sign * self.limits[:, j, 2], strict=True))
         level = [name for name in self.tied(measure) if estimates[name] <= estimates[best]]
@@ -290,7 +294,7 @@ class RankedPairs:
         str
             A sentence.
         """
-        by = f"By {self._sentence_names[self.measures[self._measure(measure)]]}, "
+        by = f"By {self._sentence_names[self.measures[self._measure_index(measure)]]}, "
         best, *others = map(shortened, self.order(measure))
         tied = list(map(shortened, self.tied(measure)))
         if not tied:
@@ -303,13 +307,13 @@ class RankedPairs:
         are, n = "are" if len(tied) > 1 else "is", len(others) - len(tied)
         rest = "the other is" if n == 1 else f"the other {n} are"
         return (
-            f"{by}{best} comes first. {_listed(tied)} {are} not significantly different from it; "
+            f"{by}{best} comes first. {_listing(tied)} {are} not significantly different from it; "
             f"{rest} significantly worse."
         )
 
 
-def _listed(names: list[str]) -> str:
-    """Names as a list in a sentence: "A", "A and B", "A, B and C"."""
+def _listing(names: list[str]) -> str:
+    """Join names for a sentence: "A", "A and B", "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -352,7 +356,7 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     n, badness = len(values), -values if higher_is_better else values
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high, estimate = _badness_gaps(pairs, badness, higher_is_better=higher_is_better)
-        confidence = _confidence(low, high, estimate, level)
+        confidence = _confidence_better(low, high, estimate, level)
     worse, better = low > 0, high < 0
     np.fill_diagonal(confidence, 1.0)
     rank = 1 + (estimate > 0).sum(axis=1)
@@ -361,18 +365,18 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
         low=1 + worse.sum(axis=1),
         high=n - better.sum(axis=1),
         best=confidence.min(axis=1),
-        order=_order(rank, badness, worse),
+        order=_best_first(rank, badness, worse),
     )
 
 
 def _badness_gaps(
     pairs: Array, badness: Array, *, higher_is_better: bool
 ) -> tuple[Array, Array, Array]:
-    """Lower limit, upper limit and estimate of the difference in badness of every two, each (n, n).
+    """The differences in badness of every two predictors: lower limits, upper limits, estimates.
 
-    Badness is the value, or minus the value where higher is better: above 0, the predictor of the
-    row is worse than that of the column. Where nothing is known the estimate is the sign of the
-    difference in the sample.
+    Each is (n, n). Badness is the value, or minus the value where higher is better: above 0, the
+    predictor of the row is worse than that of the column. A missing estimate becomes the sign of
+    the difference in the sample.
     """
     low, high, estimate = np.moveaxis(pairs, -1, 0)
     if higher_is_better:
@@ -385,7 +389,7 @@ def _badness_gaps(
     return low, high, np.where(np.isnan(estimate), seen, estimate)
 
 
-def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array:
+def _confidence_better(low: Array, high: Array, estimate: Array, level: float) -> Array:
     """The confidence that the predictor of each row is better than that of each column, (n, n).
 
     `low`, `high` and `estimate` are differences in badness (`_badness_gaps`). An interval at this
@@ -412,10 +416,10 @@ def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array
     return np.where(np.isnan(low) | np.isnan(high), np.nan, out)
 
 
-def _order(rank: Counts, badness: Array, worse: NDArray[np.bool_]) -> list[int]:
+def _best_first(rank: Counts, badness: Array, worse: NDArray[np.bool_]) -> list[int]:
     """The indices of the predictors, sorted by rank, then by badness, then by input order.
 
-    `worse[i, j]` says that i is significantly worse than j. No predictor stands before one that is
+    `worse[i, j]` says that i is significantly worse than j. No predictor comes before one that is
     significantly better, even if the estimated differences form a circle.
     """
     rest = [int(i) for i in np.lexsort((np.arange(len(rank)), badness, rank))]

@@ -47,7 +47,7 @@ class TriedMap:
 
 
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
-    """The simplest map whose loss is within one standard error of the lowest of all.
+    """The simplest map whose loss is within one standard error of the lowest loss of all maps.
 
     If no map improves on the predictions as they are, it is the map with the lowest loss.
     """
@@ -154,7 +154,7 @@ class Recommendation(TableOfRows[TriedMap]):
         }
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `rows` is a record for each map."""
+        """The value of an attribute in JSON; that of `rows` is a record for each map."""
         if attribute != "rows":
             return super()._json_item(attribute)
         return json_value(as_records(self.columns()))
@@ -196,10 +196,7 @@ class Recommendation(TableOfRows[TriedMap]):
 
     @property
     def _why_none(self) -> str:
-        """Why no map is recommended, in words.
-
-        The sentence is about the map that would be chosen: how much it gains or harms.
-        """
+        """Why no recalibration map is recommended, in words, with the gain or harm of the best."""
         first = simplest_of(self.rows)
         which = f"{first.map}, the simplest map within one standard error of the lowest,"
         if len(self.rows) == 2:
@@ -214,7 +211,7 @@ class Recommendation(TableOfRows[TriedMap]):
         return f"{AS_THEY_ARE}: {which} {is_so}. The predictions may stay."
 
     def _messages(self) -> tuple[str, ...]:
-        """Why this map or none is recommended, and the notes."""
+        """Sentences shown with the table: why this map or none is recommended, and notes."""
         return (self.why, *self.notes)
 
 

@@ -92,9 +92,9 @@ class ReliabilityTable(Result):
         return is_hard(self.table)
 
     def _edges(self) -> tuple[list[float], list[float]]:
-        """The lower edges and the upper edges of the bins, a list each.
+        """The lower and the upper edges of the bins, two lists.
 
-        With `LevelSets` a bin is one distinct prediction, and both of its edges are that number.
+        With `LevelSets` a bin is one distinct prediction, which is both of its edges.
         """
         m = self.table.n_bins
         if isinstance(self.rule, FixedRule):
@@ -223,7 +223,7 @@ class ReliabilityTable(Result):
         return calibration_decision_loss(table.mean_u[0], table.mean_z[0], table.sum_w[0])
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
-        """The columns of the table; with a level, those of `intervals` too."""
+        """The columns of the table, by name; with a level, also the limits of `intervals`."""
         return self.columns() if level is None else self.intervals(level)
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:

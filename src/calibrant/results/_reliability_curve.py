@@ -150,7 +150,7 @@ class ReliabilityCurve(Result):
         return f"Reliability curve of {counted(self.n, 'row')} ({self.notion}): {self.called}"
 
     def _messages(self) -> tuple[str, ...]:
-        """What the band is, if there is one, and the note."""
+        """Sentences shown with the table: what the band is, if there is one, and the note."""
         return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:

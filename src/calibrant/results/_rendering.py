@@ -17,10 +17,10 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def shown(value: Any) -> str:
-    """A value as people read it.
+    """A value as the text that people read.
 
-    Numbers have four decimal places, those below 0.01 three significant digits, those from 100 on
-    up to ten. Booleans are yes or no. What is missing (None, NaN) is an empty text.
+    Numbers have four decimal places; below 0.01 they have three significant digits, from 100 on up
+    to ten. Booleans are yes or no. A missing value (None, NaN) is an empty text.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
@@ -36,11 +36,11 @@ def shown(value: Any) -> str:
 def distinct_numbers(
     values: Sequence[float], beside: Sequence[float] = (), places: int = 4
 ) -> list[str]:
-    """The numbers of one sentence as texts that differ wherever the numbers do.
+    """The numbers of a sentence as texts that differ wherever the numbers differ.
 
-    They also differ from the numbers `beside` them in the sentence, which are printed in full
+    They also differ from the numbers `beside`, which the sentence prints with all digits
     (`in_full`), so that a reader sees on which side of a limit a value lies. There are `places`
-    decimal places, more if necessary; numbers below 0.01 get more digits only if that is not
+    decimal places, or more if necessary; numbers below 0.01 get more digits only if that is not
     enough.
     """
     for more in range(15):
@@ -53,9 +53,9 @@ def distinct_numbers(
 
 
 def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]:
-    """The numbers of one column as texts.
+    """The numbers of a column as texts, in which no marked number prints like an unmarked one.
 
-    They have enough digits that no marked (bold) number prints like another that is not marked.
+    `marked` says which numbers are marked (bold); digits are added until they differ.
     """
     texts = [shown(value) for value in values]
     for more in range(1, 12):
@@ -73,10 +73,10 @@ def _is_below(a: float, b: float) -> bool:
     return a < b - 1e-13 * max(abs(a), abs(b))
 
 
-def snapped(value: float, others: Sequence[float]) -> list[float]:
-    """A value, followed by the others.
+def with_ties_exact(value: float, others: Sequence[float]) -> list[float]:
+    """A value followed by the others, where those equal up to rounding become exactly equal.
 
-    Others that differ from it by rounding alone (a relative 1e-6) become equal to it.
+    Rounding is a relative difference of at most 1e-6 from `value`.
     """
     near = [value if abs(each - value) <= 1e-6 * abs(value) else each for each in others]
     return [value, *near]
@@ -88,10 +88,10 @@ def in_full(value: float) -> str:
 
 
 def _rounded(value: float, more: int, places: int) -> str:
-    """A number as text with the usual digits and `more`; `places` decimal places are usual.
+    """A number as text with `more` digits than usual; `places` decimal places are usual.
 
     Numbers below 0.01 usually have three significant digits, those from 100 on ten. Zero and
-    numbers that are not finite are printed in full.
+    numbers that are not finite are printed with all digits.
     """
     if value == 0 or not math.isfinite(value):
         return in_full(value)
@@ -116,14 +116,14 @@ def interval_text(low: float, high: float, level: float) -> str:
 
 
 def shortened(name: str, most: int = 60) -> str:
-    """A name for a sentence, cut at `most` letters; tables have it in full."""
+    """Cut a name for a sentence at `most` letters, with an ellipsis."""
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
 def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> str:
-    """Columns as an aligned table of text, numbers to the right, each line after the `indent`.
+    """An aligned text table of columns, numbers to the right, each line after the `indent`.
 
-    Of a table of more than `most` rows, the first and the last are printed, `most` in all.
+    A table of more than `most` rows shows the first and the last ones, `most` in all.
     """
     names = list(columns)
     n = len(next(iter(columns.values()), ()))
@@ -147,7 +147,7 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
 
 
 def as_markdown(columns: Columns) -> str:
-    """The columns as a Markdown table, numbers to the right; texts are escaped."""
+    """A Markdown table of columns, numbers to the right; texts are escaped."""
     right = [any(isinstance(v, int | float) for v in values) for values in columns.values()]
     lines = [
         "| " + " | ".join(map(_markdown_cell, columns)) + " |",
@@ -164,12 +164,12 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def _markdown_cell(value: Any) -> str:
-    """A value as the cell of a Markdown table; texts are escaped."""
+    """A value as a cell of a Markdown table: a text escaped, another value as `shown`."""
     return markdown_text(value) if isinstance(value, str) else shown(value)
 
 
 def markdown_text(text: str) -> str:
-    """Text in one line, escaped so that Markdown prints it as it is."""
+    """Escape a text for Markdown, and put it on one line."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -178,10 +178,10 @@ SMALLEST = -300
 
 
 def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
-    """The exponent of the power of ten that small numbers are printed as multiples of.
+    """The exponent of the power of ten as multiples of which small numbers are printed.
 
     It is a multiple of 3 (-6 if the largest number is from 1e-6 to 1e-3), and 0 if the largest
-    number is not `below` the limit.
+    number is not below `below`.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     exponent = 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
@@ -189,10 +189,10 @@ def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
 
 
 def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
-    """The columns, with small numbers as multiples of a power of ten.
+    """The columns of a table, with small numbers as multiples of a power of ten.
 
-    The name of such a column says which: "brier (1e-6)". Columns that are not all floats stay as
-    they are.
+    The name of such a column then includes the power, as in "brier (1e-6)". Columns that are not
+    all floats are unchanged.
     """
     out: dict[str, list[Any]] = {}
     for name, values in columns.items():
@@ -206,13 +206,13 @@ def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
 
 
 def as_records(columns: Columns) -> list[dict[str, Any]]:
-    """The rows of a table, each as a dict from the names of the columns to its values."""
+    """The rows of a table, each a dict of column name to value."""
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
-    """The columns as a frame of pandas, polars or pyarrow: `backend`, or the first installed."""
+    """The columns as a frame of `backend`: pandas, polars or pyarrow; None takes one installed."""
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:
@@ -230,7 +230,7 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """The value as JSON can hold it.
+    """Convert a value to what JSON can hold.
 
     Results become what `to_dict` gives, dataclasses their fields, arrays lists, times ISO texts.
     NaN and infinity become null.

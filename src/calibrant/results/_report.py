@@ -263,7 +263,7 @@ class BeforeAfter:
     @property
     def method_name(self) -> str:
         """The map's name as people write it: Platt scaling."""
-        return spoken(self.method)
+        return method_in_words(self.method)
 
     def to_dict(self, level: float) -> dict[str, Any]:
         """Give the change as JSON has it.
@@ -282,8 +282,8 @@ class BeforeAfter:
         return {name: tables.get(name) or json_value(value) for name, value in vars(self).items()}
 
 
-def spoken(method: str) -> str:
-    """The name of a map (its class) in words: PlattScaling is "Platt scaling"."""
+def method_in_words(method: str) -> str:
+    """The name of a recalibration map (its class) in words: PlattScaling is "Platt scaling"."""
     if method == "VennAbers":
         return "Venn-Abers"
     first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]
@@ -378,7 +378,7 @@ class Report(Record):
         return float(self.recipe["options"]["level"])
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         Groups are records, and the tables of views and recalibrations have intervals at the
         report's level.

@@ -134,7 +134,7 @@ class RiskCoverage(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        """The sentence that this is ranking and not calibration, and the note."""
+        """Sentences shown with the table: that this is ranking, not calibration, and the note."""
         return tuple(filter(None, [NOT_CALIBRATION, self.note]))
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:

@@ -153,7 +153,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         return as_frame(columns, backend)
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute.
+        """The value of an attribute in the JSON of the result (`to_dict`).
 
         `chain_names` are the names of the predictors in `chain`; null where predictors have no
         names.

@@ -176,9 +176,9 @@ class Segments(TableOfRows[Segment]):
 
     @property
     def _contrast_words(self) -> str:
-        """How far the gap of the worst segment is from that of all rows, in words.
+        """The difference between the gap of the worst segment and that of all rows, in words.
 
-        The gap is the mean prediction less the mean target. It is empty if segments are not
+        The gap is the mean prediction less the mean target. The text is empty if segments are not
         compared with all rows.
         """
         if not self.against_all_rows:

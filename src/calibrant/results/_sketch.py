@@ -27,27 +27,27 @@ def reliability_sketch(
     axes: tuple[str, str],
     curve: Mapping[str, Sequence[float]] | None = None,
 ) -> Drawing:
-    """A reliability diagram of the columns of a table of bins.
+    """A small reliability diagram as SVG, from the columns of a table of bins.
 
     `axes` names the horizontal and the vertical axis. Each bin has a bar for its interval if the
-    columns have limits. The line is the `curve`, or joins the bins if there is none. With more than
+    columns have limits. The line is the `curve`, or joins the bins if that is None. With more than
     60 bins there are no bars, and bins are not joined.
     """
     nonempty = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
     points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in nonempty]
-    parts = [_square(*axes)]
+    parts = [_empty_diagram(*axes)]
     if "low" in bins and len(nonempty) <= _CROWD:
         parts += [
             f'<path d="M{_x(bins["mean_predicted"][i])},{_y(bins["low"][i])}'
             f'V{_y(bins["high"][i])}" stroke="{_BLUE}" stroke-opacity=".45" stroke-width="2"/>'
             for i in nonempty
         ]
-    joined = points if curve is None else _thinned(curve)
+    joined = points if curve is None else _distinct_points(curve)
     if curve is not None or len(nonempty) <= _CROWD:
         line = " ".join(f"{_x(u)},{_y(z)}" for u, z in joined)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{_BLUE}" stroke-width="1.5"/>')
     if len(nonempty) <= _CROWD:
-        parts += [_dot(i, u, z, bins) for i, (u, z) in zip(nonempty, points, strict=True)]
+        parts += [_bin_dot(i, u, z, bins) for i, (u, z) in zip(nonempty, points, strict=True)]
     else:
         # One dot per pixel is enough: there may be thousands of distinct predictions.
         places = sorted({(_x(u), _y(z)) for u, z in points})
@@ -55,11 +55,11 @@ def reliability_sketch(
         parts.append(
             f'<path d="{spots}" stroke="{_BLUE}" stroke-width="3" stroke-linecap="round"/>'
         )
-    return _drawing(parts, f"Reliability diagram, {counted(len(nonempty), 'bin', '')} with rows")
+    return _join_parts(parts, f"Reliability diagram, {counted(len(nonempty), 'bin', '')} with rows")
 
 
-def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
-    """The points (prediction, mean target) of a curve, without those drawn at the same place."""
+def _distinct_points(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
+    """The points (prediction, mean target) of a curve that differ in their pixels."""
     points: dict[tuple[str, str], tuple[float, float]] = {}
     for u, z in zip(curve["prediction"], curve["mean_target"], strict=True):
         points.setdefault((_x(u), _y(z)), (u, z))
@@ -67,10 +67,10 @@ def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def curve_axes(notion: str, is_hard: bool) -> tuple[str, str]:
-    """The names of the horizontal and of the vertical axis of a curve's sketch.
+    """The labels of the horizontal and the vertical axis of a small reliability curve.
 
-    With the `notion` "confidence" the curve is of top labels; `is_hard` says that all targets are 0
-    or 1.
+    With the `notion` "confidence" the predictions are those of top labels; `is_hard` says that all
+    targets are 0 or 1.
     """
     top = notion == "confidence"
     target = "accuracy" if top else "frequency"
@@ -78,7 +78,7 @@ def curve_axes(notion: str, is_hard: bool) -> tuple[str, str]:
 
 
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:
-    """A reliability curve through the points (x, y); it is interrupted where y is NaN."""
+    """A small reliability curve as SVG, through the points (x, y), interrupted where y is NaN."""
     path, pen = "", "M"
     for u, z in zip(x, y, strict=True):
         if not math.isfinite(z):
@@ -87,11 +87,11 @@ def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) 
         path += f"{pen}{_x(u)},{_y(z)}"
         pen = "L"
     line = f'<path d="{path}" fill="none" stroke="{_BLUE}" stroke-width="1.8"/>'
-    return _drawing([_square(*axes), line], "Smoothed reliability curve")
+    return _join_parts([_empty_diagram(*axes), line], "Smoothed reliability curve")
 
 
-def _drawing(parts: Sequence[str], label: str) -> Drawing:
-    """The SVG of a diagram out of its parts; `label` describes it to screen readers."""
+def _join_parts(parts: Sequence[str], label: str) -> Drawing:
+    """Join parts of a diagram (SVG) to one drawing; `label` describes it to screen readers."""
     width, height = _X0 + _SIDE + 8, _Y0 + _SIDE + 34
     return Drawing(
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
@@ -99,17 +99,14 @@ def _drawing(parts: Sequence[str], label: str) -> Drawing:
     )
 
 
-def _dot(i: int, u: float, z: float, bins: Mapping[str, Sequence[Any]]) -> str:
-    """The SVG of the dot of bin i, with its rows and means as a tooltip.
-
-    It is drawn at the mean prediction u and the mean target z.
-    """
+def _bin_dot(i: int, u: float, z: float, bins: Mapping[str, Sequence[Any]]) -> str:
+    """The SVG of bin i's dot, at mean prediction u and mean target z; its tooltip has the rows."""
     label = f"{counted(bins['n'][i], 'row')}: mean prediction {u:.3f}, mean target {z:.3f}"
     return f'<circle cx="{_x(u)}" cy="{_y(z)}" r="3" fill="{_BLUE}"><title>{label}</title></circle>'
 
 
-def _square(x_label: str, y_label: str) -> str:
-    """The SVG of the empty diagram: frame, diagonal, ends of the scales, names of the axes."""
+def _empty_diagram(x_label: str, y_label: str) -> str:
+    """The SVG of an empty diagram: frame, diagonal, ends of the scales, labels of the axes."""
     low, high, right = _Y0 + _SIDE, _Y0, _X0 + _SIDE
     middle = _X0 + _SIDE / 2
     return (
@@ -128,19 +125,19 @@ def _square(x_label: str, y_label: str) -> str:
 
 
 def _x(u: float) -> str:
-    """The horizontal place of a prediction in the drawing, in pixels, as text."""
+    """The horizontal position of a prediction u from 0 to 1, in pixels, as text."""
     return f"{_X0 + _SIDE * u:.1f}".removesuffix(".0")
 
 
 def _y(z: float) -> str:
-    """The vertical place of a mean target in the drawing, in pixels, as text."""
+    """The vertical position of a mean target z from 0 to 1, in pixels, as text."""
     return f"{_Y0 + _SIDE * (1 - z):.1f}".removesuffix(".0")
 
 
 def sparkline(values: Sequence[float], width: int = 120, height: int = 18) -> Drawing:
-    """A small line through the values, without scales, from the lowest to the highest.
+    """A small line through the values as SVG, from the lowest to the highest, without axes.
 
-    It is interrupted where a value is not finite.
+    It is interrupted where a value is not finite. `width` and `height` are in pixels.
     """
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)

@@ -153,15 +153,15 @@ class Slices(TableOfRows[Slice]):
         return shown
 
     def _is_shown(self, name: str) -> bool:
-        """Whether the column is printed; of the columns of measures only that of `measure` is."""
+        """Whether the column of this name is printed; of measures only `measure` is."""
         own = name == self.measure or name not in self.rows[0].values
         return own and super()._is_shown(name)
 
     @property
     def _clustered(self) -> bool | None:
-        """True if rows come in clusters, else None.
+        """True if rows come in clusters (groups that are resampled together), else None.
 
-        The column `n_clusters` is declared with ``when="_clustered"``: None leaves it out.
+        None drops the column `n_clusters`, which is declared with ``when="_clustered"``.
         """
         return any(row.n_clusters is not None for row in self.rows) or None
 

@@ -65,10 +65,10 @@ class OutsideBin:
 
 
 def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBin, ...]:
-    """Find bins whose interval does not meet a curve's 95% band.
+    """Find bins whose interval does not overlap a curve's 95% band.
 
-    The intervals of the bins hold for all bins together at 95%; bins of fewer than 20 rows are left
-    out. Where a curve has no band, the curve itself is compared with the bins' intervals.
+    The intervals of the bins hold for all bins together at 95%; bins of fewer than 20 rows are
+    skipped. Where a curve has no band, the curve itself is compared with the bins' intervals.
     """
     columns = table.intervals(1 - 0.05 / table.table.n_bins)
     limits = curve.columns() if curve.n_effective is None else curve.intervals()
@@ -78,7 +78,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
         return ()
 
     def interpolated(name: str, where: float) -> float:
-        """A column of the curve at a prediction, on a line between its points."""
+        """The curve's column `name` at the prediction `where`, interpolated between points."""
         return float(np.interp(where, predictions[known], np.asarray(limits[name])[known]))
 
     out = []

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Record
-from calibrant.results._rendering import distinct_numbers, percent, range_text, shown, snapped
+from calibrant.results._rendering import (
+    distinct_numbers,
+    percent,
+    range_text,
+    shown,
+    with_ties_exact,
+)
 
 # The quantity that an interval is about.
 ESTIMAND = (
@@ -33,7 +39,7 @@ _HAIR = 1e-9
 
 
 def estimand_of(resampled: str, *, of_labels: bool) -> str:
-    """What an interval of soft labels is about, in words.
+    """What an interval for soft labels estimates, in words.
 
     `resampled` says what was resampled: "rows", "votes" or "both". `of_labels` says that the
     measure includes vote noise, whatever the number of rows. An empty text stands for the usual
@@ -46,8 +52,8 @@ def estimand_of(resampled: str, *, of_labels: bool) -> str:
     return _BEHIND if resampled == "both" else _LABELS
 
 
-def _joined(*clauses: str) -> str:
-    """Clauses of one sentence with semicolons between them; empty ones are left out."""
+def _join_clauses(*clauses: str) -> str:
+    """Join clauses of a sentence with semicolons; empty clauses are skipped."""
     return "; ".join(filter(None, clauses))
 
 
@@ -151,7 +157,7 @@ class Interval(Record):
     def comment(self) -> str:
         """Why the value lies outside the interval, and the note; empty if there is neither."""
         estimate = f"the bias-corrected estimate is {distinct_numbers((self.estimate,))[0]}"
-        return _joined(self.bias and f"{self.bias}; {estimate}", self.note)
+        return _join_clauses(self.bias and f"{self.bias}; {estimate}", self.note)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the interval as JSON has it.
@@ -168,25 +174,24 @@ class Interval(Record):
         zero = ", includes 0" if self.reaches_zero else ""
         limits = f"{percent(self.level)} CI {low} to {high}{zero}"
         parts = [limits, f"estimate {estimate}", sample, self.method, self.note]
-        return f"Interval({self.measure}: {_joined(*parts)})"
+        return f"Interval({self.measure}: {_join_clauses(*parts)})"
 
 
 def interval_words(
     interval: Interval, others: Sequence[float] = (), beside: Sequence[float] = (), places: int = 4
 ) -> list[str]:
-    """An interval as texts, with enough digits to differ from each other.
+    """The numbers of an interval as texts, with enough digits to differ from each other.
 
     They are the estimate, the lower and the upper limit, a clause on the sample value, and each of
     `others`. They also differ from the numbers `beside` them in the sentence; `places` are the
     usual decimal places. The clause is like "sample value 0.035 (raw values are biased upwards)",
-    with the reason where the value lies outside the limits. It is empty where the sample value
-    prints like the estimate.
+    and empty where the sample value prints like the estimate.
     """
-    own, *ends = snapped(interval.value, (interval.low, interval.high))
+    own, *ends = with_ties_exact(interval.value, (interval.low, interval.high))
     usual = [distinct_numbers((number,), (), places) for number in (interval.estimate, own)]
     if not interval.bias and usual[0] == usual[1]:
         own = interval.estimate  # they print alike, so one number is enough
-    numbers = snapped(interval.estimate, (*ends, own, *others))
+    numbers = with_ties_exact(interval.estimate, (*ends, own, *others))
     text, low, high, raw, *rest = distinct_numbers(numbers, beside, places)
     sample = "" if raw == text or math.isnan(own) else f"sample value {raw}"
     why = f" ({interval.bias})" if sample and interval.bias else ""
@@ -249,7 +254,7 @@ class NoiseFloor(Record):
         return (
             f"NoiseFloor({self.measure}: {shown(self.value)}; a calibrated model would show "
             f"{shown(self.mean)} on average and stay {self.side} {shown(self.upper)} in 95% of "
-            f"samples; p = {shown(self.p_value)}; {_joined(self.method, self.note)})"
+            f"samples; p = {shown(self.p_value)}; {_join_clauses(self.method, self.note)})"
         )
 
 
@@ -331,7 +336,7 @@ class VoteNoise(Record):
             bounds = f" (bounds {range_text(self.low, self.high)})"
         return (
             f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without the noise of "
-            f"{votes} a row, {shown(self.value)} with it; {_joined(self.method, self.note)})"
+            f"{votes} a row, {shown(self.value)} with it; {_join_clauses(self.method, self.note)})"
         )
 
 
@@ -376,7 +381,7 @@ class CalibrationTest(Record):
     def __repr__(self) -> str:
         return (
             f"CalibrationTest({self.name}: statistic {shown(self.statistic)}, "
-            f"p = {shown(self.p_value)}; {_joined(self.null, self.note)})"
+            f"p = {shown(self.p_value)}; {_join_clauses(self.null, self.note)})"
         )
 
 
@@ -433,7 +438,7 @@ class CoxCalibration(Record):
         beside = ""
         if without is not None:
             beside = f"; without the {self.n_clipped} moved: {without._numbers()}"
-        return f"CoxCalibration({_joined(self._numbers(), self.note)}{beside})"
+        return f"CoxCalibration({_join_clauses(self._numbers(), self.note)}{beside})"
 
     def _numbers(self) -> str:
         """Slope and intercepts with their limits, and the p-value, as one line."""

@@ -49,12 +49,12 @@ def verdict_words(
     tuple of str
         The word and the sentence.
     """
-    numbers = _numbers(checked, floor, tolerance, label)
+    numbers = _numbers_in_words(checked, floor, tolerance, label)
     within = f"the tolerance of {in_full(tolerance)}"
     exceeds = f"whether {'the error' if of_errors else label} exceeds {within}"
     if beyond:
         size = f", within {within}" if checked.verdict == "pass" else ""
-        because = f"{reason}. {_capitalized(numbers)}" if reason else numbers
+        because = f"{reason}. {_capitalize(numbers)}" if reason else numbers
         unsure = f" There is not enough data to say {exceeds}."
         if checked.too_few:  # its interval may well lie outside the tolerance
             unsure = f" But {checked.units_are} too few to rely on the interval."
@@ -70,14 +70,14 @@ def verdict_words(
             f"Not shown to be miscalibrated: {numbers}. It is above {within}, which a loss may be "
             "however well predictions are calibrated."
         )
-    hint = f" {_capitalized(reason)}." if reason else ""
+    hint = f" {_capitalize(reason)}." if reason else ""
     return "not enough data", (
-        f"Not enough data to say {exceeds}: {numbers}. {_needed(checked)}{hint}"
+        f"Not enough data to say {exceeds}: {numbers}. {_needed_sentence(checked)}{hint}"
     )
 
 
-def _needed(checked: LimitCheck) -> str:
-    """How much data would decide a limit that is undecided, as a sentence.
+def _needed_sentence(checked: LimitCheck) -> str:
+    """A sentence on how much data would decide an undecided limit.
 
     Where that cannot be estimated, the sentence says so, or only that there are too few rows.
     """
@@ -176,8 +176,8 @@ def curve_words(p_value: float) -> str:
     )
 
 
-def _capitalized(text: str) -> str:
-    """A clause as the start of a sentence; names such as smECE or ECE stay as they are."""
+def _capitalize(text: str) -> str:
+    """Start a sentence with a clause; names such as smECE or ECE keep their case."""
     first = text.split(maxsplit=1)[0]
     return text[0].upper() + text[1:] if first.islower() else text
 
@@ -226,11 +226,13 @@ def direction_words(gap: float, *, confidence: bool) -> str:
     return f"Predictions are too {'high' if gap > 0 else 'low'} by {size} on average."
 
 
-def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str) -> str:
-    """The estimate, its interval and its noise floor, in words; `label` names the measure.
+def _numbers_in_words(
+    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str
+) -> str:
+    """The numbers of a verdict in words: estimate, interval and noise floor of the measure `label`.
 
-    Numbers have enough digits to show on which side of the tolerance they lie. For a squared
-    measure the limits are also given as a gap in every bin, since the tolerance is one.
+    They have enough digits to show on which side of the tolerance they lie. For a squared measure
+    the limits are also given as a gap in every bin, since the tolerance is such a gap.
     """
     interval, scale = checked.interval, checked.scale
     assert interval is not None

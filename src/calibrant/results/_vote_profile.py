@@ -91,7 +91,7 @@ class VoteProfile(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        """A sentence on what the bands of entropy are, and the note."""
+        """Sentences shown with the table: what the bands of entropy are, and the note."""
         return tuple(filter(None, [BAND_NOTE, self.note]))
 
     def plot(self, *, kind: str | None = None, ax: Any = None) -> VoteProfileDisplay:

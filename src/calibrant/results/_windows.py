@@ -156,7 +156,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return self.rows[-1]
 
     def _json_item(self, attribute: str) -> Any:
-        """The value that JSON has of this attribute; `alarm` is its window's start, or null."""
+        """The value of an attribute in JSON; that of `alarm` is its window's start, or null."""
         if attribute == "alarm":
             return None if self.alarm is None else self.alarm.start.isoformat()
         return super()._json_item(attribute)
@@ -193,7 +193,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return windows_chart(self)
 
     def _page(self, name: str | None, source: Any) -> str:
-        """The page as HTML; `name` is its title, `source` says where the rows are from."""
+        """The HTML page of the result; `name` is its title, `source` says where rows come from."""
         from calibrant.results._pages.windows_page import windows_page
 
         return windows_page(self, ALARM, name, source)
@@ -223,7 +223,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return {"start": [start.strftime(form) for start in starts], **columns}
 
     def _is_shown(self, name: str) -> bool:
-        """Whether the column is printed; of the columns of measures only those in `shown` are."""
+        """Whether the column of this name is printed; of measures only those in `shown` are."""
         own = name in self.shown or name not in self.rows[0].values
         return own and super()._is_shown(name)
 

@@ -22,7 +22,7 @@ class WithPage:
 
     @abstractmethod
     def _page(self, name: str | None, source: Any) -> str:
-        """The page as HTML; `name` is its title, `source` says where the rows are from."""
+        """The HTML page of the result; `name` is its title, `source` says where rows come from."""
 
     def to_html(self, *, name: str | None = None, source: Any = None) -> str:
         """Give the page as text. Needs ``pip install 'calibrant[report]'``.

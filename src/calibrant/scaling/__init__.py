@@ -61,7 +61,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the two classes that need scikit-learn when they are first used."""
+    """Import the two classes that require scikit-learn at their first use."""
     if name == "ScalingEstimator":
         from calibrant.scaling._estimator import ScalingEstimator
 
@@ -74,5 +74,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The names of the module, with the two that are imported when they are first used."""
+    """The public names of the module, including the two classes imported at their first use."""
     return sorted({*globals(), *__all__})

@@ -122,15 +122,15 @@ def at_prior(
     if shift_predictions:
         predicted = shifted_predictions(problem.predictions, new, source)
     return {
-        "y_true": _as_given(problem, shifted / mass[:, None]),
+        "y_true": _result_labels(problem, shifted / mass[:, None]),
         "y_proba": predicted,
         "sample_weight": problem.weights * mass,
     }
 
 
-def _as_given(problem: Problem, targets: FloatArray) -> NDArray[Any]:
-    """Labels for the result: class indices (n,) if every label of the problem is one class for
-    certain, else `targets`, in the shape of the predictions: (n, k), or (n,) for class 1.
+def _result_labels(problem: Problem, targets: FloatArray) -> NDArray[Any]:
+    """The labels of the result: class indices (n,) if every row has one certain class, else the
+    soft `targets`, in the shape of the predictions: (n, k), or (n,) for class 1.
     """
     if bool((problem.targets.max(axis=1) == 1.0).all()):
         labels: NDArray[np.intp] = problem.targets.argmax(axis=1)

@@ -62,12 +62,14 @@ class BetaCalibration(OneVsRest):
         return 3 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions."""
+        """The logit of each class against the rest, in the shape of the predictions; this is what
+        the map reads.
+        """
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         """Fit a, b and c of one class against the rest, with a and b at least 0."""
-        features = np.stack(_both_ends(column.predictions), axis=1)
+        features = np.stack(_log_probability_pair(column.predictions), axis=1)
         fit = fit_increasing(features, column.targets, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
@@ -75,7 +77,9 @@ class BetaCalibration(OneVsRest):
         """The map as a formula of the inputs, one node for each output."""
 
         def map_of(a: float, b: float, c: float) -> Callable[[Node], Node]:
-            """The map of one class, from the node of its logit to that of its probability."""
+            """A function from the node of a class's logit to the node of its recalibrated
+            probability.
+            """
             largest = max(a, b) * inputs.largest + abs(c)
             return lambda h: (a * -(-h).softplus() + b * h.softplus() + c).sigmoid(largest)
 
@@ -83,11 +87,11 @@ class BetaCalibration(OneVsRest):
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The probabilities that the j-th map gives for the logits `values`."""
-        log_p, minus_log_rest = _both_ends(values)
+        log_p, minus_log_rest = _log_probability_pair(values)
         return sigmoid(self.a_[j] * log_p + self.b_[j] * minus_log_rest + self.c_[j])
 
 
-def _both_ends(log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _log_probability_pair(log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ln p and -ln(1 - p) of probabilities p, from their logits, without loss of
     precision near 0 or 1.
     """

@@ -32,8 +32,8 @@ _PARAMETERS, _ATTRIBUTES = "Parameters\n----------\n", "Attributes\n----------\n
 
 
 def documented(kind: type[T]) -> type[T]:
-    """Class decorator: complete the docstring of a map with the options and
-    attributes that every map has.
+    """Class decorator: complete the docstring of a scaler class with the options and attributes
+    that every scaler has.
     """
     if kind.__doc__:  # -OO leaves none
         logits = inspect.signature(kind).parameters["from_logits"].default
@@ -42,8 +42,8 @@ def documented(kind: type[T]) -> type[T]:
 
 
 def _completed(doc: str, *, by_logits: bool) -> str:
-    """A cleaned docstring with all entries of its sections Parameters and Attributes; entries that
-    it has itself are kept. `by_logits` is the default of the option from_logits.
+    """The cleaned docstring `doc` with all entries of its sections Parameters and Attributes; its
+    own entries stay. `by_logits` is the default of the option from_logits.
     """
     before, _, rest = doc.partition(_ATTRIBUTES)
     attributes, after = re.split(r"\n(?=\n[A-Z][A-Za-z ]+\n---)", rest, maxsplit=1)

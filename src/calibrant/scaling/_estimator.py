@@ -32,15 +32,15 @@ except ImportError as error:
 
 
 class FitsPredictions(Protocol):
-    """What the estimator needs of a scaler: `Scaler` has it."""
+    """The methods that `ScalingEstimator` requires of a scaler; `Scaler` has them."""
 
     def fit_transform(
         self, y_true: Any, y_proba: Any, *, sample_weight: Any, classes: Sequence[Any] | None
     ) -> FloatArray:
-        """Fit the map and recalibrate the same rows."""
+        """Fit the map to these rows, and return their recalibrated probabilities."""
 
     def transform(self, y_proba: Any) -> FloatArray:
-        """Recalibrate new predictions."""
+        """The recalibrated probabilities of new predictions."""
 
 
 class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -134,8 +134,8 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         return both_classes(self._fit(X, y, sample_weight))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
-        """Fit a clone of the scaler, and give the recalibrated probabilities of the same rows: (n,
-        k), or (n,) if X has one column.
+        """Fit a clone of the scaler, and return the recalibrated probabilities of the same rows:
+        (n, k), or (n,) if X has one column.
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
@@ -232,5 +232,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
 
 
 def _predictions(X: FloatArray) -> FloatArray:
-    """X as a scaler takes it: (n,) if it has one column, else as it is."""
+    """The predictions X in the shape that a scaler takes: (n,) if there is one column, else (n,
+    k).
+    """
     return X[:, 0] if X.shape[1] == 1 else X

@@ -32,8 +32,9 @@ LARGEST = -math.log(LOG_FLOOR)
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operation on other nodes, its `parts`. `value` holds the numbers of the operation: a
-    constant, the limits of a clip, the position of an input or of an output of softmax.
+    """A node of a formula's graph: an operation on other nodes, its `parts`. `value` holds the
+    numbers of the operation: a constant, the limits of a clip, the position of an input or of an
+    output of softmax.
     """
 
     operation: str
@@ -77,7 +78,7 @@ class Node:
         return Node("negate", (self,))
 
     def ln(self) -> Node:
-        """The node of the natural logarithm."""
+        """The node of the natural logarithm of this one."""
         return Node("ln", (self,))
 
     def ln_of_rest(self) -> Node:
@@ -85,8 +86,8 @@ class Node:
         return either(Node("log1p", (-self,)), (1.0 - self).ln())
 
     def exp(self, largest: float = math.inf) -> Node:
-        """The node of the exponential, without overflow. `largest` is the largest absolute value
-        that the exponent may have; if that is above FURTHEST, the exponent is clipped.
+        """The node of the exponential of this one, without overflow. `largest` bounds the absolute
+        value of the exponent; if it is above FURTHEST, the exponent is clipped.
         """
         return Node("exp", (self if largest <= FURTHEST else self.clip(-FURTHEST, FURTHEST),))
 
@@ -95,8 +96,8 @@ class Node:
         return Node("clip", (self,), (float(low), float(high)))
 
     def sigmoid(self, largest: float = math.inf) -> Node:
-        """The node 1 / (1 + exp(-x)), where x is this node; `largest` is the largest
-        absolute value of x.
+        """The node 1 / (1 + exp(-x)), where x is this node; `largest` bounds the absolute value of
+        x.
         """
         return either(Node("sigmoid", (self,)), 1.0 / (1.0 + (-self).exp(largest)))
 
@@ -108,7 +109,7 @@ class Node:
 
 
 def node(value: Node | float) -> Node:
-    """A number as a node that is a constant; a node stays as it is."""
+    """The value as a node: a number becomes a constant, a node stays unchanged."""
     return value if isinstance(value, Node) else Node("number", (), (float(value),))
 
 
@@ -120,15 +121,13 @@ def either(python: Node, sql: Node) -> Node:
 
 
 def total(nodes: Iterable[Node]) -> Node:
-    """The sum of nodes."""
+    """The node of the sum of nodes."""
     return reduce(lambda a, b: a + b, nodes)
 
 
 def softmax_nodes(scores: Sequence[Node], largest: float = math.inf) -> list[Node]:
-    """The softmax of scores, a node for each of them.
-
-    SQL gets 1 / sum_i exp(s_i - s_j), which needs no maximum. `largest` is the largest difference
-    that two scores may have.
+    """The softmax of scores, a node for each of them. In SQL it is 1 / sum_i exp(s_i - s_j), which
+    requires no maximum. `largest` bounds the difference of two scores.
     """
     whole = Node("softmax", tuple(scores))
     out = []
@@ -142,9 +141,9 @@ def softmax_nodes(scores: Sequence[Node], largest: float = math.inf) -> list[Nod
 class Inputs:
     """The predictions of one row as nodes, in the forms that maps read.
 
-    `given` says what they are: False for probabilities, True for logits, LOGPROBS for
-    log-probabilities. `columns` is the number of classes, or None where only the prediction of
-    class 1 is given.
+    `given` says what the predictions are: False for probabilities, True for logits, LOGPROBS for
+    log-probabilities. `columns` is the number of classes, or None if the input is the prediction of
+    class 1 alone.
     """
 
     given: Given
@@ -152,12 +151,14 @@ class Inputs:
 
     @cached_property
     def raw(self) -> list[Node]:
-        """The predictions as they come, a node for each column; one node without columns."""
+        """The predictions as they come in, a node for each column; one node if `columns` is
+        None.
+        """
         return [Node("input", (), (float(j),)) for j in range(self.columns or 1)]
 
     @cached_property
     def probabilities(self) -> list[Node]:
-        """The probability of each class; without columns that of class 1 alone."""
+        """The node of each class's probability; that of class 1 alone if `columns` is None."""
         if self.given is False:
             return [either(x, x.clip(0.0, 1.0)) for x in self.raw]
         if self.given == LOGPROBS:
@@ -168,7 +169,7 @@ class Inputs:
 
     @cached_property
     def scores(self) -> list[Node]:
-        """A score for each class, also for class 0 without columns: logits as they come, or
+        """The node of a score for each class (two if `columns` is None): logits as they come in, or
         logarithms of probabilities.
         """
         if self.given is True:
@@ -180,7 +181,9 @@ class Inputs:
 
     @cached_property
     def log_odds(self) -> list[Node]:
-        """The logit of each class against the rest; without columns that of class 1 alone."""
+        """The node of each class's logit against the rest; that of class 1 alone if `columns` is
+        None.
+        """
         if self.given is True:
             if not self.columns:
                 return self.raw
@@ -193,21 +196,21 @@ class Inputs:
 
     @property
     def largest(self) -> float:
-        """The largest absolute value of a logit, or difference of two scores;
-        infinite for given logits.
+        """The largest possible absolute value of a logit, or difference of two scores; infinite if
+        the inputs are logits.
         """
         return math.inf if self.given is True else LARGEST
 
     def of_classes(self, both: list[Node]) -> list[Node]:
-        """The outputs for a row of this shape, from the nodes of all classes: all of them, or class
-        1 alone without columns.
+        """The outputs for a row of this shape, from the nodes of all classes: all of them, or that
+        of class 1 alone if `columns` is None.
         """
         return both if self.columns else both[1:]
 
     def one_against_rest(self, maps: Sequence[Callable[[Node], Node]]) -> list[Node]:
-        """The outputs of one-vs-rest maps. Each map takes the node of its class's logit and gives
-        that of a probability; these are divided by their sum. For two classes there is one map,
-        that of class 1.
+        """The outputs of one-vs-rest maps, as nodes. Each map is a function from the node of its
+        class's logit to that of a probability; the probabilities are divided by their sum. For two
+        classes there is one map, that of class 1.
         """
         if len(maps) == 1:
             one = maps[0](self.log_odds[-1])
@@ -260,28 +263,28 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     if name in (*_HELPERS, "exp", "log", "log1p"):
         raise InputError(f"name {name!r} is that of a function which the source uses: take another")
     done: dict[int, Node] = {}
-    chosen = [_in_language(each, 0, done) for each in outputs]
+    chosen = [_choose_language(each, 0, done) for each in outputs]
     uses = _count_uses(chosen)
     lines: list[str] = []
     written: dict[int, str] = {}
 
     def text(each: Node) -> str:
-        """The text of a node. A node that is used several times becomes a variable,
-        and its line is written.
+        """The Python text of a node. A node that is used several times becomes a variable, whose
+        line is written first.
         """
         if id(each) in written:
             return written[id(each)]
         out = _python_of(each, [text(part) for part in each.parts])
         if (uses[id(each)] > 1 and each.parts) or each.operation == "softmax":
             variable = f"t{len(lines)}"
-            lines.append(f"{variable} = {_bare(out)}")
+            lines.append(f"{variable} = {_without_parentheses(out)}")
             out = variable
         written[id(each)] = out
         return out
 
-    results = [_bare(text(each)) for each in chosen]
+    results = [_without_parentheses(text(each)) for each in chosen]
     shown = f"[{', '.join(results)}]" if inputs.columns else results[0]
-    body = "".join(f"    {line}\n" for line in (*_checks(inputs), *lines, f"return {shown}"))
+    body = "".join(f"    {line}\n" for line in (*_check_lines(inputs), *lines, f"return {shown}"))
     argument = "row" if inputs.columns else "x0"
     used = [source for helper, source in _HELPERS.items() if f"{helper}(" in body]
     functions = "\n\n".join((*used, f"def {name}({argument}):\n{body}"))
@@ -290,15 +293,15 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     return f'"""{about}"""\n\n{imports}{functions}'
 
 
-def _in_language(each: Node, language: int, done: dict[int, Node]) -> Node:
-    """The graph of a node in which each `either` is replaced by its form for one language: 0 is
-    Python, 1 is SQL. `done` holds the nodes that were replaced, by the id of the original.
+def _choose_language(each: Node, language: int, done: dict[int, Node]) -> Node:
+    """The graph of a node with each `either` replaced by its form for one language: 0 is Python, 1
+    is SQL. `done` caches the nodes replaced so far, by the id of the original.
     """
     if id(each) not in done:
         if each.operation == "either":
-            done[id(each)] = _in_language(each.parts[language], language, done)
+            done[id(each)] = _choose_language(each.parts[language], language, done)
         else:
-            parts = tuple(_in_language(part, language, done) for part in each.parts)
+            parts = tuple(_choose_language(part, language, done) for part in each.parts)
             done[id(each)] = Node(each.operation, parts, each.value)
     return done[id(each)]
 
@@ -316,18 +319,18 @@ def _count_uses(outputs: Sequence[Node]) -> Counter[int]:
 
 
 def _python_of(each: Node, parts: Sequence[str]) -> str:
-    """A node in Python, given the texts of its parts."""
+    """The Python text of a node, from the texts of its parts."""
     if each.operation == "number":
         return repr(each.value[0]) if each.value[0] >= 0 else f"({each.value[0]!r})"
     if each.operation == "input":
         return f"x{each.value[0]:.0f}"
     if each.operation == "softmax":
-        return f"softmax([{', '.join(map(_bare, parts))}])"
+        return f"softmax([{', '.join(map(_without_parentheses, parts))}])"
     if each.operation == "item":
         return f"{parts[0]}[{each.value[0]:.0f}]"
     if each.operation == "clip":
         low, high = each.value
-        out = _bare(parts[0])
+        out = _without_parentheses(parts[0])
         if low > -math.inf:
             out = f"max({out}, {low!r})"
         return out if high == math.inf else f"min({out}, {high!r})"
@@ -335,15 +338,15 @@ def _python_of(each: Node, parts: Sequence[str]) -> str:
 
 
 def _format(form: str, each: Node, parts: Sequence[str]) -> str:
-    """A node by its template `form`, given the texts of its parts; inside the parentheses of a
-    call, parts lose the parentheses around them.
+    """The text of a node from its template `form` and the texts of its parts; as arguments of a
+    call, parts lose the parentheses that enclose them.
     """
-    return form.format(*(map(_bare, parts) if each.operation in _CALLS else parts))
+    return form.format(*(map(_without_parentheses, parts) if each.operation in _CALLS else parts))
 
 
-def _bare(text: str) -> str:
-    """A text without a pair of parentheses that encloses all of it; other texts stay
-    as they are.
+def _without_parentheses(text: str) -> str:
+    """The text without a pair of parentheses that encloses all of it; other texts are returned
+    unchanged.
     """
     if not text.startswith("("):
         return text
@@ -355,16 +358,16 @@ def _bare(text: str) -> str:
     return text
 
 
-def _refusal(fits: str, what: str, said: str) -> list[str]:
-    """Two lines of Python that raise a ValueError, "<value of `what`> <said>", unless
-    the condition `fits` holds.
+def _raise_lines(fits: str, what: str, said: str) -> list[str]:
+    """Two lines of Python that raise a ValueError, "<value of the expression `what`> <said>",
+    unless the condition `fits` is true.
     """
     return [f"if not {fits}:", f'    raise ValueError(f"{{{what}!r}} {said}")']
 
 
-def _checks(inputs: Inputs) -> list[str]:
-    """The first lines of the Python function: they unpack the row, refuse what `transform` refuses,
-    and move values that rounding has carried beyond 0 or 1 back.
+def _check_lines(inputs: Inputs) -> list[str]:
+    """The first lines of the Python function: they unpack the row, raise a ValueError for inputs
+    that `transform` refuses, and clip values that rounding has carried beyond 0 or 1.
     """
     x = "x" if inputs.columns else "x0"
     if inputs.given is True:
@@ -375,16 +378,16 @@ def _checks(inputs: Inputs) -> list[str]:
     else:
         fits, need = f"{-OVERSHOOT!r} <= {x} <= {1 + OVERSHOOT!r}", "probability"
         inner = f"min(max({x}, 0.0), 1.0)"
-    lines = _refusal(fits, x, f"is not a {need}")
+    lines = _raise_lines(fits, x, f"is not a {need}")
     if not inputs.columns:
         return [*lines, f"x0 = {inner}"]
     names = [f"x{j}" for j in range(inputs.columns)]
     whole: list[str] = []
     if inputs.given is False:
         total = f"abs({' + '.join(names)} - 1.0)"
-        whole = _refusal(f"{total} <= {ROW_SUM_TOLERANCE!r}", "row", "does not sum to 1")
+        whole = _raise_lines(f"{total} <= {ROW_SUM_TOLERANCE!r}", "row", "does not sum to 1")
     elif inputs.given == LOGPROBS:
-        whole = _refusal(f"max(row) >= {-_FINITE!r}", "row", "has no class with a probability")
+        whole = _raise_lines(f"max(row) >= {-_FINITE!r}", "row", "has no class with a probability")
     return [
         "for x in row:",
         *(f"    {line}" for line in lines),
@@ -419,22 +422,20 @@ def to_sql(outputs: Sequence[Node], inputs: Inputs, columns: Sequence[str]) -> l
     written: dict[int, str] = {}
 
     def text(each: Node) -> str:
-        """The text of a node, written once and used again."""
+        """The SQL text of a node, computed once and used again."""
         if id(each) not in written:
             written[id(each)] = _sql_of(each, [text(part) for part in each.parts], names)
         return written[id(each)]
 
     done: dict[int, Node] = {}
-    chosen = [_in_language(each, 1, done) for each in outputs]
+    chosen = [_choose_language(each, 1, done) for each in outputs]
     fits = _sql_check(inputs, names)
-    return [f"(CASE WHEN {fits} THEN {_bare(text(each))} END)" for each in chosen]
+    return [f"(CASE WHEN {fits} THEN {_without_parentheses(text(each))} END)" for each in chosen]
 
 
 def _sql_check(inputs: Inputs, names: Sequence[str]) -> str:
-    """An SQL condition that holds where the columns of a row are predictions.
-
-    Some databases order NaN above all numbers, in others it equals no number: an upper limit
-    refuses it in both.
+    """An SQL condition that is true if the columns of a row are valid predictions. Some databases
+    order NaN above all numbers, in others it equals no number: an upper limit refuses it in both.
     """
     low, high = (-OVERSHOOT, 1 + OVERSHOOT) if inputs.given is False else (-_LARGE, _LARGE)
     if inputs.given == LOGPROBS:
@@ -455,21 +456,21 @@ def _sql_check(inputs: Inputs, names: Sequence[str]) -> str:
 
 
 def _sql_of(each: Node, parts: Sequence[str], names: Sequence[str]) -> str:
-    """A node in SQL, given the texts of its parts and the names of the columns."""
+    """The SQL text of a node, from the texts of its parts and the names of the columns."""
     if each.operation == "number":
         return _sql_number(each.value[0])
     if each.operation == "input":
         return names[int(each.value[0])]
     if each.operation == "clip":
         low, high = each.value
-        return _cases(parts[0], low, _sql_number(low), high, _sql_number(high), parts[0])
+        return _sql_cases(parts[0], low, _sql_number(low), high, _sql_number(high), parts[0])
     if each.operation == "pieces":
-        below, above, inside = (_bare(part) for part in parts[1:])
-        return _cases(parts[0], each.value[0], below, each.value[1], above, inside)
+        below, above, inside = (_without_parentheses(part) for part in parts[1:])
+        return _sql_cases(parts[0], each.value[0], below, each.value[1], above, inside)
     return _format(_SQL[each.operation], each, parts)
 
 
-def _cases(x: str, low: float, below: str, high: float, above: str, inside: str) -> str:
+def _sql_cases(x: str, low: float, below: str, high: float, above: str, inside: str) -> str:
     """An SQL expression that is `below` where x < low, `above` where x > high, and else `inside`,
     also where x is NULL. An infinite limit has no case.
     """
@@ -482,8 +483,8 @@ def _cases(x: str, low: float, below: str, high: float, above: str, inside: str)
 
 
 def _sql_number(value: float) -> str:
-    """A number in SQL with an exponent, because some databases read a number without
-    one as an exact decimal.
+    """The SQL text of a number, with an exponent, because some databases read a number without one
+    as an exact decimal.
     """
     text = repr(value)
     text = text if "e" in text else f"{text}e0"

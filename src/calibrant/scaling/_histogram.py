@@ -80,7 +80,7 @@ class HistogramBinning(OneVsRest):
         self.from_logprobs = from_logprobs
 
     def _check_options(self) -> None:
-        """An InputError if an option, such as the binning rule, is not what it must be."""
+        """Raise an InputError if an option, such as the binning rule, is invalid."""
         super()._check_options()
         self._rule()
 
@@ -88,8 +88,8 @@ class HistogramBinning(OneVsRest):
         """The binning rule of the option `bins`; an InputError for a rule that does not give every
         new prediction one bin.
 
-        A number of bins that follows from the number of rows is that for `n` rows; without `n` it
-        is the number of the fit, or 15 before the fit.
+        A number of bins that depends on the number of rows is computed for `n` rows; without `n` it
+        is the number used in the fit, or 15 before the fit.
         """
         if is_by_rows(self.bins) and n is None:
             return EqualWidth(self.values_[0].size if hasattr(self, "values_") else 15)
@@ -104,8 +104,8 @@ class HistogramBinning(OneVsRest):
         return rule
 
     def _check_learned(self) -> None:
-        """A ValueError if edges and values read from a file do not go together, or
-        are no probabilities.
+        """Raise a ValueError if edges and values read from a file have different sizes, or are no
+        probabilities.
         """
         super()._check_learned()
         rule = self._rule()
@@ -117,7 +117,7 @@ class HistogramBinning(OneVsRest):
                 raise ValueError("a value of a bin is not a probability")
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape."""
+        """The predictions as probabilities, in their own shape; this is what the map reads."""
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:

@@ -67,8 +67,8 @@ class IsotonicCalibration(OneVsRest):
         self.from_logprobs = from_logprobs
 
     def _check_learned(self) -> None:
-        """A ValueError if thresholds and values read from a file do not go together,
-        or do not increase.
+        """Raise a ValueError if thresholds and values read from a file have different sizes, or do
+        not increase.
         """
         super()._check_learned()
         for thresholds, values in zip(self.thresholds_, self.values_, strict=True):
@@ -82,12 +82,12 @@ class IsotonicCalibration(OneVsRest):
                 raise ValueError("its thresholds or values are no probabilities")
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape."""
+        """The predictions as probabilities, in their own shape; this is what the map reads."""
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        """The first and the last prediction of each block of one class's isotonic fit, and the
-        block's value at both.
+        """Fit the map of one class: the first and the last prediction of each block (run of equal
+        fitted values) of the isotonic fit, and the block's value at both.
         """
         blocks = pooled(column)
         ends = np.stack([blocks.first, blocks.last], axis=1).ravel()
@@ -154,8 +154,9 @@ class CentredIsotonic(IsotonicCalibration):
     """
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        """The mean prediction of each block of one class's isotonic fit, and the block's value
-        there. A block with the value 0 or 1 keeps its first and its last prediction.
+        """Fit the map of one class: the mean prediction of each block (run of equal fitted values)
+        of the isotonic fit, and the block's value there. A block with the value 0 or 1 keeps its
+        first and its last prediction.
         """
         blocks = pooled(column)
         # Neighbouring blocks of equal means are one flat stretch too.
@@ -188,8 +189,8 @@ class Blocks:
 
 
 def pooled(column: Column) -> Blocks:
-    """The isotonic fit to the predictions of one class, as blocks of constant value;
-    rows of weight 0 are ignored.
+    """The isotonic fit to the targets of one class, as blocks of constant fitted value; rows of
+    weight 0 are ignored.
     """
     levels, mass, means = by_level(column)
     # Sums of weights may round a hair past the ends.
@@ -204,7 +205,7 @@ def pooled(column: Column) -> Blocks:
 
 def by_level(column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The distinct predictions of positive weight in increasing order, the weight of each, and the
-    mean target of each: all that the fit of an increasing map needs.
+    mean target of each: all that the fit of an increasing map requires.
     """
     weighted = column.weights > 0
     weights = column.weights[weighted]

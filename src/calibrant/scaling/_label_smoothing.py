@@ -17,7 +17,7 @@ from calibrant.scaling._temperature import TemperatureScaling
 
 
 def _check_smoothing(argument: str, value: Any) -> None:
-    """An InputError unless an option is a number in [0, 1] or None."""
+    """Raise an InputError unless the option `argument` has a value in [0, 1] or None."""
     if value is not None and not (is_number(value) and 0 <= value <= 1):
         raise InputError(f"{argument} must be a number in [0, 1] or None; got {value!r}")
 
@@ -98,36 +98,40 @@ class LabelSmoothingTemperature(TemperatureScaling):
         super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _check_learned(self) -> None:
-        """A ValueError if the temperature or the smoothing read from a file is out of range."""
+        """Raise a ValueError if the temperature or the smoothing read from a file is out of
+        range.
+        """
         super()._check_learned()
         if not isinstance(self.smoothing_, float) or not 0 <= self.smoothing_ <= 1:
             raise ValueError("a smoothing outside [0, 1]")
 
     def _solve(self, problem: Problem) -> Solution:
-        """The smoothing, and the temperature that fits the smoothed majority labels best."""
+        """Fit the smoothing, and the temperature with the least log loss against the smoothed
+        majority labels.
+        """
         majority = problem.with_targets(_majority(problem.targets))
-        epsilon = _held_back(majority) if self.smoothing is None else self.smoothing
+        epsilon = _mass_off_majority(majority) if self.smoothing is None else self.smoothing
         smoothed = (1.0 - epsilon) * majority.targets + epsilon / problem.n_classes
         solution = super()._solve(majority.with_targets(smoothed))
         return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
-        """False: the rows are always read into memory."""
+        """Return False always: the rows are read into memory, also from a device."""
         return False
 
 
 def _majority(targets: FloatArray) -> FloatArray:
-    """Targets (n, k) in which the class with the largest share has all mass; classes that tie
-    divide it equally.
+    """Targets (n, k) with all mass on the class with the largest share; classes that tie divide it
+    equally.
     """
     top = targets == targets.max(axis=1, keepdims=True)
     out: FloatArray = top / top.sum(axis=1, keepdims=True)
     return out
 
 
-def _held_back(problem: Problem) -> float:
-    """The mean probability that the predictions give to classes other than the majority class,
-    which has all mass of the targets.
+def _mass_off_majority(problem: Problem) -> float:
+    """The mean probability that the predictions give to classes other than the row's majority
+    class.
     """
     rows = both_classes(problem.predictions.probabilities())
     held = 1.0 - (problem.targets * rows).sum(axis=1)

@@ -30,7 +30,7 @@ SEPARABLE = (
 
 
 def check_l2(argument: str, value: Any) -> None:
-    """An InputError unless a penalty is a finite number of at least 0."""
+    """Raise an InputError unless the penalty `argument` is a finite number of at least 0."""
     if not is_number(value) or not 0 <= float(value) < np.inf:
         raise InputError(f"{argument} must be a finite number, at least 0; got {value!r}")
 
@@ -50,8 +50,8 @@ class LinearMap(Scaler):
         """The scores that the map is linear in, one for each class, (n, k)."""
 
     def _check_learned(self) -> None:
-        """A ValueError if coefficients or biases read from a file are not of as many
-        classes as the map.
+        """Raise a ValueError if coefficients or biases read from a file do not fit the map's number
+        of classes.
         """
         k = self.n_classes_
         for name, ndim in (("coef_", self._coef_ndim), ("intercept_", 1)):
@@ -110,11 +110,13 @@ class VectorScaling(LinearMap):
         return 2 * k
 
     def _scores(self, predictions: Predictions) -> FloatArray:
-        """Logits as they came, or logarithms of probabilities, (n, k)."""
+        """The class scores that the map is linear in: logits as they came, or logarithms of
+        probabilities, (n, k).
+        """
         return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
-        """The factors and biases with the least log loss."""
+        """Fit the factors and biases with the least log loss."""
         return _fit_vector(problem, self._scores(problem.predictions))
 
     def _formula(self, inputs: Inputs) -> list[Node]:
@@ -185,11 +187,13 @@ class MatrixScaling(LinearMap):
         return k * k + k
 
     def _scores(self, predictions: Predictions) -> FloatArray:
-        """Logits as they came, or logarithms of probabilities, (n, k)."""
+        """The class scores that the map is linear in: logits as they came, or logarithms of
+        probabilities, (n, k).
+        """
         return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
-        """The matrix and the biases with the least sum of log loss and penalty."""
+        """Fit the matrix and the biases with the least sum of log loss and penalty."""
         return _fit_matrix(problem, self._scores(problem.predictions), float(self.l2))
 
 
@@ -242,13 +246,13 @@ class DirichletCalibration(MatrixScaling):
         super().__init__(l2=l2, from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _scores(self, predictions: Predictions) -> FloatArray:
-        """The logarithms of probabilities, (n, k)."""
+        """The class scores that the map is linear in: the logarithms of probabilities, (n, k)."""
         return predictions.log_probabilities()
 
 
 def _fit_vector(problem: Problem, scores: FloatArray) -> Solution:
-    """The v and b with the least log loss of softmax(v * scores + b), searched from v
-    = 1 and b = 0.
+    """Fit the factors v and biases b with the least log loss of softmax(v * scores + b), searched
+    from v = 1 and b = 0.
     """
     k = problem.n_classes
     mean, deviation = spread(scores, problem.shares)
@@ -263,8 +267,8 @@ def _fit_vector(problem: Problem, scores: FloatArray) -> Solution:
 
 
 def _fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
-    """The W and b with the least log loss of softmax(W scores + b) plus penalty, searched from the
-    identity matrix W and b = 0. `l2` is the weight of the penalty.
+    """Fit the matrix W and biases b with the least log loss of softmax(W scores + b) plus penalty,
+    searched from the identity matrix and b = 0. `l2` is the weight of the penalty.
     """
     k, shares = problem.n_classes, problem.shares
     mean = shares @ scores
@@ -272,8 +276,8 @@ def _fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
     unit = (scores - mean) @ whitening
 
     def pull(theta: FloatArray) -> FloatArray:
-        """The gradient of the penalty in the coordinates of the search, theta: the biases, then the
-        matrix by rows, of the whitened scores.
+        """The gradient of the penalty in the search coordinates theta (the biases, then the matrix
+        for whitened scores by rows).
         """
         # The penalty is a function of W and b, and theta holds their whitened form.
         matrix = theta[k:].reshape(k, k) @ whitening
@@ -340,21 +344,23 @@ class _ClassScales:
         return np.concatenate([own, self._shared @ rows.sum(axis=0)])
 
     def undo(self, theta: FloatArray) -> FloatArray:
-        """Search coordinates phi of the parameters theta; the shared coordinates are 0."""
+        """Search coordinates phi of the parameters theta; the coordinates that all classes share
+        are 0.
+        """
         own: FloatArray = np.einsum("cij,cj->ci", self._back, self._rows(theta)).ravel()
         return own if self._shared is None else np.append(own, np.zeros(len(self._shared)))
 
     def _rows(self, theta: FloatArray) -> FloatArray:
-        """The parameters theta as one row for each class, (k, k + 1): its bias, then
-        its row of the matrix.
+        """The parameters theta as a matrix with one row for each class, (k, k + 1): its bias, then
+        its row of W.
         """
         k = len(self._own)
         return np.hstack([theta[:k, None], theta[k:].reshape(k, k)])
 
 
 def _root_and_inverse(curves: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The symmetric square roots of the inverses of matrices (..., m, m), and those of the matrices
-    themselves. Eigenvalues next to 0 are raised to 1e-6 of the largest, so that the roots are
+    """Two symmetric square roots for each matrix (..., m, m): that of its inverse, and that of the
+    matrix itself. Eigenvalues next to 0 are raised to 1e-6 of the largest, so that the roots are
     finite.
     """
     values, vectors = np.linalg.eigh(curves)
@@ -364,8 +370,8 @@ def _root_and_inverse(curves: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _penalty_curvature(whitening: FloatArray, mean: FloatArray, l2: float) -> FloatArray:
-    """The second derivatives of the penalty in the search parameters of each class, (k, k + 1, k +
-    1); the bias of the class comes first.
+    """The matrix of second derivatives of the penalty in the search parameters of each class, (k, k
+    + 1, k + 1); the bias of the class comes first.
     """
     k = len(mean)
     to_bias = np.concatenate([[1.0], -whitening @ mean])
@@ -379,8 +385,8 @@ def _penalty_curvature(whitening: FloatArray, mean: FloatArray, l2: float) -> Fl
 def penalty_gradients(
     matrix: FloatArray, bias: FloatArray, l2: float
 ) -> tuple[FloatArray, FloatArray]:
-    """The gradients in the matrix W and in the bias b of the penalty, which is l2 times (the mean
-    of the squares off the diagonal of W plus the mean of the squares of b).
+    """The gradients of the penalty in the matrix W and in the bias b. The penalty is l2 times (the
+    mean of the squares off the diagonal of W plus the mean of the squares of b).
     """
     k = len(bias)
     off = matrix - np.diag(np.diag(matrix))
@@ -388,17 +394,15 @@ def penalty_gradients(
 
 
 def centred(bias: FloatArray) -> FloatArray:
-    """The biases moved to mean 0. Adding one number to all classes does not change a softmax."""
+    """The biases less their mean. Adding one number to all classes does not change a softmax."""
     out: FloatArray = bias - bias.mean()
     return out
 
 
 def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: float) -> FloatArray:
-    """The symmetric matrix (k, k) that makes `centred` scores uncorrelated and of unit spread;
-    `mean` is the mean that was taken from them.
-
-    A penalty curves the loss too: what it adds, relative to a class with 1/k of the
-    rows, is counted in.
+    """The symmetric matrix (k, k) that makes `centred` scores (less their mean `mean`) uncorrelated
+    and of unit variance. The penalty's curvature is counted in, relative to a class with 1/k of the
+    rows.
     """
     k = len(mean)
     total = (shares[:, None] * centred).T @ centred
@@ -414,9 +418,11 @@ def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: fl
 def about_search(
     minimum: Minimum, eta: FloatArray, problem: Problem, instead: str
 ) -> tuple[str, ...]:
-    """The warnings about a search, if any; `eta` (n, k) are the fitted logits. `instead` says what
-    to use where the map is right on every row, so that no finite map is best; empty where a penalty
-    prevents that.
+    """The warnings about a search, if any: it stopped early, or no finite map is best; `eta` (n, k)
+    are the fitted logits.
+
+    No finite map is best if the map is right on every row; `instead` then says what to use. It is
+    empty where a penalty prevents that.
     """
     if instead and problem.hard and _right_everywhere(eta, problem):
         return (SEPARABLE.format(instead=instead),)
@@ -424,8 +430,8 @@ def about_search(
 
 
 def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:
-    """Whether the fitted logit of the target's class is the largest in every row of positive
-    weight; then doubling all logits lowers the loss still further.
+    """Whether the map predicts the target's class in every row of positive weight; doubling all
+    logits would then lower the loss still further.
     """
     own = problem.targets == 1.0
     margin = np.where(own, eta, -np.inf).max(axis=1) - np.where(own, -np.inf, eta).max(axis=1)

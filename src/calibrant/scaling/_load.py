@@ -56,8 +56,8 @@ MOST_COLUMNS = 1_000_000
 
 
 def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = False) -> Scaler:
-    """An unfitted map of the class named `kind` that reads predictions given as these
-    options say.
+    """An unfitted scaler of the class named `kind`, for predictions of the kind that the options
+    state.
     """
     return SCALERS[kind](  # type: ignore[call-arg]
         from_logits=from_logits, from_logprobs=from_logprobs
@@ -67,7 +67,7 @@ def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = Fa
 def unchanging_scaler(
     n_classes: int, *, from_logits: bool = False, from_logprobs: bool = False
 ) -> Scaler:
-    """An unfitted map that leaves probabilities as they are: a prior shift to the same class
+    """A fitted scaler that leaves probabilities as they are: a prior shift to the same class
     shares. Exact zeros stay zero, and other values change by no more than the rounding of a row's
     sum.
     """
@@ -108,7 +108,7 @@ def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     >>> from_json(scaler.to_json()).temperature_ == scaler.temperature_
     True
     """
-    return _read(text, "this text", serving)
+    return _scaler_from_text(text, "this text", serving)
 
 
 def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
@@ -143,11 +143,11 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     >>> again.temperature_ == scaler.temperature_
     True
     """
-    return _read(Path(path).read_bytes(), str(path), serving)
+    return _scaler_from_text(Path(path).read_bytes(), str(path), serving)
 
 
-def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
-    """The fitted scaler in a JSON text; a StateError that names `source` if the text holds none.
+def _scaler_from_text(text: str | bytes, source: str, serving: bool) -> Scaler:
+    """The fitted scaler from a JSON text; a StateError that names `source` if the text holds none.
     `serving` is set on the scaler.
     """
     check_flag("serving", serving)
@@ -158,7 +158,7 @@ def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
         hint = nearest(name, SCALERS)
         raise StateError(f"{source} holds an unknown kind of scaler, {name}: {hint}")
     try:
-        scaler = _restored(SCALERS[kind], content)
+        scaler = _restore_scaler(SCALERS[kind], content)
     except Exception as error:  # anything may be written there: numbers too large, nests too deep
         reason = f"{type(error).__name__}: {str(error)[:500]}"
         raise StateError(f"{source} is damaged: {reason}") from None
@@ -166,9 +166,9 @@ def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
     return scaler
 
 
-def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
+def _restore_scaler(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     """A scaler of the class `kind` from the parsed content of a file; an error of any type if its
-    numbers are missing, too large or do not go together.
+    numbers are missing, too large or inconsistent.
     """
     scaler = kind(**{name: decode_option(value) for name, value in content["options"].items()})
     scaler._check_options()
@@ -198,8 +198,8 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
 
 
 def _check_map(scaler: Scaler) -> None:
-    """A ValueError unless the map turns a few rows into probabilities: 101 values from 0 to 1, or
-    for (n, k) a uniform row and rows certain of the first and of the last class.
+    """Raise a ValueError unless the map turns a few test rows into probabilities: 101 values from 0
+    to 1, or for (n, k) a uniform row and rows certain of the first and of the last class.
     """
     columns = scaler._columns
     if columns is None:

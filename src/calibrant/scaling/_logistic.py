@@ -28,7 +28,7 @@ class LogisticFit:
 
     @property
     def parameters(self) -> tuple[float, ...]:
-        """The slopes and then the intercept."""
+        """The slopes followed by the intercept."""
         return (*self.slopes.tolist(), self.intercept)
 
 
@@ -38,17 +38,18 @@ def fit_logistic(
     shares: FloatArray,
     start: FloatArray | None = None,
 ) -> LogisticFit:
-    """The slopes and intercept with the least log loss of sigmoid(features . slopes + intercept).
-    The search begins at `start`, by default slopes of 1, and an intercept of 0.
+    """Fit the slopes and intercept with the least log loss of sigmoid(features . slopes +
+    intercept).
 
-    `features` (n, d), `targets` (n,) in [0, 1], and `shares` (n,), weights that sum to 1.
+    `features` (n, d), `targets` (n,) in [0, 1], and `shares` (n,), weights that sum to 1. The
+    search begins at `start`, by default slopes of 1, and an intercept of 0.
     """
     d = features.shape[1]
     start = np.ones(d) if start is None else start
     mean, deviation = spread(features, shares)
     unit = np.column_stack([(features - mean) / deviation, np.ones(len(targets))])
     loss = SoftmaxLoss(
-        forward=lambda theta: _pairs(unit @ theta),
+        forward=lambda theta: _score_pairs(unit @ theta),
         back=lambda scores: (0.5 * (scores[:, 1] - scores[:, 0])) @ unit,
         targets=both_classes(targets),
         shares=shares,
@@ -66,8 +67,8 @@ def fit_logistic(
     )
 
 
-def _pairs(logits: FloatArray) -> FloatArray:
-    """Each logit h as two class scores, (-h/2, h/2): (n, 2)."""
+def _score_pairs(logits: FloatArray) -> FloatArray:
+    """Two class scores (-h/2, h/2) for each logit h, (n, 2)."""
     out = np.empty((logits.size, 2), logits.dtype)
     np.multiply(logits, 0.5, out=out[:, 1])
     np.negative(out[:, 1], out=out[:, 0])
@@ -75,7 +76,7 @@ def _pairs(logits: FloatArray) -> FloatArray:
 
 
 def fit_increasing(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:
-    """The same as `fit_logistic` with no slope below 0.
+    """Fit a logistic regression as `fit_logistic` does, with no slope below 0.
 
     The loss is convex: at its least value some slopes are 0 and the others are those of a fit to
     their features alone. So every set of features is fitted, and the best fit without a negative

@@ -17,8 +17,9 @@ from calibrant.scaling._softmax_fit import not_reached
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One class against the rest: what its map reads of each prediction, its targets in [0, 1], the
-    weights of the rows, and the precision in which the predictions came.
+    """One class against the rest, as its map is fitted to it: the number that the map reads of each
+    prediction, its targets in [0, 1], the weights of the rows, and the precision in which the
+    predictions came.
     """
 
     predictions: FloatArray
@@ -46,16 +47,15 @@ class ColumnFit:
 
 
 class OneVsRest(Scaler):
-    """A binary map for each class; rows are divided by their sum afterwards.
-
-    Two columns need one map only, that of class 1. A row whose classes are all mapped to 0 has no
-    sum to divide by, and stays as it came.
+    """A scaler with one binary map for each class; the probabilities of a row are divided by their
+    sum. Two classes take one map only, that of class 1. A row whose classes are all mapped to 0 has
+    no sum to divide by, and is returned unchanged.
     """
 
     @abstractmethod
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The number that the map reads of each prediction, its logit or probability;
-        the shape stays.
+        """The number that the map reads of each prediction (its logit or probability), in the shape
+        of the predictions.
         """
 
     @abstractmethod
@@ -64,8 +64,8 @@ class OneVsRest(Scaler):
 
     @abstractmethod
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
-        """The probabilities that the j-th map gives for numbers (n,) that `_read` returned;
-        `precision` is that in which the predictions came.
+        """The probabilities that the j-th map gives for the numbers `values` (n,), which `_read`
+        returned; `precision` is that in which the predictions came.
         """
 
     @staticmethod
@@ -74,7 +74,9 @@ class OneVsRest(Scaler):
         return k if k > 2 else 1
 
     def _check_learned(self) -> None:
-        """A ValueError unless each fitted attribute read from a file has an entry for each map."""
+        """Raise a ValueError unless each fitted attribute read from a file has an entry for each
+        map.
+        """
         n_maps = self._n_maps(self.n_classes_)
         for name in self._learned:
             values = getattr(self, name)
@@ -83,7 +85,7 @@ class OneVsRest(Scaler):
                 raise ValueError(f"{name} is not of {n_maps} maps")
 
     def _solve(self, problem: Problem) -> Solution:
-        """The fitted attributes of all maps, fitted class by class."""
+        """Fit all maps, class by class, and return their fitted attributes."""
         read = as_columns(self._read(problem.predictions))
         targets = as_columns(problem.targets)
         fits = [
@@ -121,8 +123,8 @@ class OneVsRest(Scaler):
 
 
 def as_columns(values: FloatArray) -> FloatArray:
-    """One column for each one-vs-rest map: all k columns, but of (n,) and of two classes that of
-    class 1 alone, (n, 1).
+    """The values with one column for each one-vs-rest map: all k columns, but for (n,) and for two
+    classes that of class 1 alone, (n, 1).
     """
     if values.ndim == 1:
         return values[:, None]
@@ -130,8 +132,8 @@ def as_columns(values: FloatArray) -> FloatArray:
 
 
 def _about_separable(names: list[str]) -> tuple[str, ...]:
-    """The warning for maps that are right on every row, if there are any; `names` are their
-    classes, or [""] for a single map.
+    """The warning for maps that are right on every row, as a tuple of one text; an empty tuple if
+    there are none. `names` are their classes, or [""] for a single map.
     """
     if not names:
         return ()

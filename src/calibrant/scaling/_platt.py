@@ -83,7 +83,9 @@ class PlattScaling(OneVsRest):
         return 2 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions."""
+        """The logit of each class against the rest, in the shape of the predictions; this is what
+        the map reads.
+        """
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
@@ -96,7 +98,7 @@ class PlattScaling(OneVsRest):
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
     def _solve(self, problem: Problem) -> Solution:
-        """The slopes and intercepts of all maps, with a warning for those that fall."""
+        """Fit the slopes and intercepts of all maps; with a warning for maps that decrease."""
         solution = super()._solve(problem)
         slopes = np.ravel(np.asarray(solution.learned["slope_"]))
         scores = _scores(as_columns(self._read(problem.predictions)), problem)
@@ -107,7 +109,9 @@ class PlattScaling(OneVsRest):
         """The map as a formula of the inputs, one node for each output."""
 
         def map_of(slope: float, intercept: float) -> Callable[[Node], Node]:
-            """The map of one class, from the node of its logit to that of its probability."""
+            """A function from the node of a class's logit to the node of its recalibrated
+            probability.
+            """
             largest = abs(slope) * inputs.largest + abs(intercept)
             return lambda h: (slope * h + intercept).sigmoid(largest)
 
@@ -119,8 +123,8 @@ class PlattScaling(OneVsRest):
 
 
 def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
-    """The statistic of Rao's score test of each map's slope against 0, (n_maps,): about a standard
-    normal variate if the slope is 0; 0 where logits or targets are constant.
+    """Rao's score statistic for the slope 0 of each map, (n_maps,): about a standard normal variate
+    if the slope is 0; 0 where logits or targets are constant.
     """
     targets, shares = as_columns(problem.targets), problem.shares
     h, z = (each - shares @ each for each in (np.clip(logits, -LARGEST, LARGEST), targets))
@@ -130,8 +134,9 @@ def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
 
 
 def _about_falls(slopes: FloatArray, scores: FloatArray, problem: Problem) -> tuple[str, ...]:
-    """The warning for maps with a negative slope, if any is significant (score below -3): where
-    predictions are pure noise, half of all slopes are negative by chance.
+    """The warning for maps with a significantly negative slope (score below -3), as a tuple of one
+    text; empty if there are none. Where predictions are pure noise, half of all slopes are negative
+    by chance.
     """
     falling = np.flatnonzero((slopes < 0) & (scores < -3))
     if not falling.size:

@@ -41,7 +41,7 @@ class Predictions:
 
     @property
     def columns(self) -> int | None:
-        """The number of columns; None for (n,)."""
+        """The number of columns of the predictions; None for (n,)."""
         return int(self.values.shape[1]) if self.values.ndim == 2 else None
 
     def probabilities(self) -> FloatArray:
@@ -78,11 +78,11 @@ class Predictions:
 
 
 def _against_rest(logits: FloatArray) -> FloatArray:
-    """The logit of each class against the rest, (n, k): its own logit, less the
-    log-sum-exp of the others'.
+    """The logit of each class against the rest, (n, k): its own logit, less the log-sum-exp of the
+    others'.
 
-    The sum of all less its own loses precision for the top class only: there the
-    others are summed by themselves.
+    To subtract a class's own term from the sum over all loses precision for the top class only:
+    there the others are summed by themselves.
     """
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
     shifted = logits - logits.max(axis=1, keepdims=True)
@@ -108,8 +108,8 @@ def predictions_of(samples: Samples) -> Predictions:
 
 
 def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictions:
-    """Predictions without targets, checked as strictly as those with targets; `given` says whether
-    they are logits (True), log-probabilities (LOGPROBS) or probabilities (False).
+    """Predictions without targets, after the same checks as those with targets; `given` says
+    whether they are logits (True), log-probabilities (LOGPROBS) or probabilities (False).
     """
     if data is not None:
         y_proba = pick(data, y_proba, "y_proba")
@@ -122,10 +122,10 @@ def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictio
 
 
 def to_few_predictions(y_proba: Any, given: Given, columns: int | None) -> Predictions | None:
-    """The same as `to_predictions` for a list or array of fewer than FEW_ROWS rows, in a tenth of
-    its time. `columns` is the number of columns in the fit, None for (n,).
+    """A fast `to_predictions` for a list or array of fewer than FEW_ROWS rows, in a tenth of its
+    time; None for any unusual input, which `to_predictions` must read or refuse.
 
-    None if anything about them is unusual: then `to_predictions` reads them, or says what is wrong.
+    `columns` is the number of columns in the fit, None for (n,).
     """
     kind = type(y_proba)
     if kind is list and 0 < len(y_proba) < FEW_ROWS:

@@ -115,7 +115,7 @@ class PriorShift(Scaler):
 
     @property
     def _learns(self) -> bool:
-        """Whether the fit takes anything from its rows: not where both priors are given."""
+        """Whether the fit uses its rows at all: False if both priors are given as options."""
         return self.prior is None or self.source_prior is None
 
     @public
@@ -201,7 +201,7 @@ class PriorShift(Scaler):
             sample_weight=sample_weight,
         )
         k = problem.n_classes
-        source = self._source_of(y_source, k, classes)
+        source = self._source_prior(y_source, k, classes)
         if self.prior is not None:
             fit = PriorFit(as_prior(self.prior, "prior", k), 0, True)
         else:
@@ -215,10 +215,10 @@ class PriorShift(Scaler):
         self._fitted_on = self._fitted_rows = None
         names = [str(each) for each in (range(k) if classes is None else classes)]
         mean = problem.shares @ np.exp(problem.predictions.log_probabilities())
-        cautions = _at_the_edge(fit.vanished, names, mean, source)
-        self._warn((*cautions, *(() if fit.reached else (_not_settled(fit.n_iter),))))
+        cautions = _about_vanished(fit.vanished, names, mean, source)
+        self._warn((*cautions, *(() if fit.reached else (_about_no_convergence(fit.n_iter),))))
 
-    def _source_of(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
+    def _source_prior(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
         """The source prior, one share for each of k classes, from the option `source_prior` or from
         the labels `y_source`; an InputError unless exactly one of them is given.
         """
@@ -245,14 +245,14 @@ class PriorShift(Scaler):
         return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
 
     def _check_options(self) -> None:
-        """An InputError if an option is not what it must be."""
+        """Raise an InputError if an option is invalid."""
         super()._check_options()
         for argument in ("prior", "source_prior"):
             if getattr(self, argument) is not None:
                 as_prior(getattr(self, argument), argument)
 
     def _check_fitted(self) -> None:
-        """A StateError if the map is not fitted."""
+        """Raise a StateError if the map is not fitted."""
         if not hasattr(self, "loss_"):
             raise StateError(
                 "PriorShift is not fitted: call fit(y_true, y_proba), or fit_unlabelled(y_proba), "
@@ -260,7 +260,7 @@ class PriorShift(Scaler):
             )
 
     def _check_learned(self) -> None:
-        """A ValueError if a prior read from a file is no share of each class."""
+        """Raise a ValueError if a prior read from a file is not a share for each class."""
         for name in self._learned:
             prior = getattr(self, name)
             if np.shape(prior) != (self.n_classes_,) or not abs(prior.sum() - 1.0) <= 1e-6:
@@ -271,8 +271,8 @@ class PriorShift(Scaler):
             raise ValueError("source_prior_ has a share of 0")
 
     def _solve(self, problem: Problem) -> Solution:
-        """The new prior and the source prior; the table in the docstring of the class says which of
-        them is taken from the rows.
+        """Fit the new prior and the source prior; the table in the docstring of the class says
+        which of them is estimated from the rows.
         """
         k = problem.n_classes
         new = None if self.prior is None else as_prior(self.prior, "prior", k)
@@ -304,7 +304,9 @@ class PriorShift(Scaler):
         if after > problem.log_loss(predictions.probabilities()):
             source = np.maximum(labels, LOG_FLOOR)
         learned = {"prior_": labels, "source_prior_": source}
-        return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
+        return Solution(
+            learned, () if fit.reached else (_about_no_convergence(fit.n_iter),), fit.n_iter
+        )
 
     def _formula(self, inputs: Inputs) -> list[Node]:
         """The map as a formula of the inputs, one node for each output."""
@@ -328,8 +330,8 @@ class PriorShift(Scaler):
 def shifted_predictions(
     predictions: Predictions, prior: FloatArray, source: FloatArray
 ) -> FloatArray:
-    """The probabilities of predictions that are calibrated at the prior `source`, moved to another
-    `prior`: times prior / source, divided by their sum. They have the shape of the predictions.
+    """Predictions that are calibrated at the prior `source`, moved to another `prior`:
+    probabilities times prior / source, divided by their sum, in the shape of the predictions.
     """
     ratio = np.maximum(prior, LOG_FLOOR) / source
     values = predictions.values
@@ -347,12 +349,12 @@ def shifted_predictions(
     return out
 
 
-def _at_the_edge(
+def _about_vanished(
     vanished: Sequence[int], names: Sequence[str], mean: FloatArray, source: FloatArray
 ) -> list[str]:
     """The warning for classes whose likeliest share is 0, as a list of one text; an empty list if
-    there are none. `vanished` are positions in `names`; `mean` is the mean prediction of each
-    class.
+    there are none. `vanished` are their positions in `names`; `mean` is the mean prediction of each
+    class, `source` the source prior.
     """
     if not vanished:
         return []
@@ -366,8 +368,10 @@ def _at_the_edge(
     ]
 
 
-def _not_settled(n_iter: int) -> str:
-    """The warning for a search for the prior that did not reach its end."""
+def _about_no_convergence(n_iter: int) -> str:
+    """The warning that the search for the prior stopped after `n_iter` steps without
+    convergence.
+    """
     return (
         f"the prior had not settled after {n_iter:,} steps: the predictions can hardly tell the "
         "classes apart. Give more rows, or the prior itself"

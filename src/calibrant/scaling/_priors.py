@@ -23,10 +23,8 @@ SHRINKING, NO_SHARE = 1 - 1e-4, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class PriorFit:
-    """One number for each class (a prior, or a ratio of priors), the number of steps of the search,
-    and whether it reached its end.
-
-    `vanished` are the classes whose likeliest share is 0.
+    """The result of a search: one number for each class (a prior, or a ratio of priors), the number
+    of steps, and whether it converged. `vanished` are the classes whose likeliest share is 0.
     """
 
     values: FloatArray
@@ -36,9 +34,9 @@ class PriorFit:
 
 
 def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatArray:
-    """A prior as one share for each class, (k,), which sum to 1; a single number is the share of
-    class 1 of two. An InputError that names the argument if it is no prior, or not of `n_classes`
-    classes.
+    """The prior `given` by the user as one share for each class, (k,), which sum to 1; a single
+    number is the share of class 1 of two. An InputError that names the argument if it is no prior,
+    or not one of `n_classes` classes.
     """
     need = (
         f"{argument} must be the share of class 1, a number between 0 and 1 such as 0.02, or a "
@@ -104,8 +102,8 @@ def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> Pr
 
 
 def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) -> PriorFit:
-    """The ratio r of new to old prior, a number for each class, with the least log loss of the
-    predictions p r / sum(p r), given log p (n, k).
+    """Fit the ratio r of new to old prior, a number for each class, with the least log loss of the
+    predictions p r / sum(p r), from log p (n, k).
 
     A probability of 0 (at or below LOG_FLOOR) stays 0 whatever the ratio is. Such classes are left
     out of their rows, and labels that have such a probability do not count.
@@ -128,7 +126,7 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
     scale = 1.0 / np.sqrt(np.maximum(share * (1.0 - share), LOG_FLOOR))
 
     def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
-        """The log loss and its gradient at the logarithms of the ratio, divided by `scale`."""
+        """The log loss and its gradient at phi, the logarithms of the ratio divided by `scale`."""
         scores = log_p + scale * phi
         top = scores.max(axis=1)
         powers = np.exp(scores - top[:, None])

@@ -36,8 +36,8 @@ class Problem:
     votes: FloatArray | None = None
 
     def with_targets(self, targets: FloatArray) -> Problem:
-        """The same rows with other targets (n, k); each row then counts once, and not
-        by its votes.
+        """The same rows with other targets (n, k), each row counting once instead of by its number
+        of votes.
         """
         weights = self.weights if self.votes is None else self.weights / self.votes
         return replace(self, targets=targets, weights=weights, votes=None)
@@ -64,8 +64,8 @@ class Problem:
         return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
 
     def ruled_out(self) -> tuple[int, float]:
-        """The number of rows in which a class that happened was predicted at 0, and the share of
-        the log loss that comes from them. The logarithm of 0 is taken at LOG_FLOOR.
+        """The number of rows in which a class that happened was predicted with probability 0, and
+        the share of the log loss that these rows cause. The logarithm of 0 is taken at LOG_FLOOR.
         """
         if self.predictions.from_logits:
             return 0, 0.0
@@ -75,17 +75,18 @@ class Problem:
         return int(np.count_nonzero(mass)), loss / max(self.loss_before, LOG_FLOOR)
 
     def log_loss(self, proba: FloatArray) -> float:
-        """The weighted mean log loss of probabilities (n,) or (n, k), none of them
-        taken below LOG_FLOOR.
+        """The weighted mean log loss of probabilities (n,) or (n, k); probabilities below LOG_FLOOR
+        count as LOG_FLOOR.
         """
         logs = np.log(np.maximum(both_classes(proba), LOG_FLOOR))
         return 0.0 - float(self.shares @ (self.targets * logs).sum(axis=1))
 
 
 def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Problem:
-    """A problem from labels and predictions as the user gives them, or an InputError. `given` says
-    what the predictions are (logits, log-probabilities, probabilities); `rows` are the other
-    keywords that belong to rows, such as sample_weight.
+    """A checked problem from the labels and predictions that the user gives, or an InputError.
+
+    `given` says what the predictions are (logits, log-probabilities, probabilities); `rows` are the
+    other keywords that belong to rows, such as sample_weight.
     """
     samples = weighted_by_votes(to_samples(y_true, y_proba, from_logits=given, **rows))
     loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
@@ -108,8 +109,10 @@ def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Probl
 
 def weighted_by_votes(samples: Samples) -> Samples:
     """The samples with the weight of each row multiplied by its number of votes; without votes they
-    stay as they are. The likelihood of votes weighs rows so: with m_i votes on row i, c_ir of them
-    for class r, ln prod_i prod_r p_ir^c_ir = sum_i m_i sum_r (c_ir / m_i) ln p_ir.
+    are returned unchanged.
+
+    The likelihood of votes weighs rows so: with m_i votes on row i, c_ir of them for class r, ln
+    prod_i prod_r p_ir^c_ir = sum_i m_i sum_r (c_ir / m_i) ln p_ir.
     """
     if samples.votes is None:
         return samples
@@ -130,14 +133,16 @@ class Solution:
 
 
 def named_classes(names: Sequence[str]) -> str:
-    """Classes for a message: "class a" or "classes a, b"; only the first ten are named."""
+    """The classes as text for a message: "class a" or "classes a, b"; only the first ten are
+    named.
+    """
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"{'class' if len(names) == 1 else 'classes'} {', '.join(names[:10])}{more}"
 
 
 def about_absent(names: list[str]) -> list[str]:
-    """The warning for classes without a target, as a list of one text; an empty list
-    if there are none.
+    """The warning for classes without a target (`names`), as a list of one text; an empty list if
+    there are none.
     """
     if not names:
         return []
@@ -149,8 +154,8 @@ def about_absent(names: list[str]) -> list[str]:
 
 
 def about_ruled_out(n: int, share: float) -> list[str]:
-    """The warning for n rows in which a class that happened was predicted at 0, as a list of one
-    text; an empty list if their `share` of the log loss is below 1 %.
+    """The warning for n rows in which a class that happened was predicted with probability 0, as a
+    list of one text; an empty list if their `share` of the log loss is below 1 %.
     """
     if share < 0.01:
         return []
@@ -164,7 +169,7 @@ def about_ruled_out(n: int, share: float) -> list[str]:
 
 
 def brief_text(value: Learned) -> str:
-    """A fitted attribute for a line of text: its numbers or, if it has more than 12 or consists of
+    """A fitted attribute as short text: its numbers or, if it has more than 12 or consists of
     several arrays, how many.
     """
     if isinstance(value, tuple):

@@ -101,13 +101,15 @@ class QuadraticScaling(OneVsRest):
         return 3 * cls._n_maps(k)
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, clipped to [-LARGEST, LARGEST];
-        the shape stays.
+        """The logit of each class against the rest, clipped to [-LARGEST, LARGEST], in the shape of
+        the predictions; this is what the map reads.
         """
         return np.clip(predictions.log_odds(), -LARGEST, LARGEST)
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        """Fit the curve of one class: intercept, slope, curvature, and the range of its logits."""
+        """Fit the curve of one class: intercept, slope, curvature, and the range (lowest, highest)
+        of its logits.
+        """
         h, counted = column.predictions, column.weights > 0
         low, high = float(h[counted].min()), float(h[counted].max())
         fit_to = (column.targets, column.shares)
@@ -115,7 +117,7 @@ class QuadraticScaling(OneVsRest):
             # The slope of the curve is a line: if it is at least 0 at both ends, it is so between.
             fit = fit_increasing(np.stack(_by_end_slopes(h, low, high), axis=1), *fit_to)
             first, last = fit.slopes.tolist()
-            c = (last - first) / (2 * _width(low, high))
+            c = (last - first) / (2 * _distance_or_one(low, high))
             b = first - 2 * c * low
         else:
             fit = fit_logistic(np.stack([h, h**2], axis=1), *fit_to, start=np.array([1.0, 0.0]))
@@ -127,24 +129,28 @@ class QuadraticScaling(OneVsRest):
         """The map as a formula of the inputs, one node for each output."""
 
         def map_of(a: float, b: float, c: float, ends: FloatArray) -> Callable[[Node], Node]:
-            """The map of one class, from the node of its logit to that of its probability."""
+            """A function from the node of a class's logit to the node of its recalibrated
+            probability. `ends` is the range of logits in the fit.
+            """
 
             def curve(h: Node) -> Node:
-                """The node of the probability for the node of a logit, in a form for
-                each language.
+                """The node of the probability for the node h of a logit, in one form for Python and
+                one for SQL.
                 """
                 h = h.clip(-LARGEST, LARGEST)
                 return either(curve_in_steps(h), curve_in_pieces(h))
 
             def curve_in_steps(h: Node) -> Node:
-                """The form for Python, with the operations of `_map` in their order."""
+                """The node of the curve for Python, with the operations of `_map` in their
+                order.
+                """
                 inside = h.clip(*ends)
                 slope = b + 2 * c * inside
                 slope = slope.clip(0.0, math.inf) if self.increasing else slope
                 return (a + b * inside + c * (inside * inside) + (h - inside) * slope).sigmoid()
 
             def curve_in_pieces(h: Node) -> Node:
-                """The form for SQL: a line below the range of the fit, a line above
+                """The node of the curve for SQL: a line below the range of the fit, a line above
                 it, and the parabola inside.
                 """
                 slopes = [b + 2 * c * end for end in ends]
@@ -174,7 +180,7 @@ class QuadraticScaling(OneVsRest):
         return sigmoid(a + b * inside + c * inside**2 + (values - inside) * slope)
 
     def _solve(self, problem: Problem) -> Solution:
-        """The curves of all maps, with a warning for those that fall."""
+        """Fit the curves of all maps; with a warning for maps that decrease."""
         solution = super()._solve(problem)
         if self.increasing:
             return solution
@@ -183,23 +189,25 @@ class QuadraticScaling(OneVsRest):
         return replace(solution, cautions=(*solution.cautions, *_about_falls(falls, problem)))
 
 
-def _width(low: float, high: float) -> float:
-    """The distance between two points, or 1 if they are equal, to divide by."""
+def _distance_or_one(low: float, high: float) -> float:
+    """The distance from `low` to `high`; 1 if they are equal, so that it can be a divisor."""
     return high - low if high > low else 1.0
 
 
 def _by_end_slopes(h: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """Two parabolas at the logits h: the slope of the first falls from 1 at `low` to 0 at `high`,
-    that of the second rises from 0 to 1. Every parabola is a constant plus a multiple of each, and
-    the factors are its slopes at `low` and at `high`.
+    """Two basic parabolas at the logits h: the slope of the first decreases from 1 at `low` to 0 at
+    `high`, that of the second increases from 0 to 1.
+
+    Every parabola is a constant plus a multiple of each, and the factors are its slopes at `low`
+    and at `high`.
     """
-    width = _width(low, high)
+    width = _distance_or_one(low, high)
     return (high * h - h**2 / 2) / width, (h**2 / 2 - low * h) / width
 
 
 def _about_falls(falls: Any, problem: Problem) -> tuple[str, ...]:
-    """The warning for maps that fall on at least FALLING of the rows, if any does; `falls` (n,
-    n_maps) says where each map falls.
+    """The warning for maps that decrease on at least the share FALLING of the rows, as a tuple of
+    one text; empty if there are none. `falls` (n, n_maps) says where each map decreases.
     """
     shares = problem.shares @ falls
     many = np.flatnonzero(shares >= FALLING)

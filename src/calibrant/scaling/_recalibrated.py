@@ -135,13 +135,13 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         if isinstance(self.cv, str) and self.cv == "prefit":
             check_is_fitted(self.estimator)
             self.estimator_, self.classes_ = self.estimator, np.asarray(self.estimator.classes_)
-            predictions = _read(self.estimator_, X, scaler.from_logits)
+            predictions = _predict(self.estimator_, X, scaler.from_logits)
         else:
             self.classes_ = np.unique(y)
             if len(self.classes_) < 2:
                 raise InputError("y holds 1 class only: a classifier needs rows of at least 2")
             predictions = self._out_of_fold(X, y, sample_weight, scaler.from_logits, groups)
-            self.estimator_ = self._fitted(X, y, sample_weight)
+            self.estimator_ = self._fit_clone(X, y, sample_weight)
         self.scaler_ = scaler.fit(
             y, predictions, sample_weight=sample_weight, classes=self.classes_
         )
@@ -173,7 +173,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         (2, 3)
         """
         check_is_fitted(self)
-        predictions = _read(self.estimator_, X, self.scaler_.from_logits)
+        predictions = _predict(self.estimator_, X, self.scaler_.from_logits)
         return both_classes(self.scaler_.transform(predictions))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -202,14 +202,16 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
         return labels
 
-    def _fitted(self, X: Any, y: NDArray[Any], weights: Any) -> Any:
-        """A fitted clone of the classifier; weights are passed on if it takes them."""
+    def _fit_clone(self, X: Any, y: NDArray[Any], weights: Any) -> Any:
+        """A clone of the classifier, fitted to these rows; weights are passed on if it takes
+        them.
+        """
         if weights is None or not has_fit_parameter(self.estimator, "sample_weight"):
             return clone(self.estimator).fit(X, y)
         return clone(self.estimator).fit(X, y, sample_weight=weights)
 
     def _check_options(self) -> None:
-        """An InputError unless the classifier, the scaler and cv are what they must be."""
+        """Raise an InputError unless the options estimator, scaler and cv are valid."""
         from calibrant.scaling._scaler import Scaler
 
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
@@ -254,20 +256,21 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     def _out_of_fold(
         self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool, groups: Any
     ) -> FloatArray:
-        """The prediction of each row by a classifier that was fitted without its fold: (n,) for two
-        classes, else (n, k). An InputError if a fold lacks a class or a row is in no test fold.
+        """The prediction of each row by a classifier that was fitted without the row's fold: (n,)
+        for two classes, else (n, k). An InputError if a fold lacks a class or a row is in no test
+        fold.
         """
         k = len(self.classes_)
         out = np.full((_num_samples(X), k) if k > 2 else _num_samples(X), np.nan)
         for train, test in self._splits(X, y, groups):
             some = None if weights is None else weights[train]
-            model = self._fitted(_safe_indexing(X, train), y[train], some)
+            model = self._fit_clone(_safe_indexing(X, train), y[train], some)
             if not np.array_equal(model.classes_, self.classes_):
                 raise InputError(
                     f"a fold of cv={_option_text(self.cv)} lacks a class of y: give more rows of "
                     "each class, or fewer folds"
                 )
-            out[test] = _read(model, _safe_indexing(X, test), from_logits)
+            out[test] = _predict(model, _safe_indexing(X, test), from_logits)
         if np.isnan(out).any():
             raise InputError(
                 f"cv={_option_text(self.cv)} leaves rows out: every row must be in one test fold"
@@ -275,22 +278,24 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return out
 
     def __sklearn_tags__(self) -> Any:
-        """The tags of scikit-learn; sparse input is allowed if the classifier takes it."""
+        """The tags by which scikit-learn learns what the classifier can do; sparse input is allowed
+        if the classifier takes it.
+        """
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
 
 
 def _option_text(option: Any) -> str:
-    """An option for a message; of a list of splits, which holds whole arrays, only
-    that it is one.
+    """The value of an option as text for a message; a list of splits, which holds whole arrays, is
+    only named as such.
     """
     if isinstance(option, type):
         return f"the class {option.__name__}: make one, {option.__name__}()"
     return "a list of splits" if isinstance(option, list | tuple) else repr(option)[:80]
 
 
-def _read(model: Any, X: Any, from_logits: bool) -> FloatArray:
+def _predict(model: Any, X: Any, from_logits: bool) -> FloatArray:
     """A classifier's predictions: (n,) for two classes, (n, k) for more. They are probabilities or,
     with `from_logits`, its decision_function, or else logits made from its probabilities.
     """

@@ -68,8 +68,8 @@ def overlap_sentence(share: float, name: str) -> str:
 
 
 def fingerprint(hashes: Hashes, columns: int | None) -> str:
-    """A digest of rows in their order, from the hash of each. It also recognises rows whose
-    predictions repeat so much that the hash of a row does not identify it.
+    """A digest of rows in their order, from the hash of each row. It also recognises rows whose
+    predictions repeat so much that hashes of single rows do not identify them.
     """
     digest = hashlib.blake2b(f"{hashes.size} rows of {columns}".encode(), digest_size=16)
     digest.update(np.ascontiguousarray(hashes).data)
@@ -77,14 +77,14 @@ def fingerprint(hashes: Hashes, columns: int | None) -> str:
 
 
 def identifies_rows(hashes: Hashes) -> bool:
-    """Whether another set of as many rows would hardly have the same values, each as often, by
-    chance. A constant prediction, for example, does not identify its rows.
+    """Whether the hashes identify these rows: other rows would hardly have the same values, each as
+    often, by chance. A constant prediction, for example, does not identify its rows.
     """
     from scipy.special import gammaln
 
     n, counts = hashes.size, np.unique(hashes, return_counts=True)[1]
     every = np.ones(n, dtype=np.bool_)
-    if _Test(every, every, counts).p(n) < BY_CHANCE:
+    if _ChanceTest(every, every, counts).p(n) < BY_CHANCE:
         return True
     chance = gammaln(n + 1) + float((counts * np.log(counts / n) - gammaln(counts + 1)).sum())
     return bool(chance < math.log(BY_CHANCE))
@@ -107,7 +107,9 @@ def row_hashes(values: NDArray[Any]) -> Hashes:
 
 
 def hash_factors(columns: int) -> Hashes:
-    """The odd number for each column by which its bits are multiplied before they are added up."""
+    """An odd number with well-mixed bits for each column; a row's hash multiplies the column's
+    entry by it.
+    """
     return splitmix64(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
 
 
@@ -123,12 +125,12 @@ def splitmix64(x: Hashes) -> Hashes:
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """How many of some new rows were among the rows of a fit.
+    """The overlap of some new rows with the rows of a fit.
 
-    `share` is None where rows repeat so much that rows of the fit would not be recognised, and 0.0
-    where none was found. `examined` are the positions of rows whose values could identify them,
-    `seen` says which of these equal a row of the fit, and `by_chance` is the share that is expected
-    to equal one if none is a row of the fit.
+    `share` is the share of new rows that were in the fit: None where rows repeat so much that they
+    would not be recognised, and 0.0 where none was found. `examined` are the positions of rows
+    whose values could identify them, `seen` says which of these equal a row of the fit, and
+    `by_chance` is the share that is expected to equal one if none is a row of the fit.
     """
 
     share: float | None
@@ -137,8 +139,8 @@ class Overlap:
     by_chance: float = 0.0
 
 
-def all_of(n: int) -> Overlap:
-    """The overlap of the n rows of a fit with themselves: all of them were seen. At most about
+def overlap_with_itself(n: int) -> Overlap:
+    """The overlap of the n rows of a fit with themselves: all of them are seen. At most about
     MAX_EXAMINED rows are listed as examined.
     """
     examined = np.arange(0, n, max(1, -(-n // MAX_EXAMINED)))
@@ -148,7 +150,8 @@ def all_of(n: int) -> Overlap:
 @dataclass(frozen=True, eq=False)
 class FittedRows:
     """The smallest distinct hashes of a fit's rows, in increasing order, the number of rows that
-    have each, and the number of distinct hashes of all rows.
+    have each, and the number of distinct hashes of all rows; a sample by which rows of the fit are
+    recognised.
     """
 
     hashes: Hashes
@@ -157,13 +160,13 @@ class FittedRows:
 
     @classmethod
     def from_hashes(cls, every: Hashes) -> FittedRows:
-        """The KEPT smallest of the hashes of all rows."""
+        """The sample of the KEPT smallest distinct hashes, from the hashes of all rows."""
         hashes, counts = np.unique(every, return_counts=True)
         return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
 
     def overlap(self, new: Hashes) -> Overlap:
-        """How many of the new rows, given by their hashes, are rows of the fit, beyond those that
-        equal one by chance.
+        """The overlap of new rows, given by their hashes, with the rows of the fit, less the rows
+        that equal one by chance.
         """
         last = int(self.hashes[-1]) if self.n_distinct > self.hashes.size else _LARGEST
         examined = np.flatnonzero(new <= np.uint64(last))
@@ -178,11 +181,11 @@ class FittedRows:
         nearest = np.minimum(np.searchsorted(old, kinds), old.size - 1)
         seen = old[nearest] == kinds
         # A value of several rows of the fit identifies none of them, however many new rows have it.
-        tests = [_Test(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
+        tests = [_ChanceTest(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
         # As many new rows may show by themselves how often rows repeat each other: those of the fit
         # may do so for another reason. With fewer, repeats would seem rarer than they are.
         if new.size >= counts.sum():
-            tests.append(_Test(own == 1, seen, own))
+            tests.append(_ChanceTest(own == 1, seen, own))
         p, test = min(((len(tests) * t.p(t.n_seen), t) for t in tests), key=lambda pair: pair[0])
         used = test.usable[index]
         examined, by_chance = examined[used], test.by_chance
@@ -193,8 +196,9 @@ class FittedRows:
         return Overlap(0.0 if distinguishable else None, examined, seen[index][used], by_chance)
 
     def to_dict(self) -> dict[str, Any]:
-        """The hashes for a JSON file: "n_distinct", "hashes" as little-endian bytes in base 64, and
-        "repeated", which gives the number of rows of each hash that several have, by its position.
+        """The contents as a dict for a JSON file: "n_distinct", "hashes" as little-endian bytes in
+        base 64, and "repeated", which gives the number of rows of each hash that several have, by
+        its position.
         """
         return {
             "n_distinct": self.n_distinct,
@@ -204,8 +208,8 @@ class FittedRows:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FittedRows:
-        """The hashes that `to_dict` wrote; an error, mostly a ValueError, if it
-        cannot have written them.
+        """The fitted rows from the dict that `to_dict` wrote; an error, mostly a ValueError, for
+        any other dict.
         """
         raw = np.frombuffer(base64.b64decode(content["hashes"], validate=True), dtype="<u8")
         hashes, n_distinct = raw.astype(np.uint64), int(content["n_distinct"])
@@ -220,8 +224,8 @@ class FittedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Test:
-    """A test whether so many values of new rows equal values of a fit by chance alone.
+class _ChanceTest:
+    """A significance test whether new rows equal rows of a fit more often than by chance.
 
     `usable` says which of the new values could identify a row, and `seen` which of them equal a
     value of the fit. `counts` are the numbers of rows that share each value within one set of rows;
@@ -235,12 +239,12 @@ class _Test:
 
     @property
     def n(self) -> int:
-        """The number of values that could identify a row."""
+        """The number of new values that could identify a row."""
         return int(self.usable.sum())
 
     @property
     def n_seen(self) -> int:
-        """The number of these values that equal a value of the fit."""
+        """The number of new values that could identify a row and equal a value of the fit."""
         return int((self.usable & self.seen).sum())
 
     @property
@@ -256,7 +260,8 @@ class _Test:
         return self.repeated / max(1, self.repeated + int((self.counts == 1).sum()))
 
     def p(self, n_seen: int) -> float:
-        """The chance that at least `n_seen` of the values equal values of a fit by chance alone.
+        """The p-value: the chance that at least `n_seen` of the values equal values of a fit by
+        chance alone.
 
         The rate of chance matches has the beta distribution that follows from Jeffreys' prior,
         after Good and Turing's estimate was raised by three of its standard errors (Esty 1983):
@@ -285,9 +290,9 @@ class _Test:
 
 
 @dataclass(frozen=True, eq=False)
-class _Known:
-    """Rows by their distinct hashes in increasing order; `seen` is the share of the rows with each
-    hash that a map was fitted to, and n the number of rows.
+class _HashedRows:
+    """A set of rows by their distinct hashes in increasing order; `seen` is the share of the rows
+    with each hash that were in a map's fit, and n the number of rows.
     """
 
     hashes: Hashes
@@ -295,19 +300,21 @@ class _Known:
     n: int
 
     @classmethod
-    def from_hashes(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _Known:
-        """From the hash of each row, and whether the map was fitted to it."""
+    def from_hashes(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _HashedRows:
+        """The set of rows from the hash of each row, and whether the row was in the map's fit."""
         kinds, index = np.unique(hashes, return_inverse=True)
         return cls(kinds, np.bincount(index, seen) / np.bincount(index), int(hashes.size))
 
     @property
     def identifies(self) -> bool:
-        """Whether most rows have a hash of their own, so that the hash identifies the row."""
+        """Whether most rows have a hash that no other row has, so that a hash identifies its
+        row.
+        """
         return self.hashes.size > 0.9 * self.n
 
     def seen_shares(self, new: Hashes) -> NDArray[np.float64]:
-        """For the new rows whose hash is known, in their order: the share of rows with that hash
-        that the map was fitted to. Rows with an unknown hash are left out.
+        """The share of rows with the same hash that were in the map's fit, for each new row with a
+        known hash, in their order. New rows with an unknown hash are left out.
         """
         nearest = np.minimum(np.searchsorted(self.hashes, new), self.hashes.size - 1)
         seen: NDArray[np.float64] = self.seen[nearest[self.hashes[nearest] == new]]
@@ -315,24 +322,28 @@ class _Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _Mapped:
-    """Predictions that the map `name` made of some rows, of which the share `share` were rows of
-    its fit. `given` are the map's inputs and `made` its outputs, by their hashes; `digest` is that
-    of all outputs.
+class _MappedPredictions:
+    """A record of predictions that the map `name` made in this session; `share` of their rows were
+    in the map's fit.
+
+    `given` are the map's inputs and `made` its outputs, by their hashes; `digest` is that of all
+    outputs.
     """
 
     name: str
-    given: _Known
-    made: _Known
+    given: _HashedRows
+    made: _HashedRows
     # The share of all rows that was examined.
     examined: float
     share: float
     digest: str
 
     def share_of(self, made: Hashes, others: list[Hashes]) -> float:
-        """The share of rows of the fit among the rows of the predictions with the hashes `made`; 0
-        if these are not recognised as predictions of this map. `others` are hashes of other
-        predictions of the same rows, among which may be the map's inputs.
+        """The share of rows of the fit among the rows of some predictions, which have the hashes
+        `made`; 0 if these are not recognised as outputs of this map.
+
+        `others` are hashes of other predictions of the same rows, among which may be the map's
+        inputs.
         """
         if self.digest == _digest(made):
             return self.share
@@ -346,34 +357,34 @@ class _Mapped:
         return max(shares, default=0.0)
 
     def _share(self, seen: NDArray[np.float64], n: int) -> float:
-        """The mean of `seen`, shares of rows that were recognised; 0 if at most half of the n rows
-        that could be recognised were.
+        """The mean of `seen`, the shares of rows that were recognised; 0 if no more than half of
+        the n rows that could be recognised were.
         """
         return float(seen.mean()) if seen.size > 0.5 * self.examined * n else 0.0
 
 
 def _digest(hashes: Hashes) -> str:
-    """A digest of a set of rows, from their hashes, that does not depend on their order."""
+    """A digest of a set of rows, from their hashes, that is the same in every order of the rows."""
     return hashlib.blake2b(np.sort(hashes).tobytes(), digest_size=16).hexdigest()
 
 
 # The last few predictions that maps made of rows of their fit; a later comparison may be given all
 # or some of them.
-_MAPPED: deque[_Mapped] = deque(maxlen=16)
+_MAPPED: deque[_MappedPredictions] = deque(maxlen=16)
 
 
 def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overlap) -> None:
-    """Keep the hashes of a map's inputs `given` and outputs `made`, to recognise the outputs later,
-    if rows of its fit are among them.
+    """Record the hashes of a map's inputs `given` and outputs `made` if rows of its fit are among
+    them, so that `about_mapped` can recognise the outputs later.
     """
     if not overlap.share:
         return
     rows, hashes = overlap.examined, row_hashes(made)
     _MAPPED.append(
-        _Mapped(
+        _MappedPredictions(
             name,
-            _Known.from_hashes(row_hashes(given[rows]), overlap.seen),
-            _Known.from_hashes(hashes[rows], overlap.seen),
+            _HashedRows.from_hashes(row_hashes(given[rows]), overlap.seen),
+            _HashedRows.from_hashes(hashes[rows], overlap.seen),
             rows.size / len(made),
             overlap.share,
             _digest(hashes),
@@ -382,9 +393,11 @@ def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overla
 
 
 def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """Notes, by predictor, on predictions that a map made in this session of rows that it was
-    fitted to. They are recognised by their hashes, in any order and also if only some of them are
-    given; other predictors have no note.
+    """Warnings, by predictor, about predictions that a map made in this session for rows of its own
+    fit.
+
+    They are recognised by their hashes, in any order and also if only some of them are given; other
+    predictors have no entry.
     """
     if not _MAPPED:
         return {}

@@ -51,8 +51,8 @@ def from_text(text: str | bytes, source: str) -> dict[str, Any]:
 
 
 def encode_option(value: Any) -> Any:
-    """An option as JSON holds it: a binning rule as a dict of its name and fields, an
-    array as a list.
+    """The value of an option in a form that JSON can hold: a binning rule as a dict of its name and
+    fields, an array as a list.
     """
     if isinstance(value, EqualWidth | Quantile | Edges | LevelSets):
         given = (field.name for field in dataclasses.fields(value) if field.init)
@@ -63,7 +63,7 @@ def encode_option(value: Any) -> Any:
 
 
 def decode_option(value: Any) -> Any:
-    """The option that `encode_option` wrote."""
+    """The value of an option from the form that `encode_option` wrote."""
     if isinstance(value, dict):
         fields = dict(value)
         return RULES[fields.pop("rule")](**fields)
@@ -71,8 +71,8 @@ def decode_option(value: Any) -> Any:
 
 
 def encode_learned(value: Any) -> Any:
-    """A fitted attribute as JSON holds it: an array as a list, a tuple of arrays (one for each
-    class) as {"each": [lists]}, NaN as null.
+    """A fitted attribute in a form that JSON can hold: an array as a list, a tuple of arrays (one
+    for each class) as {"each": [lists]}, NaN as null.
     """
     if isinstance(value, tuple):
         return {"each": [encode_learned(array) for array in value]}
@@ -83,7 +83,9 @@ def encode_learned(value: Any) -> Any:
 
 
 def decode_learned(value: Any) -> Any:
-    """The number, array or tuple of arrays that `encode_learned` wrote."""
+    """The fitted attribute (number, array or tuple of arrays) from the form that `encode_learned`
+    wrote.
+    """
     if isinstance(value, dict):
         return tuple(np.asarray(array, dtype=np.float64) for array in value["each"])
     return float(value) if isinstance(value, float | int) else np.asarray(value, dtype=np.float64)

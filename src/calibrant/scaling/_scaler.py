@@ -39,10 +39,10 @@ from calibrant.scaling._same_rows import (
     Hashes,
     Overlap,
     SameRows,
-    all_of,
     fingerprint,
     identifies_rows,
     overlap_sentence,
+    overlap_with_itself,
     remember,
     row_hashes,
 )
@@ -56,7 +56,9 @@ S = TypeVar("S", bound="Scaler")
 
 @cache
 def _arguments(kind: type[Scaler]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of the constructor of a kind of map, kept because every call asks for them."""
+    """The parameters of the constructor of a scaler class, cached because every call asks for
+    them.
+    """
     return inspect.signature(kind.__init__).parameters
 
 
@@ -140,8 +142,8 @@ class Scaler(ABC):
     _serving: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Declare that maps have no pandas index: `self` is the first argument of
-        every call with rows.
+        """Register that maps have no pandas index: `self` is the first argument of every call with
+        rows.
         """
         super().__init_subclass__(**options)
         have_no_index(cls)  # `self` stands before the rows of every call
@@ -155,7 +157,9 @@ class Scaler(ABC):
 
     @abstractmethod
     def _solve(self, problem: Problem) -> Solution:
-        """The fitted attributes for a checked problem, with warnings; nothing is set on self."""
+        """Fit the map to a checked problem, and return the fitted attributes with warnings; nothing
+        is set on self.
+        """
 
     @abstractmethod
     def _apply(self, predictions: Predictions) -> FloatArray:
@@ -168,11 +172,13 @@ class Scaler(ABC):
 
     @property
     def _learns(self) -> bool:
-        """Whether the fit takes anything from its rows; if not, rows of the fit need no warning."""
+        """Whether the fit takes anything from its rows; without that, no warning is due when the
+        same rows are transformed.
+        """
         return True
 
     def _check_options(self) -> None:
-        """An InputError if an option is not what it must be."""
+        """Raise an InputError if an option is invalid."""
         check_flag("from_logits", self.from_logits)
         _ = self._given
         for name, check in self._option_checks:
@@ -180,16 +186,18 @@ class Scaler(ABC):
 
     @property
     def _given(self) -> Given:
-        """What the predictions are: True for logits, LOGPROBS for log-probabilities, False for
-        probabilities. Where from_logits is True by default, from_logprobs=True overrides it;
-        elsewhere both together are an InputError.
+        """The kind of predictions that the options state: True for logits, LOGPROBS for
+        log-probabilities, False for probabilities.
+
+        Where from_logits is True by default, from_logprobs=True overrides it; elsewhere both
+        together are an InputError.
         """
         by_default = _arguments(type(self))["from_logits"].default
         logits = self.from_logits and not (by_default and self.from_logprobs is True)
         return given_as(logits, self.from_logprobs)
 
     def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
-        """A ValueError if the fitted attributes read from a file do not go together."""
+        """Raise a ValueError if the fitted attributes read from a file are inconsistent."""
 
     @public
     def fit(
@@ -355,10 +363,12 @@ class Scaler(ABC):
         return self._overlap(self._predictions(y_proba, data)).share
 
     def _overlap(self, predictions: Predictions) -> Overlap:
-        """How many of these rows were among the rows of the fit."""
+        """The overlap of these rows with the rows of the fit: which of them were among the rows of
+        the fit.
+        """
         hashes = row_hashes(predictions.values)
         if fingerprint(hashes, predictions.columns) == self._fitted_on and identifies_rows(hashes):
-            return all_of(len(predictions.values))
+            return overlap_with_itself(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved without the hashes of its rows
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
         return self._fitted_rows.overlap(hashes)
@@ -430,12 +440,12 @@ class Scaler(ABC):
         )
         out = self._apply(predictions)
         if self._learns:
-            remember(type(self).__name__, predictions.values, out, all_of(len(out)))
+            remember(type(self).__name__, predictions.values, out, overlap_with_itself(len(out)))
         return out
 
     def _fit(self, y_true: Any, y_proba: Any, **rows: Any) -> Predictions:
-        """Fit to rows in memory, set the fitted attributes and warn; the predictions
-        are returned, checked.
+        """Fit the map to rows in memory, set the fitted attributes, and warn; returns the checked
+        predictions.
         """
         self._check_options()
         problem = to_problem(y_true, y_proba, given=self._given, **rows)
@@ -463,19 +473,19 @@ class Scaler(ABC):
         self._fitted_rows = FittedRows.from_hashes(hashes)
 
     def _warn(self, cautions: Iterable[str]) -> None:
-        """Issue the warnings of a fit at the caller's own line."""
+        """Issue the warnings of a fit, with the caller's own line as their place."""
         for caution in cautions:
             # The levels above are those of the fit and of the wrapper that checks its keywords.
             warnings.warn(warning_about(type(self).__name__, caution), stacklevel=5)
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
-        """Fit to tensors on their device, and return True. False if the map cannot do that or the
-        arguments are not such tensors: then `_fit` reads them.
+        """Fit the map to tensors on their device, and return True; False if the map cannot do that
+        or the arguments are not such tensors, so that `_fit` must read them.
         """
         return False
 
     def _check_fitted(self) -> None:
-        """A StateError if the map is not fitted."""
+        """Raise a StateError if the map is not fitted."""
         if not hasattr(self, "loss_"):
             raise StateError(
                 f"{type(self).__name__} is not fitted: call fit(y_true, y_proba) first"
@@ -510,7 +520,7 @@ class Scaler(ABC):
         return {name: getattr(self, name) for name in self._options()}
 
     def _named_options(self) -> dict[str, Any]:
-        """The options by name as they are printed and saved. from_logprobs is left out where it is
+        """The options by name as they are printed and saved. from_logprobs is left out if it is
         False, so that such maps look as they did before the option existed.
         """
         options = self.get_params()

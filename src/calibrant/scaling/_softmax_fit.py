@@ -37,8 +37,8 @@ SCALED = ((1e-3, np.float32, 6), (1e-6, np.float64, 12))
 
 @dataclass(frozen=True)
 class Minimum:
-    """The parameters at which the search for the least loss ended, the number of steps, and whether
-    the gradient is small enough there for a minimum.
+    """The end of a search for the least loss: the parameters there, the number of steps, and
+    whether the gradient is small enough for a minimum.
     """
 
     at: FloatArray
@@ -64,7 +64,7 @@ class Scales(Protocol):
 
 
 class _PlainScales:
-    """The search runs in the parameters themselves: phi is theta."""
+    """Trivial search coordinates (`Scales`): phi is the parameters theta themselves."""
 
     radius = 10.0
 
@@ -91,11 +91,11 @@ class VectorForm:
 
     @cached_property
     def in_single(self) -> NDArray[np.float32]:
-        """The scores in single precision."""
+        """The scores x in single precision."""
         return self.x.astype(np.float32)
 
     def like(self, array: FloatArray) -> NDArray[Any]:
-        """The scores in the precision of an array, single or double."""
+        """The scores x in the precision, single or double, that an array has."""
         return self.x if array.itemsize == 8 else self.in_single
 
     def forward(self, theta: FloatArray) -> FloatArray:
@@ -109,13 +109,13 @@ class VectorForm:
         return np.concatenate([(eta * self.like(eta)).sum(axis=0), eta.sum(axis=0)])
 
     def curvature(self, weights: FloatArray) -> FloatArray:
-        """The second derivative of a loss in each parameter, if `weights` (n, k) are its second
-        derivatives in the logits.
+        """The second derivative of a loss in each parameter, from its second derivatives `weights`
+        (n, k) in the logits.
         """
         return np.concatenate([(weights * self.x**2).sum(axis=0), weights.sum(axis=0)])
 
     def coef(self, theta: FloatArray) -> FloatArray:
-        """The factors v, (k,), of the parameters theta."""
+        """The factors v, (k,), out of the parameters theta."""
         return theta[: self.k]
 
 
@@ -135,13 +135,13 @@ class MatrixForm(VectorForm):
         return np.append(eta.T @ self.like(eta), eta.sum(axis=0))
 
     def curvature(self, weights: FloatArray) -> FloatArray:
-        """The second derivative of a loss in each parameter, if `weights` (n, k) are its second
-        derivatives in the logits.
+        """The second derivative of a loss in each parameter, from its second derivatives `weights`
+        (n, k) in the logits.
         """
         return np.append(weights.T @ self.x**2, weights.sum(axis=0))
 
     def coef(self, theta: FloatArray) -> FloatArray:
-        """The matrix W, (k, k), of the parameters theta."""
+        """The matrix W, (k, k), out of the parameters theta."""
         return theta[: self.k**2].reshape(self.k, self.k)
 
 
@@ -164,8 +164,8 @@ class SoftmaxLoss:
     offset: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        """Set up what is kept between calls: the precision of products, and what was
-        computed last.
+        """Initialize what is cached between calls: the precision of products, and the last
+        results.
         """
         self._precision: type[np.floating[Any]] = np.float64
         self._last: tuple[FloatArray, NDArray[Any], NDArray[Any]] | None = None
@@ -179,7 +179,7 @@ class SoftmaxLoss:
         return linear if self.offset is None else linear + self.offset
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """The loss with its penalty at theta, and its gradient; the last result is kept."""
+        """The loss with its penalty at theta, and its gradient; the last result is cached."""
         if self._seen is not None and np.array_equal(self._seen[0], theta):
             return self._seen[1], self._seen[2]
         shifted = self.logits(theta)
@@ -200,8 +200,8 @@ class SoftmaxLoss:
         return value, gradient
 
     def _probabilities(self, theta: FloatArray) -> FloatArray:
-        """The softmax (n, k) at theta, kept from the last call of
-        `value_and_gradient` if it was there.
+        """The softmax (n, k) at theta, from the cache if the last call of `value_and_gradient` was
+        at theta.
         """
         if self._seen is not None and np.array_equal(self._seen[0], theta):
             return self._seen[3]
@@ -242,9 +242,12 @@ class SoftmaxLoss:
         max_iter: int,
         radius: float,
     ) -> tuple[FloatArray, int, float]:
-        """Search until the gradient is shorter than `small` or `max_iter` steps were made; products
-        with the Hessian are made in `precision`. Returned are theta, the number of steps, and the
-        last radius of the trust region.
+        """Search for the least loss from `start` until the gradient is shorter than `small` or
+        `max_iter` steps were made. Returned are theta, the number of steps, and the last radius of
+        the trust region.
+
+        Products with the Hessian are made in `precision`; `radius` is the first radius of the trust
+        region.
         """
         self._precision, self._last = precision, None
         scales: Scales = _PlainScales()
@@ -257,7 +260,7 @@ class SoftmaxLoss:
             return value, scales.turn_gradient(gradient)
 
         def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
-            """The Hessian in phi times a direction."""
+            """The Hessian in phi times the direction `along`."""
             return scales.turn_gradient(self.curvature(scales.turn(phi), scales.turn(along)))
 
         end = search(
@@ -272,7 +275,7 @@ class SoftmaxLoss:
 
 
 def not_reached(n_iter: int) -> str:
-    """The warning for a search that ended before a minimum."""
+    """The warning for a search that stopped, after `n_iter` steps, before a minimum."""
     return (
         f"the fit stopped after {n_iter} steps, short of the minimum: give fewer classes or more "
         "rows, or use a map with fewer parameters"
@@ -280,8 +283,8 @@ def not_reached(n_iter: int) -> str:
 
 
 def spread(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The weighted mean of each column of `values` (n, d), and its standard deviation; 1 in place
-    of the deviation where a column is constant. `shares` (n,) are weights that sum to 1.
+    """The weighted mean of each column of `values` (n, d), and its standard deviation; where a
+    column is constant, 1 in place of the deviation. `shares` (n,) are weights that sum to 1.
     """
     mean = shares @ values
     deviation = np.sqrt(shares @ (values - mean) ** 2)

@@ -101,7 +101,7 @@ class SplineScaling(OneVsRest):
         return 10 * cls._n_maps(k)
 
     def _check_options(self) -> None:
-        """An InputError if an option is not what it must be."""
+        """Raise an InputError if an option is invalid."""
         super()._check_options()
         check_count("n_knots", self.n_knots, 2)
         given = self.smoothing
@@ -111,7 +111,7 @@ class SplineScaling(OneVsRest):
             )
 
     def _check_learned(self) -> None:
-        """A ValueError if knots and values read from a file do not go together."""
+        """Raise a ValueError if knots and values read from a file are inconsistent."""
         super()._check_learned()
         for knots, values in zip(self.knots_, self.values_, strict=True):
             if np.ndim(knots) != 1 or np.size(knots) < 2 or np.shape(values) != np.shape(knots):
@@ -120,12 +120,14 @@ class SplineScaling(OneVsRest):
                 raise ValueError("its knots do not increase")
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The logit of each class against the rest, in the shape of the predictions."""
+        """The logit of each class against the rest, in the shape of the predictions; this is what
+        the map reads.
+        """
         return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        """The knots of the spline of one class, its values there, and its smoothing. Where a line
-        is all that can be found, it is that line.
+        """Fit the spline of one class: its knots, its values there, and its smoothing. Where the
+        rows determine no more than a line, it is a line.
         """
         h, mass, targets = by_level(column)
         shares = mass / mass.sum()
@@ -158,6 +160,6 @@ class SplineScaling(OneVsRest):
 
 
 def _on_unit(h: FloatArray, knots: FloatArray) -> FloatArray:
-    """Logits h on the scale on which the first knot is 0 and the last is 1."""
+    """Logits h on a scale from 0 at the first knot to 1 at the last."""
     out: FloatArray = (h - knots[0]) / (knots[-1] - knots[0])
     return out

@@ -36,8 +36,8 @@ MAX_STEPS, FLAT, ROUGH = 100, 1e-15, 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """A natural cubic spline with given knots: the matrices that turn its values at the K knots
-    into slopes, penalty and values elsewhere.
+    """A natural cubic spline with fixed knots: matrices that turn its values at the K knots into
+    slopes, penalty and values elsewhere.
     """
 
     knots: FloatArray
@@ -61,7 +61,7 @@ class Spline:
     @cached_property
     def turn(self) -> FloatArray:
         """The matrix (K, K) from the coordinates of the search to values at the knots. The first
-        coordinate is a constant, the second the factor of a line of slope 1, and the squares of the
+        coordinate adds a constant, the second multiplies a line of slope 1, and the squares of the
         others sum to the penalty.
         """
         line = np.stack([np.ones(self.knots.size), self.knots], axis=1)
@@ -73,7 +73,7 @@ class Spline:
     @cached_property
     def rises(self) -> FloatArray:
         """The matrix (2K - 1, K) from values at the knots to the Bernstein coefficients of the
-        slope in all pieces. The spline increases if none of them is below 0.
+        slope in all intervals between knots. The spline increases if none of them is below 0.
         """
         gaps = np.diff(self.knots)[:, None]
         chords = np.diff(np.eye(self.knots.size), axis=0) / gaps
@@ -82,8 +82,8 @@ class Spline:
 
     @cached_property
     def turned_rises(self) -> FloatArray:
-        """The matrix (2K - 1, K) from the coordinates of the search to the Bernstein
-        coefficients of the slope.
+        """The matrix (2K - 1, K) from the coordinates of the search to the Bernstein coefficients
+        of the slope (see `rises`).
         """
         out: FloatArray = self.rises @ self.turn
         return out
@@ -99,7 +99,9 @@ class Spline:
 
     @cached_property
     def _cubic(self) -> Any:
-        """The natural cubic splines that are 1 at one knot and 0 at all others, as one function."""
+        """The K natural cubic splines that are 1 at one knot and 0 at all others, as one SciPy
+        function.
+        """
         from scipy.interpolate import CubicSpline
 
         return CubicSpline(self.knots, np.eye(self.knots.size), bc_type="natural")
@@ -113,8 +115,8 @@ class Spline:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The distinct predictions x on the scale of the knots, in increasing order, their shares of
-    the weight, and their mean targets.
+    """The distinct predictions x of one class, in increasing order, on the scale of the knots;
+    their shares of the weight, and their mean targets.
     """
 
     x: FloatArray
@@ -126,8 +128,8 @@ class Levels:
         return Levels(self.x[which], self.shares[which], self.targets[which])
 
     def pooled(self, most: int) -> Levels:
-        """At most `most` levels: neighbouring ones are merged, with their mean
-        prediction and target.
+        """At most `most` levels, by merging neighbours into their mean prediction and mean
+        target.
         """
         if self.x.size <= most:
             return self
@@ -139,8 +141,8 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class SplineFit:
-    """The values at the knots, the smoothing, the number of steps, and whether a
-    minimum was reached.
+    """The result of a fit: the values at the knots, the smoothing, the number of steps, and whether
+    a minimum was reached.
     """
 
     values: FloatArray
@@ -172,7 +174,7 @@ def place_knots(levels: FloatArray, mass: FloatArray, n_knots: int) -> FloatArra
 def fit_spline(
     spline: Spline, levels: Levels, start: FloatArray, smoothing: float | None
 ) -> SplineFit:
-    """The increasing spline with the least penalised log loss. The search begins at the values
+    """Fit the increasing spline with the least penalised log loss. The search begins at the values
     `start` at the knots; a `smoothing` of None is chosen by cross-validation.
     """
     line: FloatArray = np.linalg.solve(spline.turn, start).astype(np.float64)
@@ -190,9 +192,8 @@ def fit_spline(
 def _choose_smoothing(
     spline: Spline, levels: Levels, at: FloatArray
 ) -> tuple[float, FloatArray, int]:
-    """The smoothing of GRID that `smoothest` chooses by the log loss on left-out folds, the
-    coordinates of its fit to all levels, and the number of all steps. `at` are the coordinates to
-    begin at.
+    """The smoothing, out of GRID, that cross-validation chooses (see `smoothest`); the coordinates
+    of its fit to all levels; and the number of all steps. `at` are the coordinates to begin at.
     """
     n_folds = min(FOLDS, levels.x.size)
     fold = np.arange(levels.x.size) % n_folds
@@ -214,9 +215,11 @@ def _choose_smoothing(
 
 
 def smoothest(losses: FloatArray, shares: FloatArray) -> int:
-    """The position of the first, and so smoothest, smoothing that is hardly worse than the best: by
-    at most half a standard error of the difference of their losses, or by rounding. `losses`
-    (smoothings, levels) are log losses, and `shares` (levels,) the weights.
+    """The position of the first, and so smoothest, smoothing whose loss is near the least: above it
+    by at most half a standard error of the difference, or by rounding.
+
+    `losses` (smoothings, levels) are log losses on left-out rows, and `shares` (levels,) the
+    weights.
     """
     mean = losses @ shares
     behind = losses - losses[mean.argmin()]
@@ -226,11 +229,10 @@ def smoothest(losses: FloatArray, shares: FloatArray) -> int:
 
 
 class _Loss:
-    """The mean log loss of sigmoid(features @ at) at coordinates `at`; what was
-    computed last is kept.
+    """The mean log loss of sigmoid(features @ at) at coordinates `at`; the last result is cached.
 
-    The search with one smoothing begins where that with another ended, so that the
-    loss there is known.
+    The search with one smoothing begins where that with another ended, so that the loss there is
+    known.
     """
 
     def __init__(self, features: FloatArray, levels: Levels) -> None:
@@ -251,7 +253,7 @@ class _Loss:
 
     @property
     def curvature(self) -> FloatArray:
-        """The Hessian (K, K) at the coordinates that were looked at last."""
+        """The Hessian (K, K) of the loss at the coordinates of the last call of `look`."""
         if self._curvature is None:
             shares = self.levels.shares
             weighed = self.features * (shares * self._p * (1.0 - self._p))[:, None]
@@ -260,8 +262,8 @@ class _Loss:
 
 
 class _Penalised:
-    """The mean log loss plus smoothing / 2 times the penalty, as a function of coordinates in which
-    the penalty is the sum of squares of all but the first two.
+    """The mean log loss plus smoothing / 2 times the penalty, as a function of search coordinates,
+    in which the penalty is the sum of squares of all but the first two.
     """
 
     def __init__(self, spline: Spline, loss: _Loss, smoothing: float) -> None:
@@ -277,7 +279,7 @@ class _Penalised:
         return float(self.loss.value + at @ pulled / 2), self.loss.gradient + pulled
 
     def curvature(self) -> FloatArray:
-        """The Hessian (K, K) of the penalised loss at the coordinates that were looked at last."""
+        """The Hessian (K, K) of the penalised loss at the coordinates of the last call."""
         out = self.loss.curvature.copy()
         diagonal = out.reshape(-1)[:: self.pull.size + 1]
         diagonal += self.pull
@@ -288,20 +290,22 @@ class _Penalised:
     def minimum(
         self, at: FloatArray, *, increasing: bool = False, flat: float = FLAT
     ) -> tuple[FloatArray, int, bool]:
-        """The coordinates of the least loss, the number of steps, and whether a minimum was
-        reached. The search begins at `at` and ends where a step would lower the loss by less than
-        `flat`. With `increasing`, the spline increases wherever the search ends.
+        """Minimise the loss from the coordinates `at`; returns the coordinates at the end, the
+        number of steps, and whether a minimum was reached.
+
+        The search ends where a step would lower the loss by less than `flat`. With `increasing`,
+        the spline increases wherever the search ends.
         """
         if not increasing:
-            return self._descended(at, increasing, flat)
-        at, n_iter, reached = self._descended(self._lifted(at), increasing, flat)
-        return self._lifted(at), n_iter, reached
+            return self._newton_minimum(at, increasing, flat)
+        at, n_iter, reached = self._newton_minimum(self._made_increasing(at), increasing, flat)
+        return self._made_increasing(at), n_iter, reached
 
-    def _descended(
+    def _newton_minimum(
         self, at: FloatArray, increasing: bool, flat: float
     ) -> tuple[FloatArray, int, bool]:
-        """Newton's method from `at`, with steps halved until they lower the loss; the result is
-        that of `minimum`.
+        """The result of `minimum`, by Newton's method from `at` with steps halved until they lower
+        the loss.
         """
         value, gradient = self.value_and_gradient(at)
         for n_iter in range(MAX_STEPS):
@@ -322,7 +326,7 @@ class _Penalised:
         return at, MAX_STEPS, False
 
     def _step(self, at: FloatArray, gradient: FloatArray, increasing: bool) -> FloatArray:
-        """The step from `at` to the least value of the quadratic that touches the loss there. With
+        """The step from `at` to the least value of the local quadratic model of the loss. With
         `increasing`, that is the least value among increasing splines, found by the dual problem,
         one of non-negative least squares.
         """
@@ -344,8 +348,8 @@ class _Penalised:
         out: FloatArray = free + solve_triangular(lower.T, held @ multipliers, lower=False)
         return out
 
-    def _lifted(self, at: FloatArray) -> FloatArray:
-        """The coordinates of the spline plus the flattest line that makes it increase; the second
+    def _made_increasing(self, at: FloatArray) -> FloatArray:
+        """The coordinates after adding the flattest line that makes the spline increase; the second
         coordinate is the slope of a line.
         """
         out = at.copy()

@@ -26,7 +26,9 @@ SMALLEST_MEAN_WEIGHT = 0.1
 
 
 class _StructuredMap(LinearMap):
-    """A linear map of scores after temperature scaling, held to the identity by a penalty."""
+    """A linear map of class scores after temperature scaling, with a penalty on its difference from
+    the identity.
+    """
 
     _learned = ("temperature_", "uniform_", "coef_", "intercept_")
     _penalised = True
@@ -37,26 +39,26 @@ class _StructuredMap(LinearMap):
 
     @abstractmethod
     def _penalties(self, k: int) -> FloatArray:
-        """The factor of the square of each parameter in the penalty, in the order of the parameters
-        of `_form`; it is still to be multiplied by k / n, for k classes and n rows.
+        """The factor of each parameter's square in the penalty, in the order of the parameters of
+        `_form`; it is still to be multiplied by k / n, for k classes and n rows.
         """
 
     def _check_learned(self) -> None:
-        """A ValueError if the fitted attributes read from a file do not go together."""
+        """Raise a ValueError if the fitted attributes read from a file are inconsistent."""
         check_temperature(self.temperature_)
         if not isinstance(self.uniform_, float) or not 0.0 < self.uniform_ < 1.0:
             raise ValueError("a share of the uniform distribution outside (0, 1)")
         super()._check_learned()
 
     def _scores(self, predictions: Predictions) -> FloatArray:
-        """The logarithms of the predictions after temperature scaling, drawn towards
-        uniform, (n, k).
+        """The scores that the map is linear in, (n, k): logarithms of the predictions after
+        temperature scaling and mixing with the uniform distribution.
         """
         return _scaled_scores(predictions, self.temperature_, self.uniform_)
 
     def _solve(self, problem: Problem) -> Solution:
-        """The temperature, and then the linear map with the least sum of log loss and penalty. The
-        parameters of the search are differences from the identity map.
+        """Fit the temperature, and then the linear map with the least sum of log loss and penalty.
+        The parameters of the search are differences from the identity map.
         """
         # A weight counts as a number of rows here: the more rows, the weaker the penalty.
         k, n = problem.n_classes, float(problem.weights.sum())
@@ -66,9 +68,11 @@ class _StructuredMap(LinearMap):
         form = self._form(scores)
         pulled = 2.0 * (self._penalties(k) * (k / n))
 
-        def scales_at(p: FloatArray) -> _OwnScales:
+        def scales_at(p: FloatArray) -> _ParameterScales:
             """The coordinates of the search around the probabilities p (n, k)."""
-            return _OwnScales(form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled)
+            return _ParameterScales(
+                form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled
+            )
 
         loss = SoftmaxLoss(
             forward=form.forward,
@@ -178,8 +182,8 @@ class StructuredVectorScaling(_StructuredMap):
         return 1 + 2 * k
 
     def _penalties(self, k: int) -> FloatArray:
-        """The factors of the squares in the penalty, (2k,): those of the factors v,
-        then of the biases.
+        """The factor of each parameter's square in the penalty, (2k,): those of the factors v, then
+        of the biases.
         """
         return np.repeat([float(self.l2_diagonal), float(self.l2_intercept)], k)
 
@@ -281,8 +285,8 @@ class StructuredMatrixScaling(_StructuredMap):
         return 1 + k * k + k
 
     def _penalties(self, k: int) -> FloatArray:
-        """The factors of the squares in the penalty, (k² + k,): those of the matrix
-        by rows, then of the biases.
+        """The factor of each parameter's square in the penalty, (k² + k,): those of the matrix by
+        rows, then of the biases.
         """
         of_matrix = np.full((k, k), float(self.l2_off_diagonal) * (k - 1))
         np.fill_diagonal(of_matrix, float(self.l2_diagonal))
@@ -290,15 +294,16 @@ class StructuredMatrixScaling(_StructuredMap):
 
 
 def _scaled_scores(predictions: Predictions, temperature: float, uniform: float) -> FloatArray:
-    """ln((1 - uniform) softmax(s / T) + uniform / k), a score for each of k classes, (n, k), where
-    s are the log-probabilities of the predictions and T is the temperature.
+    """The scores ln((1 - uniform) softmax(s / T) + uniform / k) of k classes, (n, k), where s are
+    the log-probabilities of the predictions, T the temperature, and `uniform` the share of the
+    uniform distribution.
     """
     rows = softmax(predictions.log_probabilities() / temperature)
     return np.log((1.0 - uniform) * rows + uniform / rows.shape[1])
 
 
 def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
-    """The warning for weights that seem to be shares of 1 (their mean is below
+    """The warning for weights that seem to sum to 1 instead of counting rows (their mean is below
     SMALLEST_MEAN_WEIGHT), as a tuple of one text; an empty tuple for others.
     """
     n, counted = float(weights.sum()), weights[weights > 0]
@@ -310,9 +315,9 @@ def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
     )
 
 
-class _OwnScales:
-    """Coordinates phi for the search: each parameter in units in which the loss curves by about 1
-    along it (`Scales`).
+class _ParameterScales:
+    """Search coordinates phi (`Scales`): each parameter in units in which the loss curves by about
+    1 along it.
     """
 
     radius = 4.0

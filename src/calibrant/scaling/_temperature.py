@@ -87,16 +87,16 @@ class TemperatureScaling(Scaler):
         return 1
 
     def _check_learned(self) -> None:
-        """A ValueError if the temperature read from a file is out of range."""
+        """Raise a ValueError if the temperature read from a file is out of range."""
         check_temperature(self.temperature_)
 
     def _solve(self, problem: Problem) -> Solution:
-        """The temperature with the least log loss."""
+        """Fit the temperature with the least log loss."""
         return fit_temperature(problem)
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
-        """Fit to logits (n, k) and labels on a device, and return True. False if the arguments are
-        not such: then they are read into memory.
+        """Fit the temperature to logits (n, k) and labels on a device, and return True; False if
+        the arguments are of another kind, so that they must be read into memory.
         """
         self._check_options()
         logits = _logits_on_device(y_true, y_proba, rows) if self._given is True else None
@@ -121,14 +121,14 @@ class TemperatureScaling(Scaler):
 
 
 def check_temperature(temperature: object) -> None:
-    """A ValueError unless a number read from a file is a temperature."""
+    """Raise a ValueError unless a number read from a file is a possible temperature."""
     if not isinstance(temperature, float) or not LOWEST <= temperature <= HIGHEST:
         raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
 
 
 def fit_temperature(problem: Problem) -> Solution:
-    """The temperature with the least log loss of softmax(scores / T), as a solution with one
-    attribute; 1 where all scores of every row are equal.
+    """Fit the temperature T with the least log loss of softmax(scores / T), as a solution with one
+    attribute; T is 1 where all scores of every row are equal.
     """
     scores = problem.predictions.class_scores()
     # Equal scores of a row become exact zeros: such a row does not influence T.
@@ -140,8 +140,8 @@ def fit_temperature(problem: Problem) -> Solution:
 
 
 def _solution(derivative: Derivative) -> Solution:
-    """The temperature with the least loss, given the derivatives of the loss at a slope 1/T; with a
-    warning if it lies at an end of its range.
+    """The temperature with the least loss, from the function that gives the loss's derivatives at a
+    slope 1/T; with a warning if it lies at an end of its range.
     """
     slope, n_iter = _best_slope(derivative)
     cautions: tuple[str, ...] = ()
@@ -177,8 +177,8 @@ def derivatives(
 
 
 def _best_slope(derivative: Derivative) -> tuple[float, int]:
-    """The slope 1/T with the least loss, and the number of steps: by Newton's method, kept inside a
-    bracket that shrinks with every step.
+    """The slope 1/T with the least loss, and the number of steps of the search: Newton's method
+    inside a bracket that shrinks with every step.
     """
     low, high = 1 / HIGHEST, 1 / LOWEST
     if derivative(low)[0] >= 0:
@@ -206,7 +206,7 @@ def _best_slope(derivative: Derivative) -> tuple[float, int]:
 
 
 def _logits_on_device(y_true: Any, y_proba: Any, rows: dict[str, Any]) -> _DeviceLogits | None:
-    """Logits (n, k) and class indices, if they lie on a device together; None for anything else.
+    """The logits (n, k) and class indices if they lie on one device; None for any other arguments.
     `rows` are the other keywords of a fit, such as sample_weight.
     """
     if not stays_on_device(y_proba) or getattr(y_proba, "ndim", 0) != 2:
@@ -226,7 +226,7 @@ class _DeviceLogits:
     samples: TensorSamples
 
     def loss_before(self) -> float:
-        """The log loss of the logits as they are; every value is checked on the way."""
+        """The log loss of the logits without recalibration; the same pass checks every value."""
         return Summary(self.samples).losses.mean("log")
 
     def are_constant(self) -> bool:
@@ -258,8 +258,8 @@ class _DeviceLogits:
         return self._mean(of_block)[0]
 
     def row_hashes(self) -> Hashes:
-        """The hash of each row, the same as `_same_rows.row_hashes` gives for these
-        rows in memory.
+        """The hash of each row, equal to that of `_same_rows.row_hashes` for these rows in
+        memory.
         """
         import torch
 

@@ -28,8 +28,8 @@ Curvature = Callable[[FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """The point at which a search ended, the number of steps, and the last radius of
-    the trust region.
+    """The end of a search: the point, the number of steps, and the last radius of the trust
+    region.
     """
 
     at: FloatArray
@@ -46,9 +46,12 @@ def search(
     radius: float,
     max_iter: int,
 ) -> SearchEnd:
-    """Search for a minimum from `start`. It ends where the gradient is shorter than `small`, where
-    no step is foreseen to lower the loss, or after `max_iter` steps. `radius` is the first radius
-    of the trust region; `curvature` gives the Hessian at a point times a direction.
+    """Search for a minimum of a function from `start`, by Newton's method in a trust region. It
+    ends where the gradient is shorter than `small`, where no step is foreseen to lower the loss, or
+    after `max_iter` steps.
+
+    `radius` is the first radius of the trust region; `curvature` gives the Hessian at a point times
+    a direction.
     """
     at, n_iter = start, 0
     value, gradient = value_and_gradient(at)
@@ -93,7 +96,7 @@ class _Path:
     reaches: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Begin the path at the point itself, in the direction of steepest descent."""
+        """Begin the path at the origin (a step of 0), in the direction of steepest descent."""
         size = float(np.linalg.norm(self.gradient))
         self._enough = min(0.5, math.sqrt(size)) * size
         self._residual = self.gradient
@@ -103,23 +106,28 @@ class _Path:
         self._ended = size == 0.0
 
     def end_within(self, radius: float) -> tuple[FloatArray, float, bool]:
-        """The end of the path or, if it leaves the region of this radius, the point where it does;
-        the decrease of the quadratic model up to there; and whether the point is on the border.
+        """The step to the end of the path or, if the path leaves the region of this radius, to the
+        point where it does; the decrease of the quadratic model up to there; and whether that point
+        is on the border.
         """
         for j in range(len(self.points) + self.gradient.size):
             if j == len(self.reaches):
                 if self._ended:
                     break
-                self._walk()
+                self._add_point()
             step, turned, along = self.points[j], self.turned[j], self.directions[j]
             reach = self.reaches[j]
             if math.isinf(reach) or _length(step + reach * along) >= radius:
                 to = _to_border(step, along, radius)
-                return self._fallen(step + to * along, turned + to * self.products[j], border=True)
-        return self._fallen(self.points[-1], self.turned[-1], border=False)
+                return self._end_result(
+                    step + to * along, turned + to * self.products[j], border=True
+                )
+        return self._end_result(self.points[-1], self.turned[-1], border=False)
 
-    def _walk(self) -> None:
-        """Add the next point of the path, and the conjugate direction in which it goes on."""
+    def _add_point(self) -> None:
+        """Compute the next point of the path, and the conjugate direction in which the path
+        continues.
+        """
         along = self.directions[-1]
         product = self.product(along)
         curves, size = float(along @ product), float(self._residual @ self._residual)
@@ -137,22 +145,24 @@ class _Path:
         self._ended = math.sqrt(left) < self._enough
         self.directions.append(-self._residual + left / size * along)
 
-    def _fallen(
+    def _end_result(
         self, step: FloatArray, turned: FloatArray, *, border: bool
     ) -> tuple[FloatArray, float, bool]:
-        """The result of `end_within` for a point `step`; `turned` is the Hessian times it."""
+        """The result of `end_within` for the point `step`; `turned` is the Hessian times it,
+        `border` says that it is on the border.
+        """
         return step, -float(step @ self.gradient + 0.5 * (step @ turned)), border
 
 
 def _length(step: FloatArray) -> float:
-    """The length of a step; infinite, without a warning, if its square overflows."""
+    """The Euclidean length of a step; infinite, without a warning, if its square overflows."""
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(step))
 
 
 def _to_border(step: FloatArray, along: FloatArray, radius: float) -> float:
-    """The multiple of the direction `along` that leads from the point `step`, inside the region of
-    this radius, to its border.
+    """The multiple t for which `step` + t `along` is on the border of the region of this radius;
+    `step` is inside.
     """
     a, b, c = float(along @ along), float(step @ along), float(step @ step) - radius**2
     return (-b + math.sqrt(max(b * b - a * c, 0.0))) / a

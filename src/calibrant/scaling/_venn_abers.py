@@ -128,13 +128,13 @@ class VennAbers(OneVsRest):
         return low, high
 
     def _pair(self, j: int, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """p_0 and p_1 of the probabilities `values` under the j-th map."""
+        """The probabilities p_0 and p_1 of the j-th map for the predictions `values`."""
         below = np.searchsorted(self.thresholds_0_[j], values, side="right")
         above = np.searchsorted(self.thresholds_1_[j], values, side="left")
         return self.values_0_[j][below], self.values_1_[j][above]
 
     def _check_learned(self) -> None:
-        """A ValueError if thresholds and values read from a file do not go together."""
+        """Raise a ValueError if thresholds and values read from a file are inconsistent."""
         super()._check_learned()
         for j in range(len(self.thresholds_0_)):
             for thresholds, values in (
@@ -154,12 +154,12 @@ class VennAbers(OneVsRest):
                 raise ValueError("its two probabilities are the wrong way round")
 
     def _read(self, predictions: Predictions) -> FloatArray:
-        """The predictions as probabilities, in their own shape."""
+        """The predictions as probabilities, in their own shape; this is what the map reads."""
         return predictions.probabilities()
 
     def _solve(self, problem: Problem) -> Solution:
-        """The thresholds and values of all maps, with a warning for weights that do
-        not count rows.
+        """Fit the thresholds and values of all maps; with a warning for weights that do not count
+        rows.
         """
         solution = super()._solve(problem)
         n, total = int(np.count_nonzero(problem.weights)), float(problem.weights.sum())
@@ -173,7 +173,9 @@ class VennAbers(OneVsRest):
         return replace(solution, cautions=(*solution.cautions, caution))
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        """The thresholds and values of the two step functions of one class, p_0 and then p_1."""
+        """Fit the two step functions of one class, p_0 and then p_1: their thresholds and
+        values.
+        """
         levels, mass, means = by_level(column)
         total, sums = np.cumsum(mass), np.cumsum(mass * means)
         # The fit with a label of 0 is that with a label of 1, predictions and targets reversed.

@@ -28,7 +28,7 @@ from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
-from calibrant._data.columns import check_apart
+from calibrant._data.columns import check_different_columns
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import ReadRequest, answers_of
 from calibrant._data.readers.passes import over_pieces
@@ -163,7 +163,7 @@ def evaluate_file(
     written = written_as(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
-    check_apart(y_true, y_proba)
+    check_different_columns(y_true, y_proba)
     request = ReadRequest(
         path,
         y_true=y_true,

@@ -433,4 +433,4 @@ def top_label_ece(
             "both columns, np.stack([1 - p, p], axis=1), or use ece(...)"
         )
     rule = as_rule(bins, n=samples.count_rows)
-    return binned_error(Summary(samples).top_class_table(rule).as_one(), norm)
+    return binned_error(Summary(samples).top_class_table(rule).as_one_class(), norm)

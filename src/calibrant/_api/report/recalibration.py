@@ -26,7 +26,7 @@ from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find, listed
 from calibrant._summaries.samples import Summary
-from calibrant.results._report import BeforeAfter, Change, spoken
+from calibrant.results._report import BeforeAfter, Change, method_in_words
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._linear import VectorScaling
@@ -105,7 +105,7 @@ def side_by_side(
         try:
             maps.append(_fit_and_measure(scaler, training, held_out, trial, split))
         except CalibrantError as error:
-            failed.append(f"{spoken(name)} could not be fitted: {str(error).rstrip('.')}.")
+            failed.append(f"{method_in_words(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
     failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]

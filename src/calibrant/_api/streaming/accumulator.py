@@ -26,7 +26,7 @@ from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Array
 from calibrant._core.validation import public
-from calibrant._data.explain import explained, swapped
+from calibrant._data.explain import explained, swapped_error
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
@@ -358,7 +358,7 @@ class Accumulator:
         cells = self._state["cells"]
         of_u, of_squares = cells[:, FIELDS.index("sum_wu")], cells[:, FIELDS.index("sum_wu2")]
         if not np.abs(of_u - of_squares).sum() > ROUNDING * np.abs(of_u).sum():
-            raise swapped()
+            raise swapped_error()
 
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
         """The evaluation of an accumulator that no other thread changes meanwhile.
@@ -481,10 +481,10 @@ class Accumulator:
         StateError
             If the file is damaged, of another kind, or not a state.
         """
-        from calibrant._core.state_file import read, refused
+        from calibrant._core.state_file import content_errors, read
 
         state = read(path, "accumulator")
-        with refused(path):
+        with content_errors(path):
             return cls.restored(state)
 
     @classmethod

@@ -27,7 +27,7 @@ from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
-from calibrant._data.missing import row_gaps
+from calibrant._data.missing import find_missing_rows
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.times import Times, microseconds, moment, single
 from calibrant._data.to_samples import to_samples, to_source
@@ -245,7 +245,7 @@ def _positions_of_complete_rows(given: dict[str, Any]) -> Index:
         value = given[name]
         if value is not None:
             column = value if given["data"] is None else pick(given["data"], value, name)
-            absent = absent | row_gaps(column, name)[1]
+            absent = absent | find_missing_rows(column, name)[1]
     return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 

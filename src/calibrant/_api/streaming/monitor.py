@@ -427,10 +427,10 @@ class Monitor:
         StateError
             If the file is damaged, of another kind, or not a state.
         """
-        from calibrant._core.state_file import read, refused
+        from calibrant._core.state_file import content_errors, read
 
         state = read(path, "monitor")
-        with refused(path):
+        with content_errors(path):
             return cls.restored(state)
 
     @classmethod

@@ -10,10 +10,10 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
-    arrow,
+    arrow_errors,
     names_of,
+    need_arrow,
     path_in,
-    readable,
 )
 from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
@@ -31,10 +31,10 @@ Opened = tuple[Any, Any, Callable[[], None]]
 
 
 class _ListedBatches:
-    """The record batches of an Arrow file, found by the list at its end."""
+    """The record batches of an Arrow file, found by the list (footer) at its end."""
 
     def __init__(self, opened: Any) -> None:
-        """Take an Arrow file that PyArrow has opened."""
+        """Store `opened`, an Arrow file that PyArrow has opened."""
         self._opened = opened
         self.schema = opened.schema
 
@@ -47,11 +47,12 @@ class ArrowReader(SchemaReader):
     """An Arrow file or stream."""
 
     def __init__(self, file: File) -> None:
-        """Read the schema, and find out whether the file is a stream, a file around a stream, or
-        one that can be read only by the list at its end. Raise InputError if it is not whole.
+        """Read the schema, and find out whether the file is a stream, a file around a stream, or a
+        file that can be read only by the list of batches at its end. Raise InputError if it is
+        incomplete.
         """
         self.file = file
-        self._pa = arrow("reading Arrow files")
+        self._pa = need_arrow("reading Arrow files")
         with file.path.open("rb") as opened:
             start = opened.read(len(MAGIC))
             opened.seek(max(0, file.size - len(MAGIC)))
@@ -77,18 +78,18 @@ class ArrowReader(SchemaReader):
         self.names = names_of(self._schema)
 
     def _read_schema(self) -> Any:
-        """The schema of the file's record batches."""
+        """Open the file and return the schema of its record batches."""
         with self._opened() as (batches, _, _):
             return batches.schema
 
     @contextmanager
     def _opened(self, columns: list[int] | None = None) -> Iterator[Opened]:
-        """The record batches with these columns (None: all), the source that they are read from,
-        and a function to call when a chunk is no longer needed.
+        """Open the file: yield its record batches with these columns (None: all), the source that
+        they are read from, and a function that frees the memory of a chunk after use.
         """
         ipc = self._pa.ipc
         options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
-        with readable(self.file, "Arrow"), self._source() as (source, done):
+        with arrow_errors(self.file, "Arrow"), self._source() as (source, done):
             if self._by_footer:
                 with ipc.open_file(source, options=options) as opened:
                     yield _ListedBatches(opened), source, done
@@ -99,8 +100,9 @@ class ArrowReader(SchemaReader):
 
     @contextmanager
     def _source(self) -> Iterator[tuple[Any, Callable[[], None]]]:
-        """The open file, and a function that frees the memory of what has been read. A large file
-        is mapped into memory; of a small one the function does nothing.
+        """Open the file's bytes: yield them as an Arrow source, and a function that frees the
+        memory of what has been read. A large file is mapped into memory; for a small one the
+        function does nothing.
         """
         if self.file.size < MAPPED_FROM or not hasattr(mmap, "MADV_DONTNEED"):
             with self._pa.OSFile(str(self.file.path)) as source:
@@ -118,8 +120,8 @@ class ArrowReader(SchemaReader):
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of the file in chunks of at most `rows`; raise InputError at the end if batches
-        are missing. There is one piece, None.
+        """Yield the rows of the file in chunks of at most `rows`; raise InputError at the end if
+        batches are missing. The only piece of an Arrow file is None.
         """
         tops = {path_in(self._schema, field.name)[0] for field in fields}
         columns = sorted(self._schema.get_field_index(name) for name in tops)
@@ -136,8 +138,9 @@ class ArrowReader(SchemaReader):
             self._check_end(behind_last, source.tell(), n_batches)
 
     def _check_end(self, behind_last: int, now: int, n_batches: int) -> None:
-        """Raise InputError if batches are missing, or if something follows the end of the stream.
-        `behind_last` is the place where the last batch ends, `now` how far the file has been read.
+        """Raise InputError if batches are missing, or if bytes follow the end of the stream.
+        `behind_last` is the position after the last batch, `now` the position reached in the file;
+        `n_batches` is the number of batches read.
         """
         if self._by_footer:
             return
@@ -159,6 +162,6 @@ class ArrowReader(SchemaReader):
             )
 
     def _n_listed(self) -> int:
-        """The number of batches in the list at the end of the file."""
-        with readable(self.file, "Arrow"), self._source() as (source, _):
+        """The number of batches in the list (footer) at the end of the file."""
+        with arrow_errors(self.file, "Arrow"), self._source() as (source, _):
             return int(self._pa.ipc.open_file(source).num_record_batches)

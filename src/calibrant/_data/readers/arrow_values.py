@@ -27,17 +27,17 @@ from calibrant._data.readers.chunks import (
 from calibrant._data.readers.find import File, unreadable
 
 
-def arrow(purpose: str, module: str = "pyarrow") -> Any:
-    """PyArrow, or one of its modules; raise MissingExtra, which says what it is needed for
-    (`purpose`), if it is not installed.
+def need_arrow(purpose: str, module: str = "pyarrow") -> Any:
+    """Import PyArrow, or one of its modules; raise MissingExtra if it is not installed, with the
+    `purpose` in its message.
     """
     return need(module, purpose, "cli")
 
 
 @contextmanager
-def readable(file: File, kind: str) -> Iterator[None]:
-    """Turn an error of Arrow about a file that it cannot read into an InputError; `kind` is the
-    format's name in the message.
+def arrow_errors(file: File, kind: str) -> Iterator[None]:
+    """Inside the block, turn Arrow's error about a file that it cannot read into an InputError;
+    `kind` is the format's name in the message.
     """
     pa = import_module("pyarrow")
     try:
@@ -52,10 +52,10 @@ def readable(file: File, kind: str) -> Iterator[None]:
 
 
 def names_of(schema: Any) -> tuple[str, ...]:
-    """The names of all columns of a schema; fields of a struct are named by their dotted paths."""
+    """The names of all columns of a schema; fields of a struct have dotted paths as names."""
 
     def below(prefix: str, fields: Any) -> Iterator[str]:
-        """The names of these fields and of those within them, each after the prefix."""
+        """Yield the names of these fields and of the fields within them, each after the prefix."""
         for field in fields:
             yield prefix + field.name
             if _is_struct(field.type):
@@ -71,8 +71,8 @@ def _is_struct(kind: Any) -> bool:
 
 
 def path_in(schema: Any, name: str) -> list[str]:
-    """The path to a column: its name alone, or the name of a struct and of the fields down to it.
-    Raise KeyError if the schema does not have it.
+    """The path to a column: [its name], or the names of a struct and of the fields down to the
+    column. Raise KeyError if the schema does not have it.
     """
     for field in schema:
         if field.name == name:
@@ -84,8 +84,8 @@ def path_in(schema: Any, name: str) -> list[str]:
 
 
 def type_in(schema: Any, name: str) -> Any:
-    """The Arrow type of a column's values; of a dictionary or an extension type, that of the values
-    in it.
+    """The Arrow type of a column's values; for a dictionary or an extension type, the type of the
+    values inside.
     """
     types = import_module("pyarrow").types
     path = path_in(schema, name)
@@ -98,12 +98,14 @@ def type_in(schema: Any, name: str) -> Any:
 
 
 class SchemaReader(Reader):
-    """What readers of Parquet and Arrow files share: columns known by an Arrow schema."""
+    """Base of the readers of Parquet and Arrow files and of tables: an Arrow schema describes the
+    columns.
+    """
 
     _schema: Any
 
     def width(self, name: str) -> int:
-        """The numbers per row of a column: 1, or the length of its lists."""
+        """The number of numbers per row of a column: 1, or the length of its lists."""
         kind = type_in(self._schema, name)
         if not hasattr(kind, "value_type"):
             return 1
@@ -116,8 +118,9 @@ class SchemaReader(Reader):
     def _chunks_of(
         self, batch: Any, first: int, n_bytes: float, fields: Sequence[Field], rows: int
     ) -> Iterator[Chunk]:
-        """The fields of a record batch, in chunks of at most `rows` rows. `first` is the number of
-        the batch's first row in the file, and `n_bytes` how many bytes of the file it stands for.
+        """Yield the columns of a record batch for these fields, in chunks of at most `rows` rows.
+        `first` is the number of the batch's first row in the file, and `n_bytes` the number of
+        bytes that the batch takes in the file.
         """
         for start in range(0, batch.num_rows, rows):
             span = batch.slice(start, rows)
@@ -127,17 +130,17 @@ class SchemaReader(Reader):
             yield Chunk(location, span.num_rows, share, columns)
 
     def _location(self, first: int) -> Location:
-        """The location of rows that begin at the row with this number."""
+        """The location of the rows that begin at row number `first` of the file."""
         return Location(self.file, first)
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
-        """The column of a record batch that a field wants; errors name the location."""
+        """The column of a record batch that a field asks for. `location` is where the batch begins,
+        for errors.
+        """
         return column_in(batch, field, location)
 
     def _list_length(self, name: str) -> int:
-        """The length of the first list in a column, if the schema does not say how long its lists
-        are.
-        """
+        """The length of the first list in a column, for a schema without the length of lists."""
         for chunk in self.chunks(None, [field := Field(name, "number")], 1):
             column = chunk.columns[field]
             return int(column.values[0].size) if isinstance(column, Column) else 1
@@ -145,8 +148,8 @@ class SchemaReader(Reader):
 
 
 def column_in(batch: Any, field: Field, location: Location) -> Column | Names:
-    """The column of a record batch that a field wants: names if its role is "text", else what
-    `values` makes of it.
+    """The column of a record batch that a field asks for: names if the field's role is "text", else
+    the result of `values`. `location` is where the batch begins, for errors.
     """
     path = path_in(batch.schema, field.name)
     array = batch.column(batch.schema.get_field_index(path[0]))
@@ -156,8 +159,8 @@ def column_in(batch: Any, field: Field, location: Location) -> Column | Names:
 
 
 def values(array: Any, field: Field, location: Location) -> Column | Names:
-    """An Arrow array as numbers, rows of numbers if it holds lists, or names if it holds text
-    labels. Raise InputError, with the location, for text in any other column.
+    """Convert an Arrow array: to numbers, to rows of numbers if it holds lists, or to names if it
+    holds text labels. Raise InputError, with the location, for text in any other column.
     """
     types = import_module("pyarrow").types
     kind = array.type
@@ -174,13 +177,13 @@ def values(array: Any, field: Field, location: Location) -> Column | Names:
     if types.is_fixed_size_list(kind):
         return _lists(array, field, location)
     if types.is_decimal(kind) and kind.scale == 0 and not field.is_number:
-        return _whole(array, field, location)
+        return _whole_decimals(array, field, location)
     return _numbers(array, field, location)
 
 
-def _whole(array: Any, field: Field, location: Location) -> Column | Names:
+def _whole_decimals(array: Any, field: Field, location: Location) -> Column | Names:
     """Decimals without a fraction, as labels: 64-bit whole numbers, or names if they are too large.
-    Doubles would not keep every digit.
+    Doubles would lose digits.
     """
     pa = import_module("pyarrow")
     try:
@@ -190,8 +193,8 @@ def _whole(array: Any, field: Field, location: Location) -> Column | Names:
 
 
 def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
-    """The error for a column of text that must be numbers: it shows the first text that is not a
-    number, and hints at what may be meant.
+    """The error for a column of text that must be numbers: the message shows the first text that is
+    not a number, and hints at what may be meant.
     """
     odd = [isinstance(text, str) and plain_number(text) is None for text in texts.known]
     rows = np.flatnonzero(np.array(odd, dtype=np.bool_)[texts.codes])
@@ -201,15 +204,15 @@ def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is text."""
+    """Whether an Arrow type is a type of text."""
     types = import_module("pyarrow").types
     tests = (types.is_string, types.is_large_string, getattr(types, "is_string_view", None))
     return any(test(kind) for test in tests if test)
 
 
 def _numbers(array: Any, field: Field, location: Location) -> Column:
-    """An Arrow array of numbers or truth values as a column, 0 in place of nulls; raise InputError
-    for other types.
+    """An Arrow array of numbers or truth values as a column, with 0 in place of nulls; raise
+    InputError for other types.
     """
     pa = import_module("pyarrow")
     kind, types = array.type, pa.types
@@ -218,18 +221,18 @@ def _numbers(array: Any, field: Field, location: Location) -> Column:
     elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         raise InputError(f"{location}: the column {field.name!r} holds {kind}: it must be numbers")
     if array.null_count == 0:
-        return Column(plain(array))
+        return Column(as_numpy(array))
     filler = pa.scalar(False if types.is_boolean(array.type) else 0).cast(array.type)
-    return Column(plain(array.fill_null(filler)), plain(array.is_null()))
+    return Column(as_numpy(array.fill_null(filler)), as_numpy(array.is_null()))
 
 
-def plain(array: Any) -> NDArray[Any]:
-    """The numbers of an Arrow array without nulls, not copied. (Arrow's own conversion imports
-    pandas.)
+def as_numpy(array: Any) -> NDArray[Any]:
+    """The numbers of an Arrow array without nulls, as a NumPy array that shares its memory.
+    (Arrow's own conversion imports pandas.)
     """
     types = import_module("pyarrow").types
     if types.is_boolean(array.type):  # bits
-        return plain(array.cast("uint8")).view(np.bool_)
+        return as_numpy(array.cast("uint8")).view(np.bool_)
     dtype = np.dtype(_DTYPES.get(str(array.type), str(array.type)))
     whole = np.frombuffer(array.buffers()[1] or b"", dtype=dtype)
     return whole[array.offset : array.offset + len(array)]
@@ -239,14 +242,14 @@ _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def _lists(array: Any, field: Field, location: Location) -> Column:
-    """An Arrow array of lists of one length k as rows of numbers, (n, k). A row whose list is null,
-    or has a null in it, is a gap; raise InputError for a list of another length.
+    """An Arrow array of lists, all of one length k, as rows of numbers, (n, k). A row counts as
+    missing if its list is null or has a null in it; raise InputError for a list of another length.
     """
     pc = import_module("pyarrow.compute")
-    gaps = plain(array.is_null())
+    gaps = as_numpy(array.is_null())
     present = array.drop_null() if gaps.any() else array
     inner = _numbers(present.flatten(), field, location)
-    lengths = plain(pc.list_value_length(present))
+    lengths = as_numpy(pc.list_value_length(present))
     k = int(lengths[0]) if lengths.size else 1
     other = lengths != k
     if other.any():
@@ -268,8 +271,8 @@ def _lists(array: Any, field: Field, location: Location) -> Column:
 
 
 def names(array: Any) -> Names:
-    """The values of an Arrow array as names: the distinct values, and which of them each row
-    has.
+    """The values of an Arrow array as names: the distinct values, and the number of its value for
+    each row.
     """
     types = import_module("pyarrow").types
     if not types.is_dictionary(array.type):
@@ -282,11 +285,11 @@ def names(array: Any) -> Names:
     if indices.null_count:
         known = [*known, None]
         indices = indices.fill_null(len(known) - 1)
-    return Names(plain(indices), known)
+    return Names(as_numpy(indices), known)
 
 
 def precision_of(kind: Any) -> str:
-    """The precision of a type's numbers, or of the numbers in its lists: "half", "single" or
+    """The precision of an Arrow type's numbers, or of the numbers in its lists: "half", "single" or
     "double".
     """
     types = import_module("pyarrow").types

@@ -19,7 +19,13 @@ from calibrant._data.answers import as_answers
 from calibrant._data.checks import describe
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, NOT_COUNTED, ONE_HOT, BadCount
 from calibrant._data.explain import explain, first_bad_row
-from calibrant._data.labels import Lookup, are_indices, named_once, note_on_labels, short
+from calibrant._data.labels import (
+    Lookup,
+    are_indices,
+    checked_class_names,
+    note_on_labels,
+    short_repr,
+)
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.csv_errors import EMPTY
@@ -37,8 +43,8 @@ from calibrant._data.to_samples import to_samples
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The rows of a chunk of a file, as arrays; rows with gaps may have been dropped. `by` are the
-    names of rows in the columns that are read as text.
+    """The rows of a chunk of a file, as arrays; rows with missing values may have been dropped.
+    `by` are the columns that are read as text.
     """
 
     chunk: Chunk
@@ -72,8 +78,8 @@ class Batch:
         """These rows as samples; raise InputError, with the place in the file, if shapes or types
         are wrong.
 
-        `in_memory` says that all rows will be looked at together later. Labels that could be shares
-        or counts of votes are then no error here.
+        `in_memory` says that all rows are to be looked at together later, so that labels which
+        could be shares or counts of votes are no error here.
         """
         try:
             checked = to_samples(
@@ -103,13 +109,13 @@ class Batch:
         )
 
     def _row_in_chunk(self, row: int) -> int:
-        """The number that a row of this batch has within the chunk, where dropped rows are counted
-        too.
+        """The number within the chunk of a row of this batch; dropped rows are counted
+        there too.
         """
         return int(row if self.rows is None else self.rows[row])
 
     def error_of_row(self, samples: Samples, bad: int) -> InputError:
-        """The error for a row of this batch that no measure can take, with its place in the
+        """The error for row `bad` of this batch, which no measure can take, with its place in the
         file.
         """
         row, location = self._row_in_chunk(bad), self.chunk.location
@@ -119,8 +125,8 @@ class Batch:
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
-        """Turn a BadRow into an InputError that says where in the file the row is, and what is
-        wrong.
+        """Inside the block, turn a BadRow into an InputError that says where in the file the row
+        is, and what is wrong with it.
         """
         try:
             yield
@@ -134,7 +140,8 @@ def batch_of(
     """The rows of a chunk as arrays of predictions, class indices, weights and votes.
 
     With `missing` "error" a row with a missing value is an InputError; with "drop" it is dropped.
-    `as_double`: predictions become float64. `written` says how predictions are written.
+    `as_double`: predictions become float64. `written` says how predictions are written (as
+    probabilities, in percent, in words).
     """
     predictions = _predictions(chunk, chosen, written)
     labels = _labels(chunk, chosen, predictions)
@@ -164,13 +171,13 @@ def batch_of(
         return batch
     gone = np.zeros(chunk.n_rows, dtype=np.bool_)
     for column in parts.values():
-        gone |= _gaps(column)
+        gone |= _missing_rows(column)
     return _drop_rows(batch, gone) if gone.any() else batch
 
 
 def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
-    """The predictions of a chunk, (n,) or (n, k). Percentages, words and log-probabilities become
-    probabilities; logits stay.
+    """The predictions of a chunk, (n,) or (n, k). Percentages, words and log-probabilities are
+    converted to probabilities; logits stay.
     """
     spec = chosen.y_proba
     columns = [chunk.columns[Field(name, chosen.proba_role)] for name in spec.names]
@@ -185,8 +192,8 @@ def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Colum
 
 
 def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
-    """The labels of a chunk: numbers or names; if answers are compared, 1 for a right answer and 0
-    for a wrong one.
+    """The labels of a chunk, as numbers or names. If answers are compared with right answers, 1 for
+    a right and 0 for a wrong one.
     """
     file = chunk.location.file
     columns = [chunk.columns[Field(name, chosen.label_role)] for name in chosen.y_true.names]
@@ -204,8 +211,8 @@ def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column 
 
 
 def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
-    """The columns as one, (n, k), if they are one per class (`spec.stacked`), with a gap where one
-    of them has a gap; else the first column as it is.
+    """The columns as one of shape (n, k), if there is one for each class (`spec.stacked`), in which
+    a row is missing where one of them is; else the first column itself.
     """
     if not spec.stacked:
         return columns[0]
@@ -223,8 +230,8 @@ def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) 
 
 
 def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
-    """Raise InputError, with the place of the first, if a column has gaps. `argument` is what it is
-    used as.
+    """Raise InputError if a column has missing values, with the place of the first. `argument` is
+    the argument that the column stands for.
     """
     if column.gaps is None or not column.gaps.any():
         return
@@ -237,8 +244,8 @@ def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
     )
 
 
-def _gaps(column: Column) -> Mask:
-    """Which rows have a null or NaN in a column, a mask (n,)."""
+def _missing_rows(column: Column) -> Mask:
+    """A mask (n,) of the rows in which a column is null or NaN."""
     gone = np.zeros(column.values.shape[0], dtype=np.bool_) if column.gaps is None else column.gaps
     if column.values.dtype.kind == "f":
         nan = np.isnan(column.values)
@@ -247,8 +254,8 @@ def _gaps(column: Column) -> Mask:
 
 
 def _drop_rows(batch: Batch, gone: Mask) -> Batch:
-    """The batch without the rows where the mask `gone` is True. The names that these rows have in
-    the columns of `by` are kept in `by_dropped`.
+    """The batch without the rows in the mask `gone`. The names that these rows have in the columns
+    `by` go to `by_dropped`.
     """
     kept = np.flatnonzero(~gone)
     weights = batch.sample_weight
@@ -272,16 +279,16 @@ _TYPED = ("csv", "excel")
 def class_indices(
     location: Location, labels: Column | Names, chosen: ColumnMapping, predictions: Column
 ) -> tuple[Column, str | None]:
-    """The class index of each label, and a note on what labels were taken for. The note is None if
-    no classes are known, or labels are rows of class probabilities: labels then stay as they are.
+    """The class index of each label, and a note on how labels were read. If no classes are known,
+    or labels are rows of class probabilities, the labels stay and the note is None.
     """
     multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
         if isinstance(labels, Names):
-            return _numbers_before_a_name(location, labels), None
+            return _numbers_from_names(location, labels), None
         return labels, None
     n_classes = predictions.values.shape[1] if multiclass else 2
-    classes = named_once(chosen.classes, n_classes, multiclass)
+    classes = checked_class_names(chosen.classes, n_classes, multiclass)
     if isinstance(labels, Column):
         if labels.values.ndim == 2:
             return labels, None
@@ -296,7 +303,7 @@ def class_indices(
     names, find = labels, Lookup(classes)
 
     def index(name: Any) -> int | str | None:
-        """The class index of a name, None if it is missing, or the text UNKNOWN if it names no
+        """The class index of a name; None if the name is missing; the text UNKNOWN if it names no
         class.
         """
         if name is None or name != name:
@@ -318,7 +325,9 @@ UNKNOWN = "a label that is no class"
 
 
 def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputError:
-    """The error for a label that names no class, with a hint; `location` says where it is."""
+    """The error for a label that names no class, with a hint; `location` says where the
+    label is.
+    """
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):
@@ -331,13 +340,13 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
             "the columns are numbered from 1, and so are classes. If these are others, say which "
             f"class each column is of with {setting('classes', [...])}"
         )
-    return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
+    return InputError(f"{location}: y_true is {short_repr(label)}, which is not in classes: {hint}")
 
 
-def _numbers_before_a_name(location: Location, labels: Names) -> Column:
+def _numbers_from_names(location: Location, labels: Names) -> Column:
     """The labels of a chunk as numbers, where labels came as text and no classes are known. In CSV
-    and Excel, text that writes numbers is read as these, and the first name is an InputError; in
-    other formats the first text is one.
+    and Excel, text may write numbers, and the first label that writes none is an InputError; in
+    other formats any text is an InputError.
     """
     numbers = [plain_number(name) if isinstance(name, str) else None for name in labels.known]
     gone = np.array([_is_empty(name) for name in labels.known], dtype=np.bool_)
@@ -362,7 +371,5 @@ def _numbers_before_a_name(location: Location, labels: Names) -> Column:
 
 
 def _is_empty(name: Any) -> bool:
-    """Whether the name of a row is missing: None, or a text that stands for no value, such as "" or
-    "NA".
-    """
+    """Whether a name is missing: None, or a text that stands for no value, such as "" or "NA"."""
     return name is None or (isinstance(name, str) and name.strip() in EMPTY)

@@ -28,7 +28,7 @@ Kind: TypeAlias = Literal["number", "truth", "name"]
 
 @dataclass(frozen=True)
 class Field:
-    """A column that is wanted, and its role: what it is used for."""
+    """A column to be read, and its role: what it is used for."""
 
     name: str
     role: Role
@@ -44,15 +44,15 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers, one per row, (n,), or several, (n, k); and a mask of the rows in which they are
-    missing, None if they are there in all.
+    """Numbers, one per row, (n,), or several, (n, k); and `gaps`, a mask (n,) of the rows in which
+    they are missing, or None if no row is missing.
     """
 
     values: NDArray[Any]
     gaps: Mask | None = None
 
     def part(self, start: int, rows: int) -> Column:
-        """The column of `rows` rows from `start` on."""
+        """The part of the column with `rows` rows from row `start` on."""
         gaps = None if self.gaps is None else self.gaps[start : start + rows]
         some = gaps is not None and gaps.any()
         return Column(self.values[start : start + rows], gaps if some else None)
@@ -60,8 +60,8 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Names by number: `known[codes[i]]` is the name of row i; it is None if the row has no
-    name.
+    """Names stored by number: `known[codes[i]]` is the name of row i; None if the row
+    has no name.
     """
 
     codes: Index
@@ -73,11 +73,11 @@ class Names:
         error: Callable[[int, str], InputError],
         dtype: type[Any] = np.float64,
     ) -> Column:
-        """The column of numbers, of `dtype`, that `read` makes of the names; each distinct name is
-        read once.
+        """Convert the names to a column of numbers of type `dtype` by the function `read`, which is
+        called once for each distinct name.
 
-        `read` gives a number, None for a missing value, or a text that says why there is no number.
-        For the first row with such a text, `error(row, text)` is raised.
+        `read` returns a number, None for a missing value, or a text that says why there is no
+        number. For the first row with such a text, `error(row, text)` is raised.
         """
         numbers = [read(name) for name in self.known]
         wrong = np.array([isinstance(number, str) for number in numbers], dtype=np.bool_)
@@ -92,7 +92,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Location:
-    """Where some rows of a file begin."""
+    """The place in a file at which some rows begin."""
 
     file: File
     # The number of the first of these rows, counted from 0 behind the rows that `before` counts, or
@@ -105,22 +105,23 @@ class Location:
     before: Callable[[], int] | None = None
 
     def __str__(self) -> str:
-        """Where the first of these rows is, in words."""
+        """The place of the first of these rows in words, as by `row`."""
         return self.row(0)
 
     def after(self, rows: int) -> Location:
-        """The location of the rows that follow the first `rows` of these."""
+        """The location that is `rows` rows further on."""
         return replace(self, first=self.first + rows)
 
     def number(self, row: int) -> int:
-        """The number within the file of one of these rows, counted from 0; `row` counts from this
-        location.
+        """The number of a row within the file, counted from 0, where `row` is its number from this
+        location on.
         """
         return self.first + row + (self.before() if self.before else 0)
 
     def row(self, row: int) -> str:
-        """Where one of these rows is, in words: "FILE, line 3", or "FILE, row 2" where files have
-        no lines. Lines are counted from 1, as in editors, rows from 0.
+        """The place of a row in words, where `row` is its number from this location on: "FILE, line
+        3", or "FILE, row 2" for files without lines. Lines are counted from 1, as in editors, rows
+        from 0.
         """
         number = self.number(row)
         if self.line is None:
@@ -131,7 +132,7 @@ class Location:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of a file."""
+    """Some consecutive rows of a file, and their columns."""
 
     location: Location
     n_rows: int
@@ -141,9 +142,7 @@ class Chunk:
 
 
 class Reader:
-    """A file that can be read any number of times. This is the base of the readers of all
-    formats.
-    """
+    """A file that can be read any number of times; the base of the readers of all formats."""
 
     file: File
     # The columns' names, and the number of rows if it is known before they are read.
@@ -153,11 +152,11 @@ class Reader:
     messages: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
-        """Whether there is a column of this name."""
+        """Whether the file has a column of this name."""
         return name in self.names
 
     def width(self, name: str) -> int:
-        """The numbers per row of a column: 1, or the length of its lists."""
+        """The number of numbers per row of a column: 1, or the length of its lists."""
         return 1
 
     def precision(self, name: str) -> str:
@@ -165,22 +164,22 @@ class Reader:
         return "double"
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        """The parts of the file that can be read independently of each other, in order; by default
-        all rows are one part.
+        """The pieces of the file, in order: parts that can be read independently of each other, in
+        threads for example. By default all rows are one piece, None.
         """
         return [None]
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of a piece, with the columns of these fields, in chunks of at most `rows`
-        rows.
+        """Yield the rows of a piece (a part from `pieces`), with the columns of these fields, in
+        chunks of at most `rows` rows.
         """
         raise NotImplementedError
 
 
 def plain_number(text: str) -> float | None:
-    """The number that a text writes; None if it is not a number."""
+    """The number that a text writes; None if the text is not a number."""
     if "_" in text:  # Python's own way to write 1_000
         return None
     try:
@@ -190,7 +189,7 @@ def plain_number(text: str) -> float | None:
 
 
 def new_class_error(location: str, column: str, name: str) -> InputError:
-    """The error for a column or field of a class that rows read before do not have. `column` is its
+    """The error for a column or field of a class that earlier rows do not have. `column` is its
     full name, `name` that of the class.
     """
     return InputError(
@@ -200,8 +199,8 @@ def new_class_error(location: str, column: str, name: str) -> InputError:
 
 
 def not_a_number(location: str, field: Field, text: str) -> InputError:
-    """The error for a text where a number is needed, with a hint at what may be meant. For
-    predictions it names the options that read percentages and words.
+    """The error for a text in place of a number, with a hint at what may be meant. For predictions
+    the hint names the options that read percentages and words.
     """
     hint, of_proba = "", field.role == "proba"
     if text.strip().endswith("%"):

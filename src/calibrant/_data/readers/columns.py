@@ -11,7 +11,7 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, setting, settings, worded
 from calibrant._data.answers import says_right
 from calibrant._data.columns import (
-    are_counted,
+    are_consecutive,
     check_column_order,
     check_columns_of_classes,
     check_order_of_classes,
@@ -22,23 +22,23 @@ from calibrant._data.readers.chunks import Field, Reader, Role, new_class_error
 from calibrant._data.readers.written import PLAIN, Written, written_as
 
 
-def _names(text: str) -> tuple[str, ...]:
-    """The words of a text."""
+def _words(text: str) -> tuple[str, ...]:
+    """Split a text into its words."""
     return tuple(text.split())
 
 
 # Usual names, in small letters; capitals in a column's name do not matter.
 USUAL = {
-    "y_true": _names("y_true label labels target targets y outcome correct is_correct"),
-    "y_proba": _names(
+    "y_true": _words("y_true label labels target targets y outcome correct is_correct"),
+    "y_proba": _words(
         "y_proba y_prob proba probas prob probs probability probabilities p confidence"
     ),
-    "logits": _names("logits logit y_logits y_logit"),
+    "logits": _words("logits logit y_logits y_logit"),
 }
 # Names that are taken only if no column has a usual one.
 LESS_USUAL = {
-    "y_true": _names("truth ground_truth gold observed event y_test"),
-    "y_proba": _names(
+    "y_true": _words("truth ground_truth gold observed event y_test"),
+    "y_proba": _words(
         "risk predicted_risk predicted_probability predicted_prob pred_proba pred_prob conf "
         "forecast y_score score"
     ),
@@ -50,7 +50,7 @@ TRUTHS = ("truth", "ground_truth", "gold", "y_test")
 # Names of labels that say if an answer was right, and names of confidences in an answer.
 RIGHT = ("correct", "is_correct")
 CONFIDENCES = ("confidence", "conf")
-PREDICTED = _names(
+PREDICTED = _words(
     "prediction predicted pred y_pred predicted_label pred_label predicted_class pred_class answer"
 )
 # A column for each class: p0, p1, ... or prob_0, prob_1, ...
@@ -80,7 +80,7 @@ COUNTED = "votes for class 0 are {!r}, votes for class 1 are {!r}, by their orde
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """Which files to read, and which of their columns are what."""
+    """Which files to read, what each of their columns is, and how predictions are written."""
 
     path: Any
     y_true: Any = None
@@ -120,8 +120,8 @@ class ReadRequest:
         gold: str | None = None,
         **columns: Any,
     ) -> ReadRequest:
-        """The request with the arguments of `evaluate_file`; raise InputError if they contradict
-        each other.
+        """Make the request from the arguments of `evaluate_file`; raise InputError if they
+        contradict each other.
         """
         written = written_as(
             from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
@@ -131,7 +131,7 @@ class ReadRequest:
 
     @property
     def labels(self) -> Any:
-        """The columns of labels that the user named: `counts` if it is given, else `y_true`."""
+        """The columns of labels that the user names: `counts` if that is given, else `y_true`."""
         return self.y_true if self.counts is None else self.counts
 
     @property
@@ -145,11 +145,11 @@ class ReadRequest:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """The columns that one argument means. If `stacked`, they become an array (n, k), one column
-    per class; else the one column is taken as it is.
+    """The columns that one argument stands for. If `stacked`, they become an array (n, k), one
+    column per class; else there is a single column.
 
-    `classes` are the names of the columns' classes, if the columns' names say them. `of_record`:
-    the columns are the fields of one record, {"A": 0.7, "B": 0.3}.
+    `classes` are the names of the columns' classes, if the names of the columns contain them.
+    `of_record`: the columns are the fields of one record, {"A": 0.7, "B": 0.3}.
     """
 
     names: tuple[str, ...]
@@ -161,23 +161,23 @@ class ColumnSpec:
     family: re.Pattern[str] | None = None
 
     def fields(self, role: Role) -> list[Field]:
-        """The fields to read, one for each column, in this role. Fields of one record also name
-        that record.
+        """The fields to read (columns with their role), one for each column. Fields of one record
+        also name that record.
         """
         match = self.match(self.names[0]) if self.of_record else None
         record = None if match is None else self.names[0][: match.start(1) - 1]
         return [Field(name, role, record) for name in self.names]
 
     def match(self, name: str) -> re.Match[str] | None:
-        """The match of a name with the pattern of these columns' names, whose group 1 is the class;
-        None if it does not match, or there is no pattern.
+        """Match a name with the pattern of these columns' names, whose group 1 is the class; None
+        if it does not match, or if there is no pattern.
         """
         return None if self.family is None else self.family.fullmatch(name)
 
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The columns that each argument means, and notes on what was inferred."""
+    """The columns that stand for each argument, and notes on what was inferred."""
 
     y_true: ColumnSpec
     y_proba: ColumnSpec
@@ -207,8 +207,8 @@ class ColumnMapping:
     @property
     def label_role(self) -> Role:
         """The role in which labels are read: "text" if answers are compared, "number" for soft
-        labels, and "label" else. It is "name" if a class has a text that is a number for its name,
-        or a number that doubles do not hold exactly.
+        labels, and "label" for others. It is "name" if a class is called by a text that writes a
+        number, or by a number that doubles cannot hold exactly.
         """
         numbers = {name: number_of(name) for name in self.classes or ()}
         odd = any(
@@ -221,7 +221,7 @@ class ColumnMapping:
 
     @property
     def class_names(self) -> Titles | None:
-        """Names of the classes, from the options or the columns' names; None if neither gives
+        """Names of the classes, from the options or from the columns' names; None if neither has
         any.
         """
         if self.classes is not None:
@@ -229,7 +229,9 @@ class ColumnMapping:
         return Titles(self.y_proba.names) if self.y_proba.stacked else None
 
     def fields(self) -> list[Field]:
-        """The fields to read; a column with several roles is there once for each role."""
+        """The fields to read (columns with their role); a column with several roles has one field
+        for each.
+        """
         weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
             *self.y_true.fields(self.label_role),
@@ -241,30 +243,31 @@ class ColumnMapping:
 
 
 def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
-    """Choose the columns of a file that a request means: those that it names, else by usual names.
-    Raise InputError if a column is not there, or if it is not clear which one is meant.
+    """Choose the columns of a file for each argument: those that the request names, else columns
+    with usual names. Raise InputError if a column does not exist, or if it is not clear which one
+    is meant.
     """
     y_true, y_proba = request.labels, request.y_proba
     classes, answers = request.classes, request.answers
     messages = []
     if answers is not None:
-        labels = _compared_spec(reader, y_true, classes, answers)
+        labels = _answer_columns(reader, y_true, classes, answers)
         messages.append(COMPARED.format(*answers))
     elif y_true is None:
-        labels = _guess(reader, "y_true", ("y_true",))
-        messages.append(f"y_true is {_called(labels)}, by its name")
+        labels = _guess_columns(reader, "y_true", ("y_true",))
+        messages.append(f"y_true is {_in_words(labels)}, by its name")
     else:
         labels = _named_spec(reader, "y_true", y_true)
     if y_proba is None:
-        predictions = _guess(
+        predictions = _guess_columns(
             reader, "y_proba", ("logits", "y_proba") if request.from_logits else ("y_proba",)
         )
         if answers is None:
             _check_whose_confidence(reader, labels, predictions)
-        messages.append(f"y_proba is {_called(predictions)}, by name")
+        messages.append(f"y_proba is {_in_words(predictions)}, by name")
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
-    predictions = _number_from_one(predictions, classes)
+    predictions = _classes_from_one(predictions, classes)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
     weights = _one_column(reader, "sample_weight", request.sample_weight)
@@ -275,7 +278,7 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         predictions, order = _order_by_classes(predictions, order, "y_proba")
         if classes is None:
             messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
-    messages += _counted(reader, labels, predictions)
+    messages += _order_of_counts_note(reader, labels, predictions)
     if labels.classes is not None:
         labels, order = _order_by_classes(labels, order, "y_true")
     elif labels.stacked and order is not None:
@@ -303,9 +306,9 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
     )
 
 
-def _counted(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> list[str]:
-    """A note on which of two columns counts the votes for class 0 and which those for class 1, if
-    only their order says so; else an empty list.
+def _order_of_counts_note(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> list[str]:
+    """A note, in a list, on which of two columns counts the votes for class 0 and which those for
+    class 1; an empty list if there are no such columns, or if their names say so.
     """
     if predictions.stacked or reader.width(predictions.names[0]) > 1:
         return []
@@ -317,9 +320,9 @@ def _counted(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> lis
     return []
 
 
-def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) -> ColumnSpec:
+def _answer_columns(reader: Reader, y_true: Any, classes: Any, answers: Answers) -> ColumnSpec:
     """The columns of answers and right answers, which are compared to get labels. Raise InputError
-    if labels are also given otherwise, or if the columns are not there.
+    if other options for labels are given too, or if the columns do not exist.
     """
     if y_true is not None or classes is not None:
         other = "y_true" if y_true is not None else "classes"
@@ -340,8 +343,8 @@ def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) 
 
 
 def answers_of(answer: Any, gold: Any) -> Answers | None:
-    """The columns of answers and of right answers as a pair, None if neither is named; raise
-    InputError if only one is.
+    """The names of the columns of answers and of right answers as a pair; None if neither is given.
+    Raise InputError if only one is given.
     """
     if (answer is None) != (gold is None):
         named, other = ("answer", "gold") if gold is None else ("gold", "answer")
@@ -353,8 +356,8 @@ def answers_of(answer: Any, gold: Any) -> Answers | None:
 
 
 def require(reader: Reader, argument: str, name: str) -> None:
-    """Raise InputError, with the most similar name, if the file lacks a column or has two of that
-    name. `argument` is what named the column.
+    """Raise InputError if the file has no column `name`, or two of them. The message gives the most
+    similar name; `argument` is the argument that named the column.
     """
     if not reader.has(name):
         raise InputError(
@@ -366,8 +369,8 @@ def require(reader: Reader, argument: str, name: str) -> None:
 
 
 def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
-    """Raise InputError if a file has a column of a class that the columns chosen by an earlier
-    file, `spec`, do not have.
+    """Raise InputError if a file has a column for a class that is not among the columns `spec`,
+    which were chosen in an earlier file.
     """
     for name in reader.names:
         match = spec.match(name)
@@ -376,8 +379,8 @@ def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
 
 
 def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
-    """The one column that an argument names, None if it is not given; raise InputError if it names
-    several.
+    """The name of the one column that an argument names, after checks; None if `value` is None.
+    Raise InputError if the argument names several columns.
     """
     if value is None:
         return None
@@ -388,8 +391,8 @@ def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
 
 
 def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
-    """The columns that the value of an argument names, a name or a list of names; raise InputError
-    if one is not there.
+    """The columns that the value of an argument, a name or a list of names, stands for; raise
+    InputError if one of them does not exist.
     """
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
@@ -405,13 +408,13 @@ def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{name_of(argument)} names the column {twice!r} twice")
     if isinstance(value, str) and argument in ("y_true", "y_proba"):
-        return _column(reader.names, value)
+        return _column_or_record(reader.names, value)
     return ColumnSpec(tuple(names), not isinstance(value, str))
 
 
-def _column(names: Sequence[str], name: str) -> ColumnSpec:
+def _column_or_record(names: Sequence[str], name: str) -> ColumnSpec:
     """The column of this name. If it is a record with a number for each class, {"A": 0.7, "B":
-    0.3}, these are its fields, a column per class.
+    0.3}, the record's fields as one column per class.
     """
     fields = tuple(each for each in names if each.startswith(f"{name}."))
     if len(fields) < 2:
@@ -421,7 +424,7 @@ def _column(names: Sequence[str], name: str) -> ColumnSpec:
     return ColumnSpec(fields, True, classes, True, family)
 
 
-def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
+def _usual_candidates(names: Sequence[str], kind: str) -> list[ColumnSpec]:
     """All candidates among these names for "y_true", "y_proba" or "logits" (`kind`): columns, and
     families of columns (one per class), with usual names; if there are none, columns with less
     usual names; if there are none, fields of records with usual names.
@@ -432,34 +435,34 @@ def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
         names_of_truth = [name for name in names if name.lower() in TRUTHS]
         found = [name for name in names if name.lower() in USUAL[kind]]
         if names_of_truth and found and all(name.lower() in ANSWERED for name in found):
-            return [_column(names, name) for name in (*found, *names_of_truth)]
+            return [_column_or_record(names, name) for name in (*found, *names_of_truth)]
     return (
-        [_column(names, name) for name in names if name.lower() in USUAL[kind]]
-        + _numbered(names, NUMBERED[kind])
-        + _named(names, NAMED[kind])
-        or [_column(names, name) for name in names if name.lower() in LESS_USUAL[kind]]
-        or [_column(names, name) for name in within]
+        [_column_or_record(names, name) for name in names if name.lower() in USUAL[kind]]
+        + _numbered_families(names, NUMBERED[kind])
+        + _named_families(names, NAMED[kind])
+        or [_column_or_record(names, name) for name in names if name.lower() in LESS_USUAL[kind]]
+        or [_column_or_record(names, name) for name in within]
     )
 
 
 def has_usual(names: Sequence[str], kind: str) -> bool:
     """Whether some column has a usual name for "y_true", "y_proba" or "logits" (`kind`)."""
-    return bool(_usual(names, kind))
+    return bool(_usual_candidates(names, kind))
 
 
-def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
-    """The one column, or family of columns (one per class), with a usual name for one of the kinds,
-    the first that has any. Raise InputError if there are several or none; `argument` is what was
-    not given.
+def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
+    """Guess, by usual names, the column or the family of columns (one per class) for an argument
+    that the user left out. `kinds` are tried in order, and the first with candidates counts. Raise
+    InputError if there are several candidates or none.
     """
     for kind in kinds:
-        candidates = _usual(reader.names, kind)
+        candidates = _usual_candidates(reader.names, kind)
         if len(candidates) == 1:
             for name in candidates[0].names:
                 require(reader, argument, name)
             return candidates[0]
         if candidates:
-            options = " or ".join(_called(spec) for spec in candidates)
+            options = " or ".join(_in_words(spec) for spec in candidates)
             raise InputError(
                 worded(
                     python=f"{argument} could be {options} of {reader.file}: say which",
@@ -486,8 +489,8 @@ _MEANING = {"y_true": "labels", "y_proba": "predictions"}
 
 
 def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> None:
-    """Raise InputError if it is not clear what a column of confidences is of: beside a column of
-    predicted classes it may be of the predicted class, not of class 1.
+    """Raise InputError if a column of confidences is ambiguous: beside a column of predicted
+    classes it may hold the probability of the predicted class instead of that of class 1.
     """
     found, label = predictions.names[0], labels.names[0]
     answers = [name for name in reader.names if name.lower() in PREDICTED]
@@ -507,9 +510,9 @@ def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: Col
         )
 
 
-def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
-    """Families of columns, one per class, called by a prefix and a number (p_0, p_1, ...). Numbers
-    go up from 0 or 1 without a gap, and columns are in their order.
+def _numbered_families(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
+    """Families of columns, one per class, with names of a prefix and a number (p_0, p_1, ...). The
+    numbers go up from 0 or 1 without a gap, and the columns are in their order.
     """
     out = []
     for prefix in prefixes:
@@ -520,15 +523,16 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
             if match:
                 by_number.setdefault(int(match[1]), name)
         numbers = sorted(by_number)
-        if len(numbers) > 1 and are_counted(numbers):
+        if len(numbers) > 1 and are_consecutive(numbers):
             columns = tuple(by_number[number] for number in numbers)
             out.append(ColumnSpec(columns, True, family=pattern))
     return out
 
 
-def _number_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
-    """The columns with the classes "1", "2", ..., if they were found numbered from 1 and the caller
-    does not call the classes otherwise; else as they came. Labels then count from 1 too.
+def _classes_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
+    """The columns with the classes "1", "2", ..., if their names are numbered from 1 and `classes`
+    (None: not given) does not name the classes otherwise; else unchanged. Labels then count from 1
+    too.
     """
     matches = list(filter(None, map(spec.match, spec.names)))
     if spec.classes is not None or not matches:
@@ -539,8 +543,8 @@ def _number_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnS
     return replace(spec, classes=named)
 
 
-def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
-    """Families of columns, one per class, called by a prefix and the class's name (proba_cat,
+def _named_families(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
+    """Families of columns, one per class, with names of a prefix and the class's name (proba_cat,
     proba_dog).
     """
     out = []
@@ -560,9 +564,9 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
 def _order_by_classes(
     spec: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
 ) -> tuple[ColumnSpec, tuple[Any, ...]]:
-    """The columns in the order of `classes`, and the classes. If `classes` is None, the columns
-    stay as they are, and the classes are those in their names. Raise InputError if columns and
-    classes do not match.
+    """Put the columns into the order of `classes`: returns the columns and the classes. If
+    `classes` is None, the columns stay in order, and the classes are those in their names. Raise
+    InputError if columns and classes do not match.
     """
     by_name = dict(zip(spec.classes or (), spec.names, strict=True))
     if classes is None:
@@ -577,7 +581,7 @@ def _order_by_classes(
     return replace(spec, names=columns, classes=None), classes
 
 
-def _called(spec: ColumnSpec) -> str:
+def _in_words(spec: ColumnSpec) -> str:
     """The columns in words: "the column 'p'", "the columns 'p_0' to 'p_9'"."""
     if len(spec.names) == 1:
         return f"the column {spec.names[0]!r}"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
+from calibrant._data.readers.arrow_values import arrow_errors, is_text, names, need_arrow, values
 from calibrant._data.readers.chunks import Chunk, Column, Field, Kind, Location, Names, Reader
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, read_header
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
@@ -31,8 +31,8 @@ PIECE = 4
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The text of some whole rows, and the bytes of the file by which reading has moved on since
-    the block before.
+    """The text of some complete rows, and the number of bytes of the file that were read since the
+    block before.
     """
 
     text: bytes
@@ -41,20 +41,20 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some blocks that follow each other, and how many blocks of the file come before them."""
+    """Some consecutive blocks, and the number of blocks of the file before them."""
 
     first: int
     blocks: Iterable[Block]
 
 
 class CsvReader(Reader):
-    """A CSV file with a line of names first."""
+    """A CSV file whose first line has the names of the columns."""
 
     def __init__(self, file: File) -> None:
         """Read the line of names; raise MissingExtra if PyArrow is not installed."""
         self.file = file
         if find_spec("pyarrow") is None:
-            arrow("reading CSV")
+            need_arrow("reading CSV")
         self._header = header_of(file)
         self.names = self._header.names
         self.n_rows = None if self.names else 0
@@ -65,20 +65,22 @@ class CsvReader(Reader):
     @cached_property
     def _pa(self) -> Any:
         """PyArrow. It is slow to import, and files of plain numbers do not need it."""
-        return arrow("reading CSV")
+        return need_arrow("reading CSV")
 
     @cached_property
     def _csv(self) -> Any:
         """PyArrow's module for CSV."""
-        return arrow("reading CSV", "pyarrow.csv")
+        return need_arrow("reading CSV", "pyarrow.csv")
 
     @cached_property
     def _compute(self) -> Any:
         """PyArrow's module of functions on arrays."""
-        return arrow("reading CSV", "pyarrow.compute")
+        return need_arrow("reading CSV", "pyarrow.compute")
 
     def pieces(self, fields: Sequence[Field]) -> Iterator[Piece]:
-        """The file in pieces of some blocks each, if all fields are numbers; else as one piece."""
+        """Yield the file in pieces of some blocks each, if all fields are numbers; else as one
+        piece.
+        """
         if not self.names:
             return
         blocks = self._blocks()
@@ -93,8 +95,8 @@ class CsvReader(Reader):
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of a piece in chunks of at most `rows`; raise InputError, which names the line,
-        for the first row that cannot be read.
+        """Yield the rows of a piece in chunks of at most `rows`; raise InputError, which names the
+        line, for the first row that cannot be read.
         """
         before = cache(partial(self._rows_before, piece.first))
         location = Location(self.file, 0, partial(line_of, self._header), before)
@@ -105,16 +107,16 @@ class CsvReader(Reader):
                     yield Chunk(location, n, n_bytes, columns)
                     location, n_bytes = location.after(n), 0
             except (InputError, UnicodeDecodeError) as error:
-                raise self._fault(fields, location.number(0)) or error from None
+                raise self._first_fault(fields, location.number(0)) or error from None
 
     def _slices(
         self, text: bytes, fields: Sequence[Field], rows: int, location: Location
     ) -> Iterator[tuple[int, dict[Field, Column | Names]]]:
-        """The rows of a block in parts of at most `rows`: of each part the number of rows and the
-        columns by field. `location` is that of the block's first row.
+        """Yield the rows of a block in parts of at most `rows`: for each part the number of rows,
+        and the columns by field. `location` is that of the block's first row.
         """
         wanted = list(dict.fromkeys(field.name for field in fields))
-        scanned = self._scanned(text, wanted) if self._are_numbers(fields) else None
+        scanned = self._scan(text, wanted) if self._are_numbers(fields) else None
         if scanned is not None:
             n, columns = scanned
             if count_lines(text) > n:
@@ -132,16 +134,15 @@ class CsvReader(Reader):
             yield span.num_rows, {field: self._column(span, field, here) for field in fields}
 
     def _check_long_rows(self, text: bytes) -> None:
-        """Raise InputError if a quote makes one row of several rows. This is asked for blocks with
-        more lines than rows: some rows have several lines, or some lines are empty.
+        """Raise InputError if a stray quote joins several rows to one. Callers ask this for blocks
+        with more lines than rows: some rows have several lines, or some lines are empty.
         """
         if b'"' in text:
             Quotes(self._header).add(text, end=True)
 
-    def _fault(self, fields: Sequence[Field], row: int) -> InputError | None:
-        """The error for the first faulty row from the row with this number on, with its line; None
-        if none is found. Raise InputError for a stray quote anywhere, the cause of most other
-        faults.
+    def _first_fault(self, fields: Sequence[Field], row: int) -> InputError | None:
+        """The error for the first faulty row from row number `row` on, with its line; None if no
+        row is faulty. Raise InputError for a stray quote anywhere, the cause of most other faults.
         """
         check_quotes(self._header)  # a stray quote is the cause of most other faults
         labels = [field for field in fields if field.role == "label"]
@@ -154,7 +155,7 @@ class CsvReader(Reader):
         """The number of rows in the first `blocks` blocks of the file."""
         total = 0
         for block in islice(self._blocks(), blocks):
-            scanned = self._scanned(block.text, [])
+            scanned = self._scan(block.text, [])
             if scanned is None:
                 total += self._batch(block.text, {self.names[0]: self._pa.binary()}).num_rows
             else:
@@ -162,8 +163,8 @@ class CsvReader(Reader):
         return total
 
     def _are_numbers(self, fields: Sequence[Field]) -> bool:
-        """Whether all fields are columns of numbers; for labels, as far as their first values
-        tell.
+        """Whether all fields are columns of numbers; columns of labels are judged by their first
+        values.
         """
         return all(
             field.is_number or (field.role == "label" and self._kind(field.name) == "number")
@@ -171,8 +172,8 @@ class CsvReader(Reader):
         )
 
     def _kind(self, name: str) -> Kind:
-        """What a column of labels holds: "number", "truth" or "name", by the first block in which
-        it is not empty.
+        """What a column of labels holds: "number", "truth" or "name", judged by the first block in
+        which it is not empty.
         """
         if name not in self._kinds:
             kinds = (self._kind_in(block.text, name) for block in self._blocks())
@@ -183,7 +184,7 @@ class CsvReader(Reader):
         """What a column holds in the text of a block: "number", "truth" or "name"; None if it is
         empty there.
         """
-        scanned = self._scanned(text, [name])
+        scanned = self._scan(text, [name])
         if scanned is not None:
             gaps = scanned[1][name].gaps
             return "number" if gaps is None or not gaps.all() else None
@@ -199,8 +200,8 @@ class CsvReader(Reader):
         return "number" if types.is_integer(kind) or types.is_floating(kind) else "name"
 
     def _types(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """The Arrow type in which each column is read; text if two fields want different types of
-        it.
+        """The Arrow type in which to read each column, by name; text if two fields need different
+        types of the same column.
         """
         types: dict[str, Any] = {}
         for field in fields:
@@ -210,7 +211,7 @@ class CsvReader(Reader):
         return types
 
     def _type(self, field: Field) -> Any:
-        """The Arrow type that a field wants of its column."""
+        """The Arrow type that a field needs for its column."""
         kind: Kind = "number" if field.is_number else "name"
         if field.role == "label":
             kind = self._kind(field.name)
@@ -218,13 +219,13 @@ class CsvReader(Reader):
         return types[kind]()
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
-        """The column of a batch that a field wants. If the batch has it as text for another field,
-        it is converted first.
+        """The column of a batch that a field asks for. If the batch has it as text, for another
+        field, it is converted first.
         """
         array, kind = batch.column(batch.schema.get_field_index(field.name)), self._type(field)
         if kind != array.type:  # it was read as text for something else
             gaps = self._compute.is_in(array, value_set=self._pa.array(sorted(GAPS)))
-            with readable(self.file, "CSV"):
+            with arrow_errors(self.file, "CSV"):
                 array = self._compute.if_else(gaps, None, array)
                 array = self._compute.utf8_trim_whitespace(array).cast(kind)
         if not is_text(kind):
@@ -235,10 +236,10 @@ class CsvReader(Reader):
         )
 
     def _batch(self, text: bytes, types: dict[str, Any]) -> Any:
-        """The rows of a block as Arrow reads them, with the columns in `types` only; for a type
-        None, Arrow finds the type.
+        """The rows of a block read by Arrow, with the columns in `types` only; a type of None
+        leaves it to Arrow to find the type.
         """
-        with readable(self.file, "CSV"):
+        with arrow_errors(self.file, "CSV"):
             table = self._csv.read_csv(
                 self._pa.BufferReader(text),
                 self._csv.ReadOptions(
@@ -254,9 +255,10 @@ class CsvReader(Reader):
             )
             return table.combine_chunks().to_batches()[0]
 
-    def _scanned(self, text: bytes, wanted: Sequence[str]) -> tuple[int, dict[str, Column]] | None:
-        """The number of rows in a text, and the wanted columns of numbers by name, by the compiled
-        scanner. None if something in them is not a plain number, or the scanner is not there.
+    def _scan(self, text: bytes, wanted: Sequence[str]) -> tuple[int, dict[str, Column]] | None:
+        """Read a text by the compiled scanner: the number of rows, and the wanted columns of
+        numbers by name. None if one of them holds something else than plain numbers, or if there is
+        no scanner.
         """
         compiled = scanner()
         if compiled is None:
@@ -272,8 +274,8 @@ class CsvReader(Reader):
         return n, {name: Column(*column) for name, column in zip(wanted, columns, strict=True)}
 
     def _blocks(self) -> Iterator[Block]:
-        """All rows behind the line of names, in blocks of whole rows that can be read independently
-        of each other. Blocks become larger if a row does not fit into one.
+        """Yield all rows after the line of names, in blocks of complete rows that can be read
+        independently of each other. Blocks become larger if a row does not fit into one.
         """
         sizes = iter(BLOCKS)
         size, at = next(sizes), 0
@@ -290,15 +292,15 @@ class CsvReader(Reader):
                 if not end and len(text) >= size:  # a row is longer than a block
                     size = next(sizes, 0)
                 if not size:
-                    raise self._fault([], 0) or InputError(
+                    raise self._first_fault([], 0) or InputError(
                         f"{self.file} cannot be read as CSV: a row has more than "
                         f"{BLOCKS[-1]:,} bytes"
                     )
                 text = text[end:] + more
 
     def _rows_end(self, text: bytes) -> int:
-        """The length of the whole rows at the beginning of a text. Arrow ends a row at a carriage
-        return too, and then passes over the line feed that follows.
+        """The length in bytes of the complete rows at the beginning of a text. Arrow ends a row at
+        a carriage return too, and then passes over the line feed that follows.
         """
         compiled, returns = scanner(), self._header.returns
         if b'"' in text and compiled is not None and not returns:
@@ -306,15 +308,15 @@ class CsvReader(Reader):
             return len(text) if text.endswith(b"\r") and not is_open else end
         plain = text
         if b'"' in text:
-            plain = self._quoted.sub(lambda field: b"-" * len(field[0]), text)
+            plain = self._quoted_field.sub(lambda field: b"-" * len(field[0]), text)
         if plain.endswith(b"\r"):
             return len(text)
         return 1 + max(plain.rfind(b"\n"), plain.rfind(b"\r") if returns else -1)
 
     @cached_property
-    def _quoted(self) -> re.Pattern[bytes]:
-        """A pattern of a text in quotes at the beginning of a field; it reaches to the end if no
-        quote closes it.
+    def _quoted_field(self) -> re.Pattern[bytes]:
+        """A pattern that matches a text in quotes at the beginning of a field; without a closing
+        quote it reaches to the end.
         """
         mark = self._header.delimiter.encode()
         return re.compile(rb'(?<![^%b\r\n])"[^"]*(?:""[^"]*)*(?:"|\Z)' % mark)

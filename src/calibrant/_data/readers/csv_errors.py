@@ -30,7 +30,9 @@ LONGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Header:
-    """Names and delimiter from the first line; a file without names is empty."""
+    """The columns' names and the delimiter, from the first line of a CSV file; an empty file has no
+    names.
+    """
 
     file: File
     names: tuple[str, ...]
@@ -68,9 +70,8 @@ def header_of(file: File) -> Header:
 
 
 def read_header(stream: BinaryIO, delimiter: str, size: int) -> tuple[bytes, int]:
-    """The first bytes of a CSV file, and the place among them where the line after the line of
-    names begins. At least `size` bytes are read, and more if these do not hold all of the line of
-    names.
+    """The first bytes of a CSV file, and the position among them of the line after the line of
+    names. At least `size` bytes are read, and more until the line of names is complete.
     """
     text, more = b"", stream.read(size)
     while True:
@@ -84,7 +85,9 @@ def read_header(stream: BinaryIO, delimiter: str, size: int) -> tuple[bytes, int
 
 
 def fields_of(row: bytes, mark: bytes) -> list[tuple[int, int]]:
-    """The beginning and end of each field in a row of bytes; `mark` separates the fields."""
+    """The beginning and end of each field in a row of CSV, as positions in bytes; `mark` is the
+    delimiter.
+    """
     field = re.compile(rb'"[^"]*(?:""[^"]*)*(?:"[^%b\r\n]*|\Z)|[^%b\r\n]*' % (mark, mark))
     out, at = [], 0
     while True:
@@ -98,8 +101,8 @@ def fields_of(row: bytes, mark: bytes) -> list[tuple[int, int]]:
 
 
 def records(file: File) -> Iterator[tuple[int, str]]:
-    """The line that each row begins in, counted from 1, and the row's text. Empty lines are passed
-    over; the line of names is the first row.
+    """Yield, for each row, the line in which it begins, counted from 1, and its text. Empty lines
+    are passed over; the line of names is the first row.
     """
     with opened(file) as (stream, _):
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline=None)
@@ -119,8 +122,8 @@ def records(file: File) -> Iterator[tuple[int, str]]:
 
 
 def line_of(header: Header, row: int) -> int:
-    """The line, counted from 1, that a row begins in; rows are counted from 0 behind the line of
-    names.
+    """The line, counted from 1, in which row number `row` begins; rows are counted from 0 after the
+    line of names.
     """
     for number, (line, _) in enumerate(records(header.file), -1):
         if number == row:
@@ -131,7 +134,7 @@ def line_of(header: Header, row: int) -> int:
 def first_fault(
     header: Header, numbers: Sequence[Field], truths: Sequence[Field], row: int
 ) -> InputError | None:
-    """The error for the first faulty row from the row with this number on; None if none is found.
+    """The error for the first faulty row from row number `row` on; None if no row is faulty.
 
     `numbers` and `truths` are the columns that must hold numbers and truth values.
     """
@@ -171,13 +174,13 @@ def first_fault(
 
 
 def _fields(text: str, delimiter: str) -> list[str]:
-    """The fields of one row of CSV, without their quotes."""
+    """The fields of one row of CSV, without quotes around them."""
     return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
 def _check_bytes(file: File, line: int, text: str) -> None:
-    """Raise InputError if a row's text holds bytes that are not UTF-8; `line` is where it
-    begins.
+    """Raise InputError if a row's text holds bytes that are not UTF-8; `line` is the line in which
+    the row begins.
     """
     try:
         text.encode("utf-8")

@@ -25,12 +25,14 @@ LOOK = 1 << 20
 
 
 class Quotes:
-    """The state of a search for stray quotes in a text that comes block by block; the first block
-    begins at the beginning of a row.
+    """The state of a search for stray quotes, which swallow rows (make one text of them), in a text
+    that comes block by block. The first block begins at the beginning of a row.
     """
 
     def __init__(self, header: Header) -> None:
-        """Take the delimiter and the number of fields from the header; the text begins at a row."""
+        """Take the delimiter and the number of fields from the header, and begin at the
+        first row.
+        """
         self._header = header
         # Which bytes are a delimiter or a line break, between which fields lie.
         self._around = np.zeros(256, dtype=np.bool_)
@@ -44,8 +46,8 @@ class Quotes:
         self._row = _Row(1)
 
     def add(self, text: bytes, *, end: bool = False) -> None:
-        """Look at the next block of the text; raise InputError if a quote in it swallows rows.
-        `end`: no block follows.
+        """Check the next block of the text; raise InputError if a quote in it swallows rows. `end`:
+        this is the last block.
         """
         text = self._pending + text
         # A quote at the end of a block may be half of an escaped one.
@@ -73,16 +75,19 @@ class Quotes:
             self._check_row(self._row, self._line + 1)
 
     def _quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
-        """The places of the quotes that open a field, and of those that close one."""
+        """The positions of the quotes that open a field, and of those that close one. `breaks` are
+        the positions of line breaks.
+        """
         if b'"' not in text:
             nowhere = np.empty(0, dtype=np.intp)
             return nowhere, nowhere
-        sound = self._sound_quotes(text, breaks)
+        sound = self._quotes_at_once(text, breaks)
         return self._quotes_one_by_one(text, breaks) if sound is None else sound
 
-    def _sound_quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index] | None:
-        """The places of the quotes that open a field, and of those that close one, by array
-        operations. None if some quote does neither, and is not escaped within a field.
+    def _quotes_at_once(self, text: bytes, breaks: Index) -> tuple[Index, Index] | None:
+        """The positions of the quotes that open a field, and of those that close one, by array
+        operations. None if some quote neither opens nor closes a field and is not an escaped quote
+        within one.
         """
         characters = np.frombuffer(b"%b%b\n" % (self._last, text), dtype=np.uint8)
         at = np.flatnonzero(characters == QUOTE)
@@ -101,8 +106,9 @@ class Quotes:
         return first, at[~opening & ~before_one] - 1
 
     def _quotes_one_by_one(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
-        """The places of the quotes that open a field, and of those that close one, found one after
-        the other. Raise InputError if a text of several lines is closed within a field.
+        """The positions of the quotes that open a field, and of those that close one, found one
+        after the other. Raise InputError if the quote that closes a text of several lines stands
+        within a field.
         """
         parts = text.split(b'"')
         places = np.cumsum([len(part) + 1 for part in parts]) - 1
@@ -133,8 +139,8 @@ class Quotes:
         return np.array(opens, dtype=np.intp), np.array(closes, dtype=np.intp)
 
     def _check_quoted_lines(self, text: bytes, breaks: Index, opens: Index, closes: Index) -> None:
-        """Raise InputError if a quoted text holds rows. `breaks` are the places of line breaks;
-        `opens` and `closes` those of the quotes that begin and end each quoted text.
+        """Raise InputError if a quoted text holds rows. `breaks` are the positions of line breaks;
+        `opens` and `closes` are those of the quotes that begin and end each quoted text.
         """
         quoted = np.searchsorted(opens, breaks) - 1
         inside = quoted >= 0
@@ -152,9 +158,9 @@ class Quotes:
         self._row = _Row(lines[-1], text[starts[-1] :])
 
     def _may_be_rows(self, text: bytes, breaks: Index, inside: Mask) -> Index:
-        """Which lines begin within quotes, hold a digit, and have as many fields as a row: the
-        indices in `breaks` of the line breaks that end them. `inside` says which line breaks are
-        within quotes. Most texts have no two such lines, and need no closer look.
+        """Find the lines that begin within quotes, hold a digit, and have as many fields as a row:
+        the indices in `breaks` of the line breaks that end them. `inside` masks the line breaks
+        within quotes. Most texts have at most one such line, and need no further check.
         """
         within = 1 + np.flatnonzero(inside[:-1])
         characters = np.frombuffer(text, dtype=np.uint8)
@@ -173,7 +179,7 @@ class Quotes:
         """Raise InputError if a quoted text in a row holds other rows. `behind` is the line in
         which the next row begins.
         """
-        found = swallowed_in(row.text, self._header, whole=row.is_whole)
+        found = find_swallowed(row.text, self._header, whole=row.is_whole)
         if found is not None:
             first, last = row.line + found.first, row.line + found.last
             last = last if row.is_whole else behind - 1
@@ -185,24 +191,26 @@ class Quotes:
 
 
 class _Row:
-    """The beginning of a row, as much of it as is looked at, and the line in which the row
-    begins.
-    """
+    """The first bytes of a row, up to the limit LOOK, and the line in which the row begins."""
 
     def __init__(self, line: int, text: bytes = b"") -> None:
-        """Take the line in which the row begins, and its text as far as it is known."""
+        """`line` is the line in which the row begins, and `text` the beginning of the row."""
         self.line = int(line)
         self.text, self.is_whole = b"", True
         self.add(text)
 
     def add(self, text: bytes) -> None:
-        """Add more of the row's text, up to the limit; text beyond it makes `is_whole` False."""
+        """Add more of the row's text, up to the limit LOOK; text beyond it makes
+        `is_whole` False.
+        """
         self.is_whole = self.is_whole and len(self.text) + len(text) <= LOOK
         self.text += text[: max(0, LOOK - len(self.text))]
 
 
 def check_quotes(header: Header) -> None:
-    """Read a file from its beginning and raise InputError if a stray quote swallows rows."""
+    """Read a file from its beginning, and raise InputError if a stray quote swallows rows (makes
+    one text of them).
+    """
     quotes = Quotes(header)
     with opened(header.file) as (stream, _):
         text = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
@@ -225,16 +233,17 @@ NO_NUMBER = frozenset(word.encode() for word in EMPTY)
 
 @dataclass(frozen=True)
 class Swallowed:
-    """A quoted text that holds rows: the lines in which it begins and ends, counted from 0 at its
-    row's first line.
+    """A quoted text that holds rows: the lines in which it begins and ends, counted from 0 at the
+    first line of its row.
     """
 
     first: int
     last: int
 
 
-def swallowed_in(row: bytes, header: Header, *, whole: bool = True) -> Swallowed | None:
-    """The quoted text in a row of several lines that holds rows itself; None if there is none.
+def find_swallowed(row: bytes, header: Header, *, whole: bool = True) -> Swallowed | None:
+    """Find, in a row of several lines, the quoted text that holds other rows; None if there is
+    none.
 
     `whole` is False if `row` is only the beginning of the row.
     """
@@ -270,12 +279,12 @@ def _are_rows(
     between: list[bytes], last: bytes, mark: bytes, delimiters: int, numbers: dict[int, bytes]
 ) -> bool:
     """Whether the lines of a quoted text are rows: they have as many delimiters as rows have, and
-    numbers where the row around them has these `numbers`, by place. A few lines may be different.
-    The last line may be cut, or hold the closing quote alone.
+    numbers in the columns where the row around them has `numbers` (by column). A few lines may be
+    different. The last line may be cut, or hold only the closing quote.
     """
 
     def cells_of(line: bytes) -> list[bytes] | None:
-        """The cells at the places of numbers, if the line is a row; else None."""
+        """The cells of a line in the columns of numbers, if the line is a row; else None."""
         cells = [cell.strip(b'"') for cell in line.strip(b"\r").split(mark)]
         if len(cells) != delimiters + 1:
             return None
@@ -291,9 +300,9 @@ def _are_rows(
 
 
 def _is_alike(cell: bytes, known: bytes) -> bool:
-    """Whether a cell may be in the same column as a known number. It may if it stands for no
-    number, or is a number of the same kind: both are whole, both lie in [0, 1], or the known one is
-    outside [0, 1] and has decimals.
+    """Whether a cell may be from the same column as a known number: the cell is empty, or it is a
+    number of the same kind (both are whole, both lie in [0, 1], or the known one is outside [0, 1]
+    and has decimals).
     """
     if cell in NO_NUMBER:
         return True
@@ -307,5 +316,5 @@ def _is_alike(cell: bytes, known: bytes) -> bool:
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """The lines of a text, which end with line feeds, or else with carriage returns."""
+    """Split a text into its lines, which end with line feeds, or else with carriage returns."""
     return text.split(b"\n" if b"\n" in text else b"\r")

@@ -64,7 +64,9 @@ Fingerprint = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class File:
-    """One file to read: where it is, its format, and how it is packed (None: not at all)."""
+    """One file to read: its path, its format, and its compression (`packed`; None: not
+    compressed).
+    """
 
     path: Path
     format: str
@@ -82,8 +84,8 @@ class File:
         return self.fingerprint()[0]
 
     def fingerprint(self) -> Fingerprint:
-        """Size, time of change and inode number of the file; a file that was changed has another
-        fingerprint.
+        """The size, time of change and inode number of the file, which differ after a change of the
+        file.
         """
         try:
             status = self.path.stat()
@@ -99,8 +101,8 @@ def unreadable(path: Any, error: OSError) -> InputError:
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
-    """The stream of a file's unpacked bytes, and the file on disk below it, whose position tells
-    how far reading has come. Errors of reading become InputErrors.
+    """Open a file: yield the stream of its uncompressed bytes, and the file on disk, whose position
+    tells how far reading has come. Errors of reading become InputErrors.
     """
     try:
         with file.path.open("rb") as below:
@@ -114,7 +116,9 @@ def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
 
 
 def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
-    """The stream of unpacked bytes over an open file; the open file itself if it is not packed."""
+    """The stream of uncompressed bytes over an open file; the open file itself if it is not
+    compressed.
+    """
     # Each is imported where it is needed: most files are not packed.
     if file.packed == "gzip":
         import gzip
@@ -131,8 +135,9 @@ def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
 
 
 def list_files(path: Any, format: str | None = None) -> list[File]:
-    """The files that a path, a folder, a pattern or a list of these means, each once. Those of a
-    folder or pattern are in the order of their names; raise InputError if there are none.
+    """The files that `path` stands for, each once: a path, a folder, a pattern or a list of these.
+    Those of a folder or pattern are in the order of their names; raise InputError if there are no
+    files. `format` is their format; None takes it from their names.
     """
     if format is not None:
         one_of("format", format, FORMATS)
@@ -152,7 +157,7 @@ def list_files(path: Any, format: str | None = None) -> list[File]:
 
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
-    """The files that one path, folder or pattern means; raise InputError if there are none."""
+    """The files that one path, folder or pattern stands for; raise InputError if there are none."""
     text = os.path.expanduser(os.fspath(path))
     if text == "-":
         raise InputError(f"standard input is not read: rows are read more than once. {TO_A_FILE}")
@@ -169,7 +174,7 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
         if location.is_dir():
             return _check_one_format(path, _visible_files(location), format)
         if os.path.lexists(text):
-            return [_file(location, format)]
+            return [_file_at(location, format)]
     except OSError as error:
         raise unreadable(path, error) from None
     if glob.has_magic(text):
@@ -189,8 +194,8 @@ LISTED = 10
 
 
 def _nearest_file(location: Path) -> str:
-    """The end of an error about a file that is not there: the file of the same folder with the most
-    similar name, or else some that can be read. Suffixes are not compared.
+    """The end of an error about a file that does not exist: the file in the same folder with the
+    most similar name, or else some files that can be read. Suffixes are not compared.
     """
     endings = (*(suffix for each in SUFFIXES.values() for suffix in each), EVAL, *PACKED)
     names = sorted(
@@ -213,12 +218,12 @@ def _nearest_file(location: Path) -> str:
 
 
 def _visible_files(folder: Path) -> list[Path]:
-    """The files in a folder and the folders within it, sorted. Names that begin with a dot or an
-    underscore are left out: programs use them for files of their own.
+    """The files in a folder and its subfolders, sorted. Files and folders whose name begins with a
+    dot or an underscore are left out: programs use them for their own purposes.
     """
 
     def shown(path: Path) -> bool:
-        """Whether no part of a path begins with a dot or an underscore."""
+        """Whether no part of a path, relative to the folder, begins with a dot or an underscore."""
         return not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
     found = [path for path in folder.rglob("*") if shown(path) and path.is_file()]
@@ -227,18 +232,18 @@ def _visible_files(folder: Path) -> list[Path]:
 
 def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
     """The files among these paths that can be read, or that have the given format. Raise InputError
-    if there are none, or if no format is given and they have several. `asked` is what the user
-    named.
+    if there are none, or if no format is given and they have several. `asked` is the user's
+    argument, for the message.
     """
     if format is not None:
         wanted = {format, READ_WHOLE.get(format, format)}
-        chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]
+        chosen = [path for path in paths if (_format_of_name(path) or "?")[0] in wanted]
         chosen = chosen or [path for path in paths if not path.suffix]
         if not chosen:
             suffixes = SUFFIXES.get(format) or (*SUFFIXES[READ_WHOLE[format]], EVAL)
             raise InputError(f"{asked} holds no {format} files ({', '.join(suffixes)})")
-        return [_file(path, format) for path in chosen]
-    known = {path: _guess(path) for path in paths if path.suffix != ONLY_BY_NAME}
+        return [_file_at(path, format) for path in chosen]
+    known = {path: _format_of_name(path) for path in paths if path.suffix != ONLY_BY_NAME}
     formats = Counter(guess[0] for guess in known.values() if guess)
     if not formats:
         every = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
@@ -249,12 +254,12 @@ def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list
             f"{asked} holds files of several formats ({counted}): say which with "
             f"{setting('format')}"
         )
-    return [_file(path, None) for path, guess in known.items() if guess]
+    return [_file_at(path, None) for path, guess in known.items() if guess]
 
 
-def _guess(path: Path) -> tuple[str, str | None] | None:
-    """The format and the packing (None: not packed) that a file's name says; None if the name says
-    no format.
+def _format_of_name(path: Path) -> tuple[str, str | None] | None:
+    """The format and the compression (None: none) that a file's name stands for; None if the name
+    has no known format.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = PACKED.get(suffixes[-1]) if suffixes else None
@@ -267,11 +272,11 @@ def _guess(path: Path) -> tuple[str, str | None] | None:
     return None
 
 
-def _file(path: Path, format: str | None) -> File:
-    """The File at a path, in the given format or the one that its name says; raise InputError if it
-    is not known or cannot be opened.
+def _file_at(path: Path, format: str | None) -> File:
+    """The File at a path, in the given format, or for None in the format of its name; raise
+    InputError if that is not known, or if the file cannot be opened.
     """
-    guess = _guess(path)
+    guess = _format_of_name(path)
     if format is None and guess is None:
         if is_state(path):
             raise InputError(
@@ -303,7 +308,7 @@ def _file(path: Path, format: str | None) -> File:
 
 
 def is_state(path: Path) -> bool:
-    """Whether a file is a saved state of an Accumulator or Monitor, by its first bytes."""
+    """Whether a file is a saved state of an Accumulator or Monitor, judged by its first bytes."""
     try:
         with path.open("rb") as file:
             return file.read(len(STATE)) == STATE
@@ -312,8 +317,8 @@ def is_state(path: Path) -> bool:
 
 
 def packing(start: bytes) -> str | None:
-    """How a file is packed, by its first bytes, because names may be wrong: "gzip", "bz2" or
-    "zstd"; None if it is not.
+    """The compression of a file, judged by its first bytes, because names may be wrong: "gzip",
+    "bz2" or "zstd"; None if it is not compressed.
     """
     for magic, name in ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd")):
         if start.startswith(magic):

@@ -16,7 +16,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
-from calibrant._data.readers.arrow_values import arrow
+from calibrant._data.readers.arrow_values import need_arrow
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
 from calibrant._data.readers.json_values import not_json
@@ -49,7 +49,7 @@ class InspectReader(RecordReader):
 
     def __init__(self, file: File) -> None:
         """Read the whole log into memory, a record for each sample and epoch."""
-        rows, again = _rows(file)
+        rows, again = _read_rows(file)
         records, places = [record for record, _ in rows], [place for _, place in rows]
         super().__init__(file, records, places)
         epochs = len({str(record["epoch"]) for record in records})
@@ -60,13 +60,13 @@ class InspectReader(RecordReader):
             "scores C, I, P and N are 1, 0, 0.5 and 0, as Inspect has them",
             *([f"samples were answered in {epochs} epochs"] if epochs > 1 else []),
             *([f"{counted(again, 'sample')} written again: the last counts"] if again else []),
-            *_shares(records),
+            *_partial_score_notes(records),
         )
 
 
-def _shares(records: list[Record]) -> list[str]:
-    """Notes on the scorers with a numeric score between 0 and 1, which may not mean that an answer
-    is partly right.
+def _partial_score_notes(records: list[Record]) -> list[str]:
+    """A note for each scorer with a numeric score between 0 and 1, which need not mean that an
+    answer is partly right.
     """
     found: dict[str, float] = {}
     for record in records:
@@ -83,20 +83,20 @@ def _shares(records: list[Record]) -> list[str]:
 
 
 def _scores(record: Record) -> Iterator[tuple[str, Record]]:
-    """The name and the score of each scorer in a row, as `_columns` made it."""
+    """Yield the name and the score of each scorer in a row made by `_columns`."""
     for name, content in record.items():
         if name not in _OWN and isinstance(content, dict):
             yield name, content
 
 
 def _place(sample: Record) -> str:
-    """Where a sample is, in words: its id and epoch."""
+    """The place of a sample in words: its id and epoch."""
     return f"sample {sample.get('id')}, epoch {sample.get('epoch')}"
 
 
 def _columns(evaluation: Record, sample: Record) -> Record:
-    """The row of a sample: id, sample, epoch, task, model, perhaps metadata, and a record for each
-    scorer. `evaluation` is the log's own record, with task and model.
+    """The row for a sample, as a record: id, sample, epoch, task, model, metadata if there is any,
+    and a record for each scorer. `evaluation` is the log's own record, with task and model.
     """
     task, number = str(evaluation.get("task", "")), sample.get("id")
     out: Record = {
@@ -113,10 +113,10 @@ def _columns(evaluation: Record, sample: Record) -> Record:
     for scorer, score in (scores if isinstance(scores, dict) else {}).items():
         if isinstance(score, dict):
             out[f"{scorer}_scorer" if scorer in _OWN else str(scorer)] = _score(score)
-    return {name: _short(value) for name, value in out.items()}
+    return {name: _without_long_parts(value) for name, value in out.items()}
 
 
-def _short(value: Any) -> Any:
+def _without_long_parts(value: Any) -> Any:
     """A value without long parts, which may be whole transcripts: a long text becomes its beginning
     and a hash, a long list None.
     """
@@ -124,14 +124,14 @@ def _short(value: Any) -> Any:
         digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return f"{value[:SHOWN]}... ({len(value):,} characters, {digest})"
     if isinstance(value, dict):
-        return {key: _short(each) for key, each in value.items()}
+        return {key: _without_long_parts(each) for key, each in value.items()}
     if isinstance(value, list):
-        return None if len(value) > LONG else [_short(each) for each in value]
+        return None if len(value) > LONG else [_without_long_parts(each) for each in value]
     return value
 
 
 def _score(score: Record) -> Record:
-    """A scorer's score as a record: correct (a number), value (as it came), answer, and metadata if
+    """A scorer's score as a record: correct (a number), value (unchanged), answer, and metadata if
     there is any.
     """
     value = score.get("value")
@@ -147,8 +147,8 @@ def _score(score: Record) -> Record:
 
 
 def correctness(value: Any) -> Any:
-    """A score as a number, as Inspect reads it; None for NaN and for values that are no score. Text
-    that Inspect cannot read stays, and is an error later.
+    """A score as a number, by Inspect's rules; None for NaN and for values that are no score. Text
+    that Inspect cannot read stays text, which is an error later.
     """
     if isinstance(value, bool):
         return float(value)
@@ -162,8 +162,8 @@ def correctness(value: Any) -> Any:
 
 
 def _pairs(records: list[Record]) -> tuple[Pair, ...]:
-    """Pairs of columns: the correctness of each scorer with each confidence in its metadata or
-    value. If no scorer has a confidence, those in the sample's metadata are taken.
+    """Pairs of columns (labels, predictions): the correctness of each scorer with each confidence
+    in its metadata or value. If no scorer has a confidence, with those in the sample's metadata.
     """
     scorers: dict[str, dict[str, None]] = {}
     of_sample: dict[str, None] = {}
@@ -180,17 +180,18 @@ def _pairs(records: list[Record]) -> tuple[Pair, ...]:
 
 
 def _confidences(content: Any, prefix: str) -> dict[str, None]:
-    """The dotted names of the fields in `content` that have a usual name of a confidence, behind
-    the prefix. They are the keys of a dict, in order; the values are None.
+    """The fields in `content` with a usual name of a confidence, as dotted names that begin with
+    the prefix. They are the keys of a dict, which keeps their order; the values are None.
     """
     if not isinstance(content, dict):
         return {}
     return {f"{prefix}.{key}": None for key in content if str(key).lower() in CONFIDENCE}
 
 
-def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
-    """The rows of a log, each as its record and its place in words, in the order of epochs; and how
-    many samples were written again, as when an evaluation is resumed. Of these the last counts.
+def _read_rows(file: File) -> tuple[list[tuple[Record, str]], int]:
+    """Read the rows of a log, in the order of epochs: pairs of a record and its place in words.
+    Also the number of samples that occur again, as when an evaluation is resumed; the last
+    occurrence counts.
     """
     if not zipfile.is_zipfile(file.path):
         header_of_json, samples = _from_json(file)
@@ -201,12 +202,12 @@ def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
             known = set(log.namelist())
             header = next((n for n in ("header.json", "_journal/start.json") if n in known), None)
             if header is None:
-                raise _no_log(file)
-            evaluation = _member(file, log, log.getinfo(header)).get("eval")
+                raise _no_log_error(file)
+            evaluation = _read_member(file, log, log.getinfo(header)).get("eval")
             evaluation = evaluation if isinstance(evaluation, dict) else {}
             last: dict[tuple[str, str], tuple[Record, str]] = {}
             for each in members:
-                sample = _member(file, log, each)
+                sample = _read_member(file, log, each)
                 record = _columns(evaluation, sample)
                 last[each.filename, record["id"]] = record, _place(sample)
     except zipfile.BadZipFile as error:
@@ -218,23 +219,23 @@ def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
 
 
 def _is_sample(name: str) -> bool:
-    """Whether a member of the zip archive is a sample, by its name."""
+    """Whether a member of the zip archive is a sample, judged by its name."""
     return name.startswith("samples/") and name.endswith(".json")
 
 
 def _epoch_number(value: Any) -> int:
-    """The number of an epoch, by which rows are sorted; 0 if it is not a number."""
+    """The number of an epoch, by which rows are sorted; 0 if the value is not a number."""
     return value if isinstance(value, int) else 0
 
 
-def _no_log(file: File) -> InputError:
+def _no_log_error(file: File) -> InputError:
     """The error for a file that is not a log of Inspect."""
     return InputError(f"{file} is no Inspect log: it has neither header.json nor samples")
 
 
-def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record:
-    """The JSON record in a member of the zip archive; raise InputError if it is too large or not a
-    record.
+def _read_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record:
+    """Read the JSON record in a member of the zip archive; raise InputError if it is too large or
+    not a record.
     """
     if member.file_size > LARGEST:
         raise InputError(
@@ -243,7 +244,7 @@ def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record
             f"--no-log-images), or give its scores as records ({setting('format', 'jsonl')})"
         )
     try:
-        content = _unpacked(file, log, member)
+        content = _unpack_member(file, log, member)
         record = json.loads(content, parse_int=whole_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}, {member.filename} is not JSON: {error}") from None
@@ -252,13 +253,13 @@ def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record
     return record
 
 
-def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member of the zip archive. Inspect packs with zstd, which `zipfile` reads from
-    Python 3.14 on; before that PyArrow unpacks it.
+def _unpack_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Decompress a member of the zip archive. Inspect compresses with zstd, which `zipfile` reads
+    from Python 3.14 on; before that PyArrow decompresses it.
     """
     if member.compress_type != _ZSTD or hasattr(zipfile, "ZIP_ZSTANDARD"):
         return log.read(member)
-    pa = arrow("reading .eval logs")
+    pa = need_arrow("reading .eval logs")
     with file.path.open("rb") as raw:
         raw.seek(member.header_offset)
         start = raw.read(30)
@@ -278,7 +279,7 @@ def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> byte
 
 
 def _from_json(file: File) -> tuple[Record, list[Record]]:
-    """The record of the evaluation and the list of samples, of a log that is a JSON file; raise
+    """Read a log that is a JSON file: the record of the evaluation, and the list of samples. Raise
     InputError if there are no samples.
     """
     text = text_of(file)
@@ -289,7 +290,7 @@ def _from_json(file: File) -> tuple[Record, list[Record]]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}") from None
     if not isinstance(log, dict) or "eval" not in log:
-        raise _no_log(file)
+        raise _no_log_error(file)
     samples = log.get("samples")
     if not isinstance(samples, list) or not all(isinstance(each, dict) for each in samples):
         raise InputError(

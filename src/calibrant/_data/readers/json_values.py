@@ -31,7 +31,7 @@ from calibrant._data.readers.scanner import scanner
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The values of one field in some records, and where these records are."""
+    """The values of one field in some records, and the location of these records."""
 
     location: Location
     field: Field
@@ -43,14 +43,14 @@ class Cells:
 
 
 def column_of(cells: Cells) -> Column | Names:
-    """The column of a field's values: numbers, rows of numbers if the values are lists, or names if
-    it is a field of labels and holds text.
+    """The values of a field as a column: numbers, rows of numbers if the values are lists, or names
+    if the field is one of labels and holds text.
     """
     kinds = set(map(type, cells.values))
     if list in kinds:
         # The first row decides, so that the error names the first row that differs from it.
         if isinstance(next(value for value in cells.values if value is not None), list):
-            return _rows(cells)
+            return _rows_of_lists(cells)
         row = next(i for i, value in enumerate(cells.values) if isinstance(value, list))
         raise cells.error(row, "a list, where others have none")
     if str in kinds and not cells.field.is_number:
@@ -62,8 +62,8 @@ def column_of(cells: Cells) -> Column | Names:
 
 
 def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
-    """One number per row, 0 for a gap; labels may be truth values. `kinds` are the types that occur
-    among the values.
+    """The values as one number per row, with 0 for missing values; labels may be truth values.
+    `kinds` are the types that occur among the values.
     """
     is_number = cells.field.is_number
     values: list[Any] = cells.values
@@ -86,8 +86,8 @@ def _is_huge(value: Any) -> bool:
 
 
 def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
-    """The number of a row's value, 0 for None; a text may write a number, and a label may be a
-    truth value. Raise InputError for anything else.
+    """The number of a row's value; 0 for None. A text may write a number, and a label may be a
+    truth value. Raise InputError for any other value.
     """
     if value is None:
         return 0
@@ -106,9 +106,9 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
     raise cells.error(row, f"{what}, where a number is needed")
 
 
-def _rows(cells: Cells) -> Column:
-    """Lists of one length k as rows of numbers, (n, k). A row whose list is missing, or has a null
-    in it, is a gap.
+def _rows_of_lists(cells: Cells) -> Column:
+    """Lists, all of one length k, as rows of numbers, (n, k). A row counts as missing if its list
+    is missing or has a null in it.
     """
     gaps = np.zeros(len(cells.values), dtype=np.bool_)
     k = len(next(value for value in cells.values if isinstance(value, list)))
@@ -131,7 +131,9 @@ def _rows(cells: Cells) -> Column:
 
 
 def names_of(cells: Cells) -> Names:
-    """The field's values as names: the distinct values, and which of them each row has."""
+    """The field's values as names: the distinct values, and the number of its value for
+    each row.
+    """
     known: dict[Any, int] = {}
     codes = np.empty(len(cells.values), dtype=np.intp)
     for row, value in enumerate(cells.values):
@@ -142,9 +144,7 @@ def names_of(cells: Cells) -> Names:
 
 
 def not_json(error: json.JSONDecodeError) -> str:
-    """The end of an error about text that is not JSON: what is wrong, and in which column of its
-    line.
-    """
+    """The end of an error about text that is not JSON: the fault, and its column in the line."""
     return f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
 
 
@@ -159,18 +159,18 @@ Slice = tuple[int, dict[Field, Column | Names]]
 
 
 class JsonScan:
-    """The fields that are wanted, laid out for the scanner."""
+    """The wanted fields in the layout that the compiled scanner takes."""
 
     def __init__(self, fields: Sequence[Field], tree: list[Node], widths: dict[str, int]) -> None:
-        """Take the wanted fields, the tree of keys that lead to them (`_key_tree`), and the length
-        of each field's lists by its name, 0 if it has none.
+        """Store the wanted fields, the tree of keys that lead to them (from `_key_tree`), and the
+        length of each field's lists by its name, 0 for a field without lists.
         """
         self._fields, self._tree, self._widths = fields, tree, widths
 
     def slices(self, text: bytes, rows: int) -> list[Slice] | None:
-        """The columns of a text of whole lines, in parts of at most `rows` rows: of each part the
-        number of rows and the columns by field. None if a record is not plain, which is left to
-        Python.
+        """Read a text of complete lines by the compiled scanner, in parts of at most `rows` rows:
+        for each part the number of rows and the columns by field. None if a record is not plain, so
+        that Python must parse it.
         """
         out: list[Slice] = []
         at, widths = 0, list(self._widths.values())
@@ -192,8 +192,9 @@ class JsonScan:
 
 
 def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan | None:
-    """The scan of these fields; None if there is no compiled scanner, or it cannot read such
-    fields. `width` gives the length of a field's lists, 0 if it has none.
+    """Make the scan of these fields; None if there is no compiled scanner, or if it cannot read
+    such fields. `width` is a function from a field's name to the length of its lists, 0 without
+    lists.
     """
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):
         return None
@@ -203,8 +204,8 @@ def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan 
 
 
 def count_records(text: bytes) -> int | None:
-    """The number of records in a text of whole lines; None if there is no compiled scanner, or if a
-    record may be faulty.
+    """The number of records in a text of complete lines; None if there is no compiled scanner, or
+    if a record may be faulty.
     """
     if scanner() is None:
         return None
@@ -213,8 +214,8 @@ def count_records(text: bytes) -> int | None:
 
 
 def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
-    """The tree of the keys that lead to the fields of these names, as the scanner takes it: a list
-    of nodes in which the children of a node stand next to each other. None if names contradict each
+    """The tree of the keys that lead to the fields of these names, in the scanner's form: a list of
+    nodes in which the children of a node stand next to each other. None if names contradict each
     other.
 
     `whole` are the paths of records that may have no other keys than these.
@@ -249,11 +250,11 @@ def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
 
 
 def _scanned_column(field: Field, numbers: Array, gaps: Mask, kinds: int) -> Column | None:
-    """The column that `column_of` would make of what the scanner read; None if it may raise an
-    error.
+    """The column that `column_of` would make of the same values, made of what the scanner read;
+    None if `column_of` might raise an error.
 
-    `numbers` and `gaps` are the values and the mask of missing ones; `kinds` says in bits what
-    occurred (WHOLE, FRACTION, TRUTH, NOTHING, LIST).
+    `numbers` and `gaps` are the values and the mask of missing ones; `kinds` says in bits which
+    kinds of values occurred (WHOLE, FRACTION, TRUTH, NOTHING, LIST).
     """
     absent = gaps if kinds & NOTHING else None
     if numbers.ndim == 2:

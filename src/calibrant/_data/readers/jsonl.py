@@ -53,8 +53,8 @@ HEAD = 1000
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Some text of whole lines, the number of its first line, and the bytes of the file by which
-    reading has moved on.
+    """A text of complete lines, the number of its first line, and the number of bytes of the file
+    that were read for it.
     """
 
     text: bytes
@@ -64,14 +64,14 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some records, and the line of each."""
+    """Some records, and the line number of each."""
 
     records: list[Record]
     lines: Sequence[int]
 
 
 def lines_of(file: File) -> Iterator[Lines]:
-    """The lines of a file in blocks, in order; line numbers are counted from 1."""
+    """Yield the lines of a file in blocks, in order; line numbers are counted from 1."""
     line, at = 1, 0
     for text, now in _whole_lines(file):
         if line == 1:
@@ -81,8 +81,8 @@ def lines_of(file: File) -> Iterator[Lines]:
 
 
 def block_of(file: File, lines: Lines, most: int | None = None) -> Block:
-    """The records of some lines, with their line numbers; of the first `most` lines that hold
-    something, if it is given. Empty lines are passed over.
+    """Parse some lines into records, with their line numbers. Empty lines are passed over; with
+    `most`, only the first `most` other lines are parsed.
     """
     texts = lines.text.split(b"\n") if most is None else _first_texts(lines.text, most)
     numbers: Sequence[int] = range(lines.first, lines.first + len(texts))
@@ -99,7 +99,7 @@ def _first_texts(text: bytes, most: int) -> list[bytes]:
 
 
 def row_lines(file: File) -> Iterator[int]:
-    """The line number of each row of a file, in order; empty lines are not rows."""
+    """Yield the line number of each row of a file, in order; empty lines are not rows."""
     for lines in lines_of(file):
         for number, text in enumerate(lines.text.split(b"\n"), lines.first):
             if text.strip():
@@ -107,18 +107,18 @@ def row_lines(file: File) -> Iterator[int]:
 
 
 def line_of(file: File, row: int) -> int:
-    """The line number of a row; rows are counted from 0."""
+    """The line number, counted from 1, of row number `row`, counted from 0."""
     return next(islice(row_lines(file), row, None))
 
 
 def rows_before(file: File, line: int) -> int:
-    """The number of rows before a line."""
+    """The number of rows above a line."""
     return sum(1 for number in takewhile(line.__gt__, row_lines(file)))
 
 
 def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
-    """The text of a file in blocks of whole lines, without the last line feed; and for each block
-    how many bytes of the file, as it is on disk, have been read.
+    """Yield the text of a file in blocks of complete lines, without the last line feed; and with
+    each block the number of bytes of the file (on disk) that have been read.
     """
     with opened(file) as (stream, below):
         pending = b""
@@ -138,8 +138,9 @@ def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
 
 
 def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Record]:
-    """The record of each line; `lines` are the line numbers. All are parsed as one list first,
-    which is several times as fast; if that fails, one by one, so that the error names its line.
+    """Parse each line into a record; `lines` are the line numbers. All are parsed as one list
+    first, which is several times as fast; if that fails, one by one, so that the error names its
+    line.
     """
     try:
         parsed = json.loads((b"[" + b",".join(texts) + b"]").decode())
@@ -151,7 +152,9 @@ def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Recor
 
 
 def _record(file: File, text: bytes, line: int) -> Record:
-    """The record of one line; raise InputError, which names the line, if it is not one."""
+    """Parse one line into a record; raise InputError, which names the line, if it is
+    not a record.
+    """
     location = f"{file}, line {line}"
     try:
         record = json.loads(text.decode(), parse_int=whole_number)
@@ -172,8 +175,8 @@ def _record(file: File, text: bytes, line: int) -> Record:
 
 
 def whole_number(text: str) -> int | float:
-    """The whole number that a text writes. One with so many digits that Python may refuse it
-    becomes an infinite float, which every use of it refuses.
+    """The whole number that a text writes. So many digits that Python may refuse them give an
+    infinite float, which is refused wherever it is used.
     """
     return int(text) if len(text) < DIGITS else float(text)
 
@@ -189,17 +192,17 @@ KINDS = {
 
 
 class FieldReader(Reader):
-    """What readers of JSON records share: each field is known by its first value."""
+    """Base of the readers of JSON records: each field is described by its first value."""
 
     # The first value of each field.
     _head: dict[str, Any]
 
     def width(self, name: str) -> int:
-        """The numbers per row of a field: 1, or the length of its first list."""
+        """The number of numbers per row of a field: 1, or the length of its first list."""
         return max(1, self._list_length(name))
 
     def _list_length(self, name: str) -> int:
-        """The length of a field's first value if it is a list, else 0."""
+        """The length of a field's first value if that is a list, else 0."""
         example = self._head.get(name)
         return len(example) if isinstance(example, list) else 0
 
@@ -207,7 +210,7 @@ class FieldReader(Reader):
 def record_columns(
     location: Location, fields: Sequence[Field], records: list[Record]
 ) -> dict[Field, Column | Names]:
-    """The columns of some records by field; errors name the location of the records."""
+    """The columns of some records, by field. `location` is where the records begin, for errors."""
     columns: dict[Field, Column | Names] = {}
     for field in fields:
         cells = Cells(location, field, values_of(records, field.name))
@@ -219,7 +222,9 @@ class JsonlReader(FieldReader):
     """A file of JSON records, one per line. It needs no other package."""
 
     def __init__(self, file: File) -> None:
-        """Find the fields by the first records, and raise InputError if these are not sound."""
+        """Find the fields in the first records; raise InputError if one of these
+        records is faulty.
+        """
         self.file = file
         self._head = {}
         n = 0
@@ -232,19 +237,19 @@ class JsonlReader(FieldReader):
             n += len(block.records) if counted is None else counted
             if n >= HEAD:
                 break
-        self.names = tuple(name for name in self._head if not self._is_odd(name))
+        self.names = tuple(name for name in self._head if not self._is_within_value(name))
         self.n_rows = None if n else 0
 
-    def _is_odd(self, name: str) -> bool:
-        """Whether a name is of a field within a record, where other rows have a plain value in the
+    def _is_within_value(self, name: str) -> bool:
+        """Whether a name is that of a field within a record, while other rows have a plain value in
         place of that record.
         """
         above = name.rpartition(".")[0]
-        return bool(above) and (self._head.get(above) is not None or self._is_odd(above))
+        return bool(above) and (self._head.get(above) is not None or self._is_within_value(above))
 
     def has(self, name: str) -> bool:
-        """Whether some record has a field of this name. All records are read if the first ones lack
-        it, because a field may be rare.
+        """Whether some record has a field of this name. If the first records lack it, all are read,
+        because a field may be rare.
         """
         return name in self.names or any(
             value is not None
@@ -253,7 +258,7 @@ class JsonlReader(FieldReader):
         )
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[list[Lines]]:
-        """The file in pieces, each of a few blocks of lines."""
+        """Yield the file in pieces, each of a few blocks of lines."""
         if self.n_rows == 0:
             return
         lines = lines_of(self.file)
@@ -263,8 +268,8 @@ class JsonlReader(FieldReader):
     def chunks(
         self, piece: list[Lines], fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of a piece in chunks of at most `rows`. Plain records are read by the compiled
-        scanner, others are parsed by Python.
+        """Yield the rows of a piece in chunks of at most `rows`. Plain records are read by the
+        compiled scanner, others are parsed by Python.
         """
         scan = json_scan(fields, self._list_length)
         for lines in piece:
@@ -278,8 +283,8 @@ class JsonlReader(FieldReader):
                 first, n_bytes = first + n, 0
 
     def _parsed(self, lines: Lines, fields: Sequence[Field], rows: int) -> Iterator[Slice]:
-        """The rows of some lines as Python parses them, in parts of at most `rows`: of each part
-        the number of rows and the columns by field.
+        """Parse some lines by Python, and yield their rows in parts of at most `rows`: for each
+        part the number of rows and the columns by field.
         """
         block = block_of(self.file, lines)
         for start in range(0, len(block.records), rows):
@@ -290,7 +295,7 @@ class JsonlReader(FieldReader):
 
 
 def values_of(records: list[Record], name: str) -> list[Any]:
-    """The value of a field in every record, None if a record lacks it. The name may be a dotted
+    """The value of a field in every record; None if a record lacks it. The name may be a dotted
     path, or a key that has dots in it.
     """
     if "." not in name:
@@ -300,8 +305,8 @@ def values_of(records: list[Record], name: str) -> list[Any]:
 
 
 def _check_no_new_class(location: Location, fields: Sequence[Field], records: list[Record]) -> None:
-    """Raise InputError if a record whose fields are the classes has a field that is not among
-    `fields`, which earlier rows have.
+    """Raise InputError if a record whose fields are the classes has a field outside `fields`, the
+    classes that earlier rows have.
     """
     for above in {field.of_record for field in fields if field.of_record is not None}:
         known = {field.name for field in fields if field.of_record == above}
@@ -318,8 +323,8 @@ def _check_no_new_class(location: Location, fields: Sequence[Field], records: li
 
 
 def _value_at(at: Any, path: list[str]) -> Any:
-    """The value at the end of a path of keys, None if there is none. Parts of the path may belong
-    to one key with dots in it.
+    """The value at the end of a path of keys below `at`; None if there is none. Several parts of
+    the path may form one key with dots in it.
     """
     if not path or not isinstance(at, dict):
         return None if path else at
@@ -332,9 +337,9 @@ def _value_at(at: Any, path: list[str]) -> Any:
 
 
 def flatten(record: Record, prefix: str, parsed: dict[str, Any]) -> None:
-    """Add all fields of a record to `parsed`, by their dotted paths behind `prefix`, each with the
+    """Add all fields of a record to the dict `parsed`: the dotted path after `prefix`, and the
     first value that is not None. The value of a field that is itself a record is None; lists stay
-    whole.
+    lists.
     """
     for key, value in record.items():
         if parsed.get(prefix + key) is None:

@@ -26,7 +26,7 @@ _NAMED = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?")
 
 @dataclass(frozen=True)
 class _Document:
-    """The parts of one record that columns are made of."""
+    """The parts of one record from which columns are made."""
 
     line: int
     doc_id: Any
@@ -48,17 +48,19 @@ class LmEvalReader(RecordReader):
     slices, ids = "task", "id"
 
     def __init__(self, file: File) -> None:
-        """Read the whole log into memory; raise InputError if it does not hold multiple choice."""
+        """Read the whole log into memory; raise InputError if it is not a log of
+        multiple choice.
+        """
         documents = [
             _document(file, record, line)
             for block in (block_of(file, lines) for lines in lines_of(file))
             for record, line in zip(block.records, block.lines, strict=True)
         ]
         self._filters = tuple(dict.fromkeys(each.filter for each in documents))
-        chosen = _chosen(file, documents, self._filters)
+        chosen = _choose_documents(file, documents, self._filters)
         _check_right_or_wrong(file, chosen)
         task = task_of(file.path)
-        reading, golds = _golds(file, chosen)
+        reading, golds = _right_choices(file, chosen)
         records = [_columns(each, gold, task) for each, gold in zip(chosen, golds, strict=True)]
         super().__init__(file, records, [each.line for each in chosen])
         widths = self.widths = {len(each.logs) for each in chosen}
@@ -69,7 +71,7 @@ class LmEvalReader(RecordReader):
         else:
             self.pairs = (top,)
         self._targets = (
-            (f"{task}: targets are {reading}",) if reading is not None else _odd_target(chosen)
+            (f"{task}: targets are {reading}",) if reading is not None else _odd_target_note(chosen)
         )
 
     @property
@@ -84,8 +86,8 @@ class LmEvalReader(RecordReader):
         )
 
     def pieces(self, fields: Any) -> Any:
-        """All rows as one piece; raise InputError if the log has several filters and none was
-        chosen.
+        """All rows as one piece; raise InputError if the log has several filters and the user chose
+        none.
         """
         if self.file.filter is None and len(self._filters) > 1:
             named = ", ".join(map(repr, self._filters))
@@ -97,15 +99,17 @@ class LmEvalReader(RecordReader):
 
 
 def task_of(path: Path) -> str:
-    """The task that the name of a sample log holds: samples_TASK_DATE.jsonl."""
+    """The task in the name of a sample log: TASK in samples_TASK_DATE.jsonl."""
     stem = path.name.partition(".jsonl")[0].partition(".json")[0]
     match = _NAMED.fullmatch(stem)
     return match[1] if match else stem
 
 
-def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) -> list[_Document]:
-    """The documents of the filter that the user chose, or all if none was chosen; raise InputError
-    if the log does not have that filter.
+def _choose_documents(
+    file: File, documents: list[_Document], filters: tuple[str, ...]
+) -> list[_Document]:
+    """The documents of the filter that the user chose, or all if the user chose none; raise
+    InputError if the log does not have that filter. `filters` are those in the log.
     """
     if file.filter is None:
         return documents
@@ -118,8 +122,8 @@ def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) ->
 
 def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
     """Raise InputError if the metric acc of a document is neither 0 nor 1. In tasks with several
-    right choices (truthfulqa_mc2) it is their probability, and does not say if the answer was
-    right.
+    right choices (truthfulqa_mc2) it is their probability, which does not say whether the answer
+    was right.
     """
     for each in documents:
         if each.right not in (None, 0.0, 1.0):
@@ -132,11 +136,14 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
 
 
 def _document(file: File, record: Record, line: int) -> _Document:
-    """The parts of the record at a line of the file that columns are made of; raise InputError
-    unless it has log-likelihoods of at least two choices.
+    """The parts of a record, at a line of the file, from which columns are made; raise InputError
+    unless the record has log-likelihoods of at least two choices.
     """
     location = f"{file}, line {line}"
-    logs = [_log_likelihood(location, pair, i) for i, pair in enumerate(_answers(location, record))]
+    logs = [
+        _log_likelihood(location, pair, i)
+        for i, pair in enumerate(_filtered_responses(location, record))
+    ]
     metrics = record.get("metrics")
     names = metrics if isinstance(metrics, list) else ["acc", "acc_norm"]
     own = {name: record[name] for name in map(str, names) if _is_number(record.get(name))}
@@ -170,16 +177,16 @@ def _is_number(value: Any) -> bool:
 
 
 def _as_float(value: float) -> float:
-    """A number as a float; an infinite one if a whole number is too large."""
+    """A number as a float; infinite for a whole number that is too large."""
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 
 
-def _answers(location: str, record: Record) -> list[Any]:
-    """The record's `filtered_resps`, a list for each choice that begins with its log-likelihood;
-    raise InputError if it is not that.
+def _filtered_responses(location: str, record: Record) -> list[Any]:
+    """The record's `filtered_resps`, with a list for each choice that begins with its
+    log-likelihood; raise InputError if it has another form.
     """
     answers = record.get("filtered_resps")
     if not isinstance(answers, list) or not answers:
@@ -197,7 +204,9 @@ def _answers(location: str, record: Record) -> list[Any]:
 
 
 def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
-    """The log-likelihood of the i-th choice, which `answer` begins with as a number or as text."""
+    """The log-likelihood of the i-th choice: the first entry of `answer`, a number or a text that
+    writes one. Raise InputError for any other entry.
+    """
     value: Any = plain_number(answer[0]) if isinstance(answer[0], str) else answer[0]
     number = _as_float(value) if _is_number(value) else math.nan
     if math.isnan(number) or number == math.inf:
@@ -207,7 +216,7 @@ def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
 
 
 def _choices(record: Record) -> list[str]:
-    """The texts of the choices, which the model was asked to continue with; an empty list if the
+    """The texts of the choices that the model was asked to continue with; an empty list if the
     record does not have them.
     """
     arguments = record.get("arguments")
@@ -223,19 +232,21 @@ def _choices(record: Record) -> list[str]:
     return texts
 
 
-def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int | None]]:
-    """How targets are written (None if they name no choice), and the index of each document's right
-    choice (None for all then).
+def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, list[int | None]]:
+    """How targets are written, in words (None if they name no choice), and the index of the right
+    choice for each document (None for all if targets name no choice).
 
-    A target "1" may be the index or the text of a choice: which it is follows from acc, the
-    harness's own count of right answers. Raise InputError if that is not enough to tell.
+    A target "1" may be the index or the text of a choice: acc, the harness's own count of right
+    answers, tells which. Raise InputError if it is not enough to tell.
     """
     readings = {
-        "indices of the choices": [_index(each) for each in documents],
+        "indices of the choices": [_index_by_number(each) for each in documents],
         "texts of the choices": [_index_by_text(each) for each in documents],
     }
     full = {name: golds for name, golds in readings.items() if None not in golds}
-    fitting = {name: golds for name, golds in full.items() if all(map(_agrees, documents, golds))}
+    fitting = {
+        name: golds for name, golds in full.items() if all(map(_agrees_with_acc, documents, golds))
+    }
     if len(fitting) == 2 and len({tuple(golds) for golds in fitting.values()}) == 1:
         fitting.popitem()
     if len(fitting) == 1:
@@ -250,27 +261,29 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
         return None, [None] * len(documents)
     if full:
         golds = next(iter(full.values()))
-        each = next(d for d, gold in zip(documents, golds, strict=True) if not _agrees(d, gold))
+        each = next(
+            d for d, gold in zip(documents, golds, strict=True) if not _agrees_with_acc(d, gold)
+        )
         raise InputError(
             f"{file}, line {each.line}: target is {each.target!r} and acc {each.right!r}, which do "
             f"not go together: read the records with {setting('format', 'jsonl')}"
         )
-    each = next(d for d in documents if _index(d) is None and _index_by_text(d) is None)
+    each = next(d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
     raise InputError(
         f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
         "the text of a choice, and acc is not there to say whether the answer was right"
     )
 
 
-def _odd_target(documents: list[_Document]) -> list[str]:
-    """A note on the first target that is neither the index nor the text of a choice, in a list;
+def _odd_target_note(documents: list[_Document]) -> list[str]:
+    """A note, in a list, on the first target that is neither the index nor the text of a choice;
     empty if there is none. One such target keeps all targets from being read as choices.
     """
-    odd = (d for d in documents if _index(d) is None and _index_by_text(d) is None)
+    odd = (d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
     return [f"line {d.line}: target {d.target[:60]!r} is no choice" for d in islice(odd, 1)]
 
 
-def _index(document: _Document) -> int | None:
+def _index_by_number(document: _Document) -> int | None:
     """The index of the right choice, if the target is written as an index; else None."""
     text = document.target
     if not re.fullmatch(r"\d{1,6}", text) or int(text) >= len(document.logs):
@@ -279,7 +292,7 @@ def _index(document: _Document) -> int | None:
 
 
 def _index_by_text(document: _Document) -> int | None:
-    """The index of the right choice, if the target is the text of just one choice; else None."""
+    """The index of the right choice, if the target is the text of exactly one choice; else None."""
     return (
         document.choices.index(document.target)
         if document.choices.count(document.target) == 1
@@ -287,28 +300,28 @@ def _index_by_text(document: _Document) -> int | None:
     )
 
 
-def _agrees(document: _Document, gold: int | None) -> bool:
-    """Whether the right choice `gold` fits the harness's acc: the likeliest choice is right if acc
-    is 1, and only then. True if there is no acc.
+def _agrees_with_acc(document: _Document, gold: int | None) -> bool:
+    """Whether the index of the right choice, `gold`, agrees with the harness's metric acc, which is
+    1 if and only if the likeliest choice is right. True if there is no acc.
     """
     if document.right is None:
         return True
-    return (_top(document.logs) == gold) == (document.right == 1)
+    return (_likeliest(document.logs) == gold) == (document.right == 1)
 
 
-def _top(logs: list[float]) -> int:
-    """The index of the likeliest choice, from the log-likelihoods."""
+def _likeliest(logs: list[float]) -> int:
+    """The index of the likeliest choice; `logs` are the log-likelihoods of the choices."""
     return logs.index(max(logs))
 
 
 def _columns(document: _Document, gold: int | None, task: str) -> Record:
-    """The row of a document, a value for each column. `gold` is the index of the right choice; None
-    if it is not known, and `correct` is then the harness's acc.
+    """The row for a document: a record with a value for each column. `gold` is the index of the
+    right choice; if it is None (not known), `correct` is the harness's metric acc.
     """
     top = max(document.logs)
     weights = [math.exp(log - top) for log in document.logs]
     total = math.fsum(weights)
-    right = document.right if gold is None else float(_top(document.logs) == gold)
+    right = document.right if gold is None else float(_likeliest(document.logs) == gold)
     return {
         "target": gold,
         "probs": [weight / total for weight in weights],

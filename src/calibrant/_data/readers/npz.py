@@ -39,7 +39,7 @@ Span = tuple[int, int]
 @dataclass(frozen=True, eq=False)
 class Member:
     """One array of an archive: its name there (`entry`), its shape, whether it is in Fortran order,
-    and its type.
+    and its dtype.
     """
 
     file: File
@@ -55,32 +55,32 @@ class Member:
 
     @property
     def width(self) -> int:
-        """The numbers per row."""
+        """The number of numbers per row."""
         return int(np.prod(self.shape[1:], dtype=np.int64))
 
     @contextmanager
     def opened(self) -> Iterator[Read]:
-        """A function that reads the rows a to b. Those of a packed array must be asked for in
-        order.
+        """Open the array: yield a function of a and b that reads the rows from a up to b. The rows
+        of a compressed array must be read in order.
         """
         with archive_errors(self.file):
             if self.start is not None:
                 with self.file.path.open("rb") as stream:
-                    yield lambda a, b: self._stored(stream, a, b)
+                    yield lambda a, b: self._read_stored(stream, a, b)
                 return
             with zipfile.ZipFile(self.file.path) as archive, archive.open(self.entry) as packed:
                 packed.read(self.header)
                 if self.fortran and len(self.shape) == 2:
                     # Columns are stored one after the other: a row is complete only after the last
                     # column.
-                    all_rows = self._take(packed, self.shape[0]).reshape(self.shape, order="F")
+                    all_rows = self._next_rows(packed, self.shape[0]).reshape(self.shape, order="F")
                     yield lambda a, b: all_rows[a:b]
                 else:
-                    yield lambda a, b: self._take(packed, b - a).reshape(-1, *self.shape[1:])
+                    yield lambda a, b: self._next_rows(packed, b - a).reshape(-1, *self.shape[1:])
 
     def check_checksum(self) -> None:
-        """Raise InputError if an array that is not packed does not match its checksum. A packed one
-        is checked while it is unpacked.
+        """Raise InputError if the numbers of an array that is not compressed do not match its
+        checksum. A compressed array is checked while it is decompressed.
         """
         if self.start is None:
             return
@@ -96,24 +96,24 @@ class Member:
                 "its numbers. Write it again"
             )
 
-    def _stored(self, stream: BinaryIO, a: int, b: int) -> NDArray[Any]:
-        """The rows a to b of an array that is not packed."""
+    def _read_stored(self, stream: BinaryIO, a: int, b: int) -> NDArray[Any]:
+        """Read the rows from a up to b of an array that is not compressed."""
         start, item = self.start or 0, self.dtype.itemsize
         if self.fortran and len(self.shape) == 2:
             out = np.empty((b - a, self.width), dtype=self.dtype)
             for column in range(self.width):
                 stream.seek(start + (column * self.shape[0] + a) * item)
-                out[:, column] = self._numbers(stream, b - a)
+                out[:, column] = self._next_numbers(stream, b - a)
             return out
         stream.seek(start + a * self.width * item)
-        return self._take(stream, b - a).reshape(-1, *self.shape[1:])
+        return self._next_rows(stream, b - a).reshape(-1, *self.shape[1:])
 
-    def _take(self, stream: Any, rows: int) -> NDArray[Any]:
-        """The numbers of the next `rows` rows of the stream, in one dimension."""
-        return self._numbers(stream, rows * self.width)
+    def _next_rows(self, stream: Any, rows: int) -> NDArray[Any]:
+        """Read the numbers of the next `rows` rows of the stream, as an array of one dimension."""
+        return self._next_numbers(stream, rows * self.width)
 
-    def _numbers(self, stream: Any, count: int) -> NDArray[Any]:
-        """The next `count` numbers of the stream; raise InputError if it ends before."""
+    def _next_numbers(self, stream: Any, count: int) -> NDArray[Any]:
+        """Read the next `count` numbers of the stream; raise InputError if it ends before that."""
         data = stream.read(count * self.dtype.itemsize)
         if len(data) < count * self.dtype.itemsize:
             raise InputError(f"{self.file} ends too early: it was not written to the end")
@@ -122,7 +122,7 @@ class Member:
 
 @contextmanager
 def archive_errors(file: File) -> Iterator[None]:
-    """Turn what a damaged archive raises into an InputError."""
+    """Inside the block, turn the errors that a damaged archive causes into InputErrors."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
@@ -141,7 +141,7 @@ def members_of(file: File) -> dict[str, Member]:
             with archive.open(info) as packed:
                 shape, fortran, dtype, header = _header(file, info.filename, packed)
             plain = info.compress_type == zipfile.ZIP_STORED
-            start = _start(raw, info) + header if plain else None
+            start = _data_start(raw, info) + header if plain else None
             name = info.filename.removesuffix(".npy")
             out[name] = Member(file, info.filename, shape, fortran, dtype, header, start, info.CRC)
             if not dtype.hasobject:
@@ -150,8 +150,8 @@ def members_of(file: File) -> dict[str, Member]:
 
 
 def _check_length(member: Member, n_bytes: int) -> None:
-    """Raise InputError unless an array has as many bytes as its shape needs. If it had fewer,
-    reading would go on into the next array.
+    """Raise InputError unless an array has as many bytes (`n_bytes`) as its shape needs. If it had
+    fewer, reading would go on into the next array.
     """
     expected = int(np.prod(member.shape, dtype=np.int64)) * member.dtype.itemsize
     if n_bytes != expected:
@@ -163,8 +163,8 @@ def _check_length(member: Member, n_bytes: int) -> None:
 
 
 def _header(file: File, entry: str, packed: Any) -> tuple[tuple[int, ...], bool, Any, int]:
-    """Read an array's header: its shape, whether it is in Fortran order, its type, and the header's
-    length in bytes.
+    """Read an array's header: its shape, whether it is in Fortran order, its dtype, and the
+    header's length in bytes.
     """
     try:
         version = npy.read_magic(packed)
@@ -175,9 +175,9 @@ def _header(file: File, entry: str, packed: Any) -> tuple[tuple[int, ...], bool,
     return shape, fortran, dtype, packed.tell()
 
 
-def _start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
-    """The place in the archive at which an entry's bytes begin, behind the entry's own header,
-    which says how long it is.
+def _data_start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
+    """The position in the archive at which an entry's bytes begin, after the entry's local header,
+    which has a length of its own.
     """
     raw.seek(info.header_offset)
     local = struct.unpack("<26xHH", raw.read(30))
@@ -188,7 +188,7 @@ class NpzReader(Reader):
     """A NumPy archive. It needs no package but NumPy."""
 
     def __init__(self, file: File) -> None:
-        """Read the names and headers of the arrays, not their numbers."""
+        """Read the names and headers of the arrays, without their numbers."""
         self.file = file
         if file.size == 0:
             raise InputError(f"{file} has 0 bytes, which no NPZ file has: it was not written")
@@ -198,7 +198,7 @@ class NpzReader(Reader):
         self._sound: set[str] = set()
 
     def width(self, name: str) -> int:
-        """The numbers per row of an array, at least 1."""
+        """The number of numbers per row of an array, at least 1."""
         return max(1, self._members[name].width)
 
     def precision(self, name: str) -> str:
@@ -208,8 +208,8 @@ class NpzReader(Reader):
         return {2: "half", 4: "single"}.get(size, "double")
 
     def pieces(self, fields: Sequence[Field]) -> list[Span]:
-        """Spans of rows, each with its first row and the row behind its last; one span if an array
-        is packed. Checksums of the arrays are checked before.
+        """Spans of rows as pairs (first row, row after the last); one span for all rows if an array
+        is compressed. The checksums of the arrays are checked first.
         """
         n = self._count(fields)
         members = [self._members[field.name] for field in fields]
@@ -225,7 +225,7 @@ class NpzReader(Reader):
     def chunks(
         self, piece: Span, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of a piece, which is a span of rows, in chunks of at most `rows`."""
+        """Yield the rows of a piece, which is a span of rows, in chunks of at most `rows`."""
         first, last = piece
         per_row = self.file.size / max(1, self._count(fields))
         with ExitStack() as stack:
@@ -239,7 +239,9 @@ class NpzReader(Reader):
                 yield Chunk(Location(self.file, start), stop - start, n_bytes, columns)
 
     def _count(self, fields: Sequence[Field]) -> int:
-        """The number of rows of the wanted arrays; raise InputError unless all have the same."""
+        """The number of rows of the arrays that the fields ask for; raise InputError unless it is
+        the same for all.
+        """
         rows = {field.name: self._rows(field) for field in fields}
         if len(set(rows.values())) > 1:
             counts = ", ".join(f"{name!r} has {n}" for name, n in rows.items())
@@ -247,8 +249,8 @@ class NpzReader(Reader):
         return next(iter(rows.values()))
 
     def _rows(self, field: Field) -> int:
-        """The number of rows of the array that a field wants; raise InputError if its type or shape
-        does not fit the field's role.
+        """The number of rows of the array that a field asks for; raise InputError if its type or
+        shape does not suit the field's role.
         """
         member = self._members[field.name]
         where = f"{self.file}: the array {field.name!r}"
@@ -266,8 +268,8 @@ class NpzReader(Reader):
 
 
 def _column(array: NDArray[Any], field: Field) -> Column | Names:
-    """The column of an array: names if it is text or its role is "text", else numbers in this
-    machine's byte order.
+    """An array as a column: names if it holds text or the field's role is "text", else numbers in
+    this machine's byte order.
     """
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     if field.role == "text" or native.dtype.kind == "U":

@@ -8,10 +8,10 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
-    arrow,
+    arrow_errors,
     names_of,
+    need_arrow,
     path_in,
-    readable,
 )
 from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
@@ -27,15 +27,15 @@ Piece = tuple[list[int], int, int]
 
 
 class ParquetReader(SchemaReader):
-    """A Parquet file; its columns, rows and row groups are known from the footer."""
+    """A Parquet file; its columns, rows and row groups are read from the footer."""
 
     def __init__(self, file: File) -> None:
         """Read the footer, and raise InputError if the row groups contradict it."""
         self.file = file
-        self._parquet = arrow("reading Parquet", "pyarrow.parquet")
+        self._parquet = need_arrow("reading Parquet", "pyarrow.parquet")
         if file.size == 0:
             raise InputError(f"{file} has 0 bytes, which no Parquet file has: it was not written")
-        with readable(file, "Parquet"), self._parquet.ParquetFile(file.path) as opened:
+        with arrow_errors(file, "Parquet"), self._parquet.ParquetFile(file.path) as opened:
             self._metadata = opened.metadata
             self._schema = opened.schema_arrow
         _check_row_groups(file, self._metadata)
@@ -43,8 +43,8 @@ class ParquetReader(SchemaReader):
         self.n_rows = self._metadata.num_rows
 
     def _list_length(self, name: str) -> int:
-        """The length of a column's lists: the numbers per row in the first row group, as the footer
-        has no length of lists.
+        """The length of a column's lists, which the footer does not have: the numbers per row in
+        the first row group.
         """
         # A list's length is in no footer; how many numbers a column holds is.
         path = ".".join(path_in(self._schema, name))
@@ -55,8 +55,8 @@ class ParquetReader(SchemaReader):
         return 1
 
     def pieces(self, fields: Sequence[Field]) -> list[Piece]:
-        """The file in pieces of some row groups each: the numbers of the groups, the number of the
-        first row, and how many rows there are.
+        """The file in pieces of some row groups each: (numbers of the groups, number of the first
+        row, number of rows).
         """
         out: list[Piece] = []
         enough = max(PIECE, self._metadata.num_rows * SHARE)
@@ -74,15 +74,15 @@ class ParquetReader(SchemaReader):
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of a piece in chunks of at most `rows`; only the columns of these fields are
-        read.
+        """Yield the rows of a piece in chunks of at most `rows`; only the columns of these fields
+        are read.
         """
         groups, first, _ = piece
         # Only the leaves that are wanted: a struct's others stay on the disk.
         wanted = [".".join(path_in(self._schema, field.name)) for field in fields]
         per_row = self.file.size / max(1, self._metadata.num_rows)
         with (
-            readable(self.file, "Parquet"),
+            arrow_errors(self.file, "Parquet"),
             self._parquet.ParquetFile(
                 self.file.path, metadata=self._metadata, buffer_size=BUFFER, pre_buffer=False
             ) as opened,
@@ -99,7 +99,7 @@ class ParquetReader(SchemaReader):
 
 def _check_row_groups(file: File, metadata: Any) -> None:
     """Raise InputError unless the row groups together have as many rows as the footer says, and
-    each has as many as its columns.
+    each of them as many as its columns have values.
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     n = sum(int(group.num_rows) for group in groups)

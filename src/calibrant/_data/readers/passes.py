@@ -27,14 +27,16 @@ T = TypeVar("T")
 def over_pieces(
     rows: FileRows, work: Callable[[Iterator[Batch]], T], progress: RowProgress
 ) -> Iterator[T]:
-    """What `work` returns for the batches of each piece, in the order of the pieces."""
+    """Call `work` with the batches of each piece (independently readable part of the files), in
+    threads, and yield its results in the order of the pieces.
+    """
     pieces = rows.pieces()
     head = list(islice(pieces, 2))
     stop, percent = Event(), PercentSeen()
 
     def batches(piece: Piece) -> Generator[Batch, None, None]:
-        """The batches of a piece, counted for the progress; they end early if another piece has
-        failed.
+        """Yield the batches of a piece, and count them for the progress; stop early if another
+        piece has failed.
         """
         with closing(rows.batches(piece)) as read:
             for batch in read:
@@ -45,8 +47,8 @@ def over_pieces(
                 yield batch
                 progress.add(batch.chunk.n_rows, batch.chunk.n_bytes)
 
-    def whole(piece: Piece) -> T:
-        """What `work` returns for a piece."""
+    def work_on(piece: Piece) -> T:
+        """The result of `work` for the batches of a piece."""
         with closing(batches(piece)) as read:
             # A single piece is summed by one thread: another one can read meanwhile.
             if len(head) > 1 or n_threads() == 1:
@@ -55,7 +57,7 @@ def over_pieces(
                 return work(ahead)
 
     try:
-        yield from _results_in_order(whole, chain(head, pieces), n_threads())
+        yield from _results_in_order(work_on, chain(head, pieces), n_threads())
         percent.check(rows.called)
     finally:
         stop.set()
@@ -64,8 +66,8 @@ def over_pieces(
 def _results_in_order(
     work: Callable[[Piece], T], pieces: Iterable[Piece], threads: int
 ) -> Iterator[T]:
-    """What `work` returns for each piece, in order, by this number of threads. They are only a few
-    pieces ahead of the caller, so that results do not pile up.
+    """Call `work` for each piece in this number of threads, and yield the results in order. Threads
+    are only a few pieces ahead of the caller, so that results do not pile up.
     """
     if threads == 1:
         yield from map(work, pieces)
@@ -87,7 +89,7 @@ def _results_in_order(
 
 
 def _read_ahead(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
-    """The same batches; a thread reads each one while the caller works on the one before."""
+    """Yield the same batches, each read by a thread while the caller works on the batch before."""
     from concurrent.futures import ThreadPoolExecutor
 
     context = copy_context()

@@ -33,7 +33,7 @@ from calibrant._data.vote_table import VoteTable, spread_of
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows in memory. Labels are class indices, or rows of probabilities or counts; `others` are
-    further columns by name, as text.
+    further columns, as text, by name.
     """
 
     y_true: NDArray[Any]
@@ -75,14 +75,14 @@ class Rows:
 
     @property
     def class_names(self) -> Titles | None:
-        """Names of the classes of (n, k) predictions, of which labels are indices; None for a
+        """Names of the classes of predictions (n, k), of which labels are indices; None for a
         binary problem, or if there are no names.
         """
         return self.chosen.class_names if self.multiclass else None
 
     def other(self, option: str, name: str) -> NDArray[Any]:
-        """The values of a further column; raise InputError if a row has none. `option` is what the
-        message says the column was named by.
+        """The values of a further column; raise InputError if a row has none. `option` is the
+        option that named the column, for the message.
         """
         values = self.others[name]
         gone = [value is None or value != value for value in values.tolist()]
@@ -95,7 +95,7 @@ class Rows:
         return values
 
     def take(self, rows: Index) -> Rows:
-        """The rows with these numbers. They have no vote table."""
+        """The rows with these numbers, without the vote table."""
         weights = self.sample_weight
         return replace(
             self,
@@ -109,12 +109,14 @@ class Rows:
         )
 
     def take_positions(self, positions: Index) -> Rows:
-        """The rows at these positions among all rows of the files, dropped ones counted."""
+        """The rows at these positions, which are counted among all rows of the files, dropped ones
+        included.
+        """
         return self.take(np.searchsorted(self.positions, positions))
 
 
 class TooLarge(Exception):
-    """There are more predictions than the caller allowed to be read into memory."""
+    """The files hold more predictions than the caller allows to be read into memory."""
 
 
 def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
@@ -124,7 +126,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
     total = 0
 
     def checked(batches: Iterable[Batch]) -> list[Batch]:
-        """The batches of a piece, all their values checked."""
+        """The batches of a piece in a list, after all their values were checked."""
         nonlocal total
         out = []
         for batch in batches:
@@ -314,8 +316,9 @@ def read_file(
 def _read(
     request: ReadRequest, work: Callable[[Iterator[Batch]], list[Batch]], **progress: Any
 ) -> tuple[FileRows, Rows]:
-    """The files that a request means, and the rows of the batches that `work` returns for each
-    piece of them. `progress` are options of the line that shows progress.
+    """Read the files of a request: the files, and the rows of the batches that `work` returns for
+    each piece (independently readable part). `progress` are options of the line that shows
+    progress.
     """
     _require_others(request)
     files = file_rows(request)
@@ -325,8 +328,8 @@ def _read(
 
 
 def _require_others(request: ReadRequest) -> None:
-    """Raise InputError if the first file lacks one of the further columns, or that of items or
-    annotators.
+    """Raise InputError if the first file lacks a further column that the request names: of slices,
+    items or annotators, for example.
     """
     wanted = dict(request.others)
     wanted |= {str(request.item): "item"} if request.item is not None else {}
@@ -338,7 +341,7 @@ def _require_others(request: ReadRequest) -> None:
 
 
 def _check_values(batch: Batch, from_logits: bool) -> None:
-    """Raise InputError for the first row that no measure can take, with its place in the file."""
+    """Raise InputError, with the place in the file, for the first row that no measure can take."""
     if not batch.n:
         return
     samples = batch.samples(from_logits, None, in_memory=True)
@@ -348,8 +351,8 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
 
 
 def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
-    """The rows of all batches together; raise InputError if there are none, or if files have
-    different numbers of classes.
+    """Join the rows of all batches; raise InputError if there are none, or if files have different
+    numbers of classes.
     """
     n_missing = sum(batch.n_missing for batch in batches)
     positions = list(_positions(batches))
@@ -388,8 +391,9 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
 
 
 def with_votes(rows: Rows, request: ReadRequest) -> Rows:
-    """The rows with the number of votes behind each, if it is known. If the request names a column
-    of items, each row is one vote, and the result has one row per item, with counts as labels.
+    """The rows with the number of votes behind each, if that is known. If the request names a
+    column of items, each row is one vote, and the result has one row per item, with counts as
+    labels.
     """
     if not request.labelled:
         return rows
@@ -425,7 +429,9 @@ def _width(batch: Batch) -> int:
 
 
 def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
-    """The positions of each batch's rows among all rows of the files, dropped ones counted."""
+    """Yield the positions of each batch's rows among all rows of the files, dropped
+    ones included.
+    """
     first = 0
     for batch in batches:
         rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows

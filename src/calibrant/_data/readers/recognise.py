@@ -16,33 +16,33 @@ _LM_EVAL = ("doc_id", "target", "filtered_resps")
 _INSPECT = ("version", "status", "eval")
 
 
-def recognised(file: File) -> str:
-    """The format of a file of records, by what it holds: "json" (a list), "lm-eval" or "inspect"
-    (logs, by their fields), else "jsonl".
+def recognise_format(file: File) -> str:
+    """The format of a file of records, recognised by its content: "json" (a list), "lm-eval" or
+    "inspect" (logs, by their fields), else "jsonl".
     """
     with opened(file) as (stream, _):
         head = stream.read(HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
         if head.startswith(b"["):
             return "json"
-        if all(f'"{name}"'.encode() in head for name in _INSPECT) and not _record(head):
+        if all(f'"{name}"'.encode() in head for name in _INSPECT) and not _first_record(head):
             return "inspect"
         if b'"doc_id"' not in head and b'"eval"' not in head:
             return "jsonl"
         first = head.partition(b"\n")
         text = first[0] if first[1] else head + stream.readline(FIRST)
-    record = _record(text)
+    record = _first_record(text)
     if all(name in record for name in _LM_EVAL):
         return "lm-eval"
     return "inspect" if all(name in record for name in _INSPECT) else "jsonl"
 
 
-def _record(text: bytes) -> dict[str, Any]:
-    """The record in the first line of a text; an empty one if that line is not a record."""
-    return _parsed(text.partition(b"\n")[0])
+def _first_record(text: bytes) -> dict[str, Any]:
+    """The record in the first line of a text; {} if that line is not a record."""
+    return _parse_record(text.partition(b"\n")[0])
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
-    """The record that a text is; an empty one if it is not a record."""
+def _parse_record(text: bytes) -> dict[str, Any]:
+    """Parse a text into a record; {} if it is not a record."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
@@ -51,14 +51,15 @@ def _parsed(text: bytes) -> dict[str, Any]:
 
 
 def find_files(path: Any, format: str | None = None) -> list[File]:
-    """The files that a path means, with their formats: `format` if it is given, else by their
-    names, and of records by what they hold.
+    """The files that a path stands for, with their formats: `format` if it is given, else the
+    format of their names; files of records are recognised by their content.
     """
     files = list_files(path, format)
     if format is not None:
         return files
     known = [
-        replace(file, format=recognised(file)) if file.format == "jsonl" else file for file in files
+        replace(file, format=recognise_format(file)) if file.format == "jsonl" else file
+        for file in files
     ]
     if len(known) == 1 and known[0].format == "jsonl":
         _check_not_columns(known[0])
@@ -66,15 +67,15 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
 
 
 def _check_not_columns(file: File) -> None:
-    """Raise InputError if a file is one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}. Read
-    as a row it would have as many classes as there are rows.
+    """Raise InputError if a file is one record of columns, {"label": [0, 1], "p": [0.4, 0.5]},
+    which would be read as one row.
     """
     with opened(file) as (stream, _):
         line = stream.readline(FIRST).removeprefix(b"\xef\xbb\xbf")
         more = stream.read(HEAD)
-        record = _parsed(line)
+        record = _parse_record(line)
         if not record and line.lstrip().startswith(b"{"):  # of several lines, as for a reader
-            record, more = _parsed(line + more + stream.read(FIRST)), b""
+            record, more = _parse_record(line + more + stream.read(FIRST)), b""
     columns = [] if more.strip() else list(record.values())
     if len(columns) > 1 and _are_columns(columns):
         raise InputError(
@@ -85,8 +86,8 @@ def _check_not_columns(file: File) -> None:
 
 
 def _are_columns(columns: list[Any]) -> bool:
-    """Whether all values are lists of one length above 1, or records with the same keys, as pandas
-    writes columns.
+    """Whether all values are lists of one length above 1, or records with the same keys (the form
+    in which pandas writes columns).
     """
     if all(isinstance(column, list) for column in columns):
         return len(columns[0]) > 1 and len({len(column) for column in columns}) == 1

@@ -25,9 +25,9 @@ from calibrant._data.readers.jsonl import (
 
 @dataclass(frozen=True)
 class Pair:
-    """Columns that belong together in a log: labels, and the predictions that they are about.
+    """Two columns of a log that belong together: labels, and the predictions of these labels.
 
-    Files of one evaluation are read alike, by the first pair that all have with one `width`.
+    Files of one evaluation are all read by the same pair, the first that all have with one `width`.
     """
 
     y_true: str
@@ -36,7 +36,9 @@ class Pair:
 
 
 class RecordReader(FieldReader):
-    """Records as a file's columns; `places` are their lines, or where they are in words."""
+    """Records in memory as a file's columns; `places` are their lines, or texts that say where they
+    are.
+    """
 
     # Pairs of columns of labels and predictions; the first that fits is taken by default.
     pairs: tuple[Pair, ...] = ()
@@ -46,7 +48,7 @@ class RecordReader(FieldReader):
     ids: str | None = None
 
     def __init__(self, file: File, records: list[Record], places: Sequence[int | str]) -> None:
-        """Take the records of a file, and the place of each: its line, or a text."""
+        """Store the records of a file, and the place of each: its line, or a text."""
         self.file = file
         self.records, self.places = records, places
         self._head = {}
@@ -56,13 +58,13 @@ class RecordReader(FieldReader):
         self.n_rows = len(records)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        """One piece for all records; none if there are no records."""
+        """One piece, None, for all records; an empty list if there are no records."""
         return [None] if self.records else []
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The columns of the records in chunks of at most `rows`; there is one piece, None."""
+        """Yield the columns of the records in chunks of at most `rows`; the only piece is None."""
         n_bytes = self.file.size
         for start in range(0, len(self.records), rows):
             records = self.records[start : start + rows]
@@ -83,7 +85,7 @@ class JsonListReader(RecordReader):
 
 
 def text_of(file: File) -> str:
-    """The whole text of a file, unpacked; raise InputError unless it is UTF-8."""
+    """The whole text of a file, uncompressed; raise InputError unless it is UTF-8."""
     with opened(file) as (stream, _):
         content = io.BytesIO(stream.read()).getvalue().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -94,7 +96,7 @@ def text_of(file: File) -> str:
 
 
 def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
-    """The records of a file that is a JSON list, and the line in which each of them begins."""
+    """Parse a file that is a JSON list: the records, and the line in which each of them begins."""
     text = text_of(file)
     decoder = json.JSONDecoder(parse_int=whole_number)
     records: list[Record] = []
@@ -108,7 +110,7 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
         try:
             record, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            raise _not_json(file, error) from None
+            raise _not_json_error(file, error) from None
         except RecursionError:
             raise InputError(f"{file}, line {line} is nested too deeply") from None
         if not isinstance(record, dict):
@@ -122,20 +124,22 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
         if text[at : at + 1] == ",":
             at = _skip_blanks(text, at + 1)
         elif text[at : at + 1] != "]":
-            raise _not_json(file, json.JSONDecodeError("Expecting ',' delimiter", text, at))
+            raise _not_json_error(file, json.JSONDecodeError("Expecting ',' delimiter", text, at))
     if text[_skip_blanks(text, at + 1) :]:
-        raise _not_json(file, json.JSONDecodeError("Extra data", text, _skip_blanks(text, at + 1)))
+        raise _not_json_error(
+            file, json.JSONDecodeError("Extra data", text, _skip_blanks(text, at + 1))
+        )
     return records, lines
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    """The place of the first character from `at` on that is not blank."""
+    """The position of the first character from `at` on that is not blank."""
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at
 
 
-def _not_json(file: File, error: json.JSONDecodeError) -> InputError:
+def _not_json_error(file: File, error: json.JSONDecodeError) -> InputError:
     """The error for a file that is not JSON, with the line."""
     return InputError(f"{file}, line {error.lineno} {not_json(error)}")
 
@@ -147,7 +151,7 @@ def log_columns(
     chosen.
 
     Columns that the caller names stay; the others are those of the first pair that all logs have.
-    If some files are no logs, the arguments are returned as they came, with no notes.
+    If some files are no logs, the arguments are returned unchanged, with no notes.
     """
     logs = [reader for reader in readers if reader.file.format in LOGS and reader.names]
     if (y_true is not None and y_proba is not None) or len(logs) < len(readers):
@@ -161,18 +165,19 @@ def log_columns(
         y_true = _correctness_beside(logs[0], str(y_proba)) if y_true is None else y_true
         return y_true, y_proba, () if y_true is None else (_note_of_columns(y_true, y_proba),)
     if not chosen:
-        raise _no_confidence(logs[0], y_true)
+        raise _no_confidence_error(logs[0], y_true)
     if len(chosen) > 1 and logs[0].file.format == "inspect":
         options = " or ".join(settings(y_true=p.y_true, y_proba=p.y_proba) for p in chosen)
         raise InputError(f"{logs[0].file} has several confidences: say which with {options}")
     pair = chosen[0]
-    why = _why_top(logs) if pair.y_proba == "confidence" and y_proba is None else ()
+    why = _top_choice_note(logs) if pair.y_proba == "confidence" and y_proba is None else ()
     return pair.y_true, pair.y_proba, (_note_of_columns(pair.y_true, pair.y_proba), *why)
 
 
 def _correctness_beside(log: Reader, y_proba: str) -> str | None:
-    """The column that says whether the answer was right, of the scorer in whose metadata this
-    column of confidences is; None if there is none. The scorer's name may have dots in it.
+    """The column that says whether the answer was right, for a column of confidences in a scorer's
+    metadata: "SCORER.correct" of the same scorer. None if there is none. The scorer's name may have
+    dots in it.
     """
     parts = y_proba.split(".")
     names = (".".join([*parts[:n], "correct"]) for n in range(len(parts) - 1, 0, -1))
@@ -180,8 +185,8 @@ def _correctness_beside(log: Reader, y_proba: str) -> str | None:
 
 
 def check_one_run(readers: Sequence[Reader]) -> None:
-    """Raise InputError if a document of an evaluation is there twice, as when it was run twice.
-    Such rows are not more data, and intervals would be too narrow.
+    """Raise InputError if a document of an evaluation occurs twice, as when the evaluation was run
+    twice. Such rows are not more data, and intervals would be too narrow.
     """
     seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
     for reader in readers:
@@ -191,12 +196,12 @@ def check_one_run(readers: Sequence[Reader]) -> None:
         for record, place in zip(log.records, log.places, strict=True):
             key = record[log.ids], record.get("filter"), record.get("model")
             if key in seen:
-                raise _seen_twice(record[log.ids], seen[key], (reader.file, place))
+                raise _seen_twice_error(record[log.ids], seen[key], (reader.file, place))
             seen[key] = reader.file, place
 
 
-def _seen_twice(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> InputError:
-    """The error for a document that is there twice; `first` and `second` are each a file and a
+def _seen_twice_error(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> InputError:
+    """The error for a document that occurs twice; `first` and `second` are pairs of a file and a
     place in it.
     """
     both, where = f"{first[0]} and in {second[0]}", "choose the files of one run"
@@ -210,18 +215,18 @@ def _seen_twice(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> I
 
 
 def _place_text(place: Any) -> str:
-    """The place of a record in words; a number is its line."""
+    """The place of a record in words: "line 3" for a line number; a text stays."""
     return place if isinstance(place, str) else f"line {place}"
 
 
 def _note_of_columns(y_true: str, y_proba: str) -> str:
-    """The note on which columns were taken for labels and predictions."""
+    """The note that says which columns were chosen as labels and predictions."""
     return f"y_true is {y_true!r}, y_proba is {y_proba!r}"
 
 
-def _why_top(logs: Sequence[Reader]) -> tuple[str, ...]:
-    """The note on why rows of multiple choice are judged by their likeliest choice alone: they have
-    different numbers of choices, or their targets do not name one.
+def _top_choice_note(logs: Sequence[Reader]) -> tuple[str, ...]:
+    """The note that says why documents of multiple choice are judged by their likeliest choice
+    alone: they have different numbers of choices, or their targets do not name one choice.
     """
     widths: set[int] = set().union(*(getattr(_log_reader(log), "widths", ()) for log in logs))
     if len(widths) > 1:
@@ -236,20 +241,18 @@ def _why_top(logs: Sequence[Reader]) -> tuple[str, ...]:
 
 
 def _log_reader(reader: Any) -> Any:
-    """The reader of the log itself, without the one around it that adds columns named by
-    folders.
-    """
+    """The reader of the log itself, if `reader` is one that adds columns named by folders to it."""
     return getattr(reader, "inner", reader)
 
 
 def pairs_of(reader: Any) -> tuple[Pair, ...]:
-    """The pairs of columns that a log has, labels with predictions; none for any other file."""
+    """The pairs of columns of a log, labels with predictions; () for any other file."""
     return getattr(_log_reader(reader), "pairs", ())
 
 
-def _no_confidence(reader: Reader, y_true: Any) -> InputError:
+def _no_confidence_error(reader: Reader, y_true: Any) -> InputError:
     """The error for a log in which no column has a usual name of a confidence; `y_true` is the
-    column of labels, if the user named one.
+    column of labels that the user named, or None.
     """
     shown = [name for name in reader.names if name not in ("id", "sample", "epoch")][:30]
     what = "" if y_true is None else f" beside {y_true!r}"

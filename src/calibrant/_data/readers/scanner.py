@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant._core.engine_choice import asked_for
+from calibrant._core.engine_choice import requested_engine
 
 try:
     from calibrant._data.readers import _scan
@@ -15,10 +15,10 @@ else:
 
 
 def scanner() -> Any:
-    """The compiled module; None if it was not built, or if the engine "numpy" was asked for.
-    Readers then do without it.
+    """The compiled module that scans text; None if it was not built, or if the user requested the
+    engine "numpy". Readers then do without it.
     """
-    return None if asked_for() == "numpy" else _compiled
+    return None if requested_engine() == "numpy" else _compiled
 
 
 def count_lines(text: bytes) -> int:

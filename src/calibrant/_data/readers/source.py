@@ -56,32 +56,34 @@ Piece = tuple[Reader, Any]
 
 
 def open_reader(file: File) -> Reader:
-    """The reader for a file, of the class for its format, with the columns that the file's folders
-    name. A file that is read whole is kept in memory, so that it is not parsed again for every
-    pass.
+    """The reader for a file, by its format, with the columns that the names of its folders add. The
+    reader of a format that is read as a whole stays in memory, so that the file is not parsed again
+    for every pass.
     """
-    reader = _in_memory(file, file.fingerprint()) if file.format in READ_WHOLE else _opened(file)
+    reader = (
+        _cached_reader(file, file.fingerprint()) if file.format in READ_WHOLE else _new_reader(file)
+    )
     return with_folders(reader)
 
 
-def _opened(file: File) -> Reader:
-    """A new reader of the class for the file's format, whose module is imported now."""
+def _new_reader(file: File) -> Reader:
+    """Make a reader of the class for the file's format, whose module is imported only now."""
     module, name = _READERS[file.format]
     return getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
 
 
 @lru_cache(maxsize=64)
-def _in_memory(file: File, fingerprint: Fingerprint) -> Reader:
-    """The reader of a file that is read whole, cached as long as the file's fingerprint is the
+def _cached_reader(file: File, fingerprint: Fingerprint) -> Reader:
+    """The reader of a file that is read as a whole, cached as long as the file's fingerprint is the
     same.
     """
-    return _opened(file)
+    return _new_reader(file)
 
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """The rows of some files: which columns are meant, and the files' fingerprints at the start, by
-    which a change is noticed.
+    """The rows of some files: the columns that are meant, and the files' fingerprints at the start,
+    by which a change of a file is noticed.
     """
 
     files: tuple[File, ...]
@@ -101,19 +103,19 @@ class FileRows:
 
     @property
     def called(self) -> str:
-        """The beginning of a message about the files, with its verb: "a.csv holds", "the 3 files
+        """The files as the beginning of a message, with the verb: "a.csv holds", "the 3 files
         hold".
         """
-        return _called(self.files)
+        return _files_hold(self.files)
 
     @property
     def n_bytes(self) -> int:
-        """The size of all files together."""
+        """The total size of all files in bytes."""
         return sum(fingerprint[0] for fingerprint in self.fingerprints)
 
     def pieces(self) -> Iterator[Piece]:
-        """All pieces of the files in order, each with its reader; pieces can be read independently
-        of each other.
+        """Yield all pieces of the files in order, each with its reader. Pieces are parts that can
+        be read independently of each other.
         """
         fields = self.chosen.fields()
         for file in self.files:
@@ -122,7 +124,7 @@ class FileRows:
                 yield from ((reader, piece) for piece in reader.pieces(fields))
 
     def batches(self, piece: Piece) -> Generator[Batch, None, None]:
-        """The rows of a piece in batches, of at most `chunk_rows` rows each."""
+        """Yield the rows of a piece in batches of at most `chunk_rows` rows each."""
         reader, within = piece
         fields = self.chosen.fields()
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
@@ -146,8 +148,8 @@ class FileRows:
 
 
 def file_rows(request: ReadRequest) -> FileRows:
-    """The rows that a request means: find the files, choose the columns by the first file that has
-    any, and check that the other files have them too.
+    """The rows that a request stands for: find the files, choose the columns by the first file that
+    has any, and check that the other files have them too.
     """
     check_vote_columns(request)
     found = find_files(request.path, request.format)
@@ -179,7 +181,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         widths.append(sum(reader.width(name) for name in chosen.y_proba.names))
         messages |= dict.fromkeys(reader.messages)
     if chosen is None:
-        raise InputError(f"{_called(files)} no rows: there is nothing to measure")
+        raise InputError(f"{_files_hold(files)} no rows: there is nothing to measure")
     return FileRows(
         tuple(files),
         fingerprints,
@@ -194,14 +196,14 @@ def file_rows(request: ReadRequest) -> FileRows:
     )
 
 
-def _called(files: Sequence[File]) -> str:
-    """The beginning of a message about files, with its verb: "a.csv holds", "the 3 files hold"."""
+def _files_hold(files: Sequence[File]) -> str:
+    """The files as the beginning of a message, with the verb: "a.csv holds", "the 3 files hold"."""
     return f"{files[0]} holds" if len(files) == 1 else f"the {len(files)} files hold"
 
 
 def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     """Raise InputError if a file lacks a column that was chosen by an earlier file, or if it has a
-    column of a class that the earlier file does not have.
+    column for a class that the earlier file does not have.
     """
     weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
     votes = () if chosen.votes is None else (chosen.votes,)
@@ -223,8 +225,8 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def with_folders(reader: Reader) -> Reader:
-    """The reader with more columns: those that the names of its file's folders give
-    (day=2024-01-31) and that the file does not have.
+    """The reader with additional columns: those in the names of its file's folders (day=2024-01-31)
+    that the file itself does not have.
     """
     in_folders = folder_columns(reader.file)
     own = {name: value for name, value in in_folders.items() if name not in reader.names}
@@ -232,8 +234,9 @@ def with_folders(reader: Reader) -> Reader:
 
 
 def folder_columns(file: File) -> dict[str, str | None]:
-    """Columns that the folders above a file give as NAME=VALUE, with their values. Of two folders
-    with one name the inner one counts; None is Hive's mark for no value.
+    """The columns that the folders above a file name as NAME=VALUE, with their values. Of two
+    folders with one name the inner one counts; the value is None for Hive's mark of a missing
+    value.
     """
     pairs = (part.partition("=") for part in file.path.parts[:-1])
     return {
@@ -247,7 +250,7 @@ class FolderReader(Reader):
     """A reader that adds columns with one value for all rows, from the names of folders."""
 
     def __init__(self, inner: Reader, own: dict[str, str | None]) -> None:
-        """Take the reader of the file, and the values of the added columns by name."""
+        """Store the reader of the file, and the values of the added columns by name (`own`)."""
         self.inner, self._own = inner, own
         self.file = inner.file
         self.names = (*inner.names, *own)
@@ -259,7 +262,7 @@ class FolderReader(Reader):
         return name in self._own or self.inner.has(name)
 
     def width(self, name: str) -> int:
-        """The numbers per row of a column: 1, or the length of its lists."""
+        """The number of numbers per row of a column: 1, or the length of its lists."""
         return 1 if name in self._own else self.inner.width(name)
 
     def precision(self, name: str) -> str:
@@ -267,13 +270,13 @@ class FolderReader(Reader):
         return "double" if name in self._own else self.inner.precision(name)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        """The pieces of the file."""
+        """The pieces of the file: parts that can be read independently of each other."""
         return self.inner.pieces(self._file_fields(fields))
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The chunks of the file, with the columns of the folders added."""
+        """Yield the chunks of the file, with the columns of the folders added."""
         mine = [field for field in fields if field.name in self._own]
         with closing(self.inner.chunks(piece, self._file_fields(fields), rows)) as chunks:
             for chunk in chunks:
@@ -281,12 +284,12 @@ class FolderReader(Reader):
                 yield replace(chunk, columns=chunk.columns | same)
 
     def _file_fields(self, fields: Sequence[Field]) -> list[Field]:
-        """The fields that are in the file itself."""
+        """Those of the fields that are columns of the file itself."""
         return [field for field in fields if field.name not in self._own]
 
     def _column(self, field: Field, n: int) -> Column | Names:
-        """A column of n rows that all have the folder's value: as a name or a number, as the
-        field's role needs it.
+        """A column of n rows that all have the folder's value, as a name or a number: whichever the
+        field's role needs.
         """
         value = self._own[field.name]
         number = None if value is None else plain_number(value)

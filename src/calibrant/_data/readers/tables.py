@@ -13,11 +13,11 @@ from calibrant._core.errors import InputError, MissingExtra
 from calibrant._core.optional import need
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
-    arrow,
     column_in,
     is_text,
     names,
     names_of,
+    need_arrow,
     type_in,
     values,
 )
@@ -51,16 +51,16 @@ class Table:
 
 
 def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
-    """The columns of a pandas frame as a table. They are taken by place, because two may have one
-    name.
+    """The columns of a pandas frame as a table. Columns are taken by position, because two may have
+    one name.
     """
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     return Table([str(name) for name in frame.columns], columns, messages)
 
 
-def _excel(pd: Any, file: File) -> Table:
-    """The first sheet of an Excel file. Cells keep the type in which they were typed: text that
-    looks like a number stays text.
+def _read_excel(pd: Any, file: File) -> Table:
+    """Read the first sheet of an Excel file. Cells keep the type in which they were typed: text
+    that looks like a number stays text. `pd` is pandas.
     """
     need("openpyxl", "reading Excel files", "formats")
     with pd.ExcelFile(file.path, engine="openpyxl") as book:
@@ -76,9 +76,9 @@ def _excel(pd: Any, file: File) -> Table:
     return Table(names, columns, (note,), header + 2)
 
 
-def _stata(pd: Any, file: File) -> Table:
-    """The table of a Stata file. Numbers that have value labels become these texts, and a note says
-    which columns these are.
+def _read_stata(pd: Any, file: File) -> Table:
+    """Read a Stata file. Numbers that have value labels become these texts, and a note names their
+    columns. `pd` is pandas.
     """
     with pd.read_stata(file.path, iterator=True, convert_categoricals=False) as reader:
         table = _table_of_frame(reader.read())
@@ -90,7 +90,7 @@ def _stata(pd: Any, file: File) -> Table:
         bare = codes[codes.notna() & ~codes.isin(list(texts))]
         if codes.notna().sum() == bare.size:  # no value that is there has a label
             continue
-        by_code = texts | {code: _code(code) for code in bare.unique()}
+        by_code = texts | {code: _code_text(code) for code in bare.unique()}
         table.columns[place] = codes.map(by_code).astype(object)
         labelled.append(name)
         if bare.size and kind_of(by_code.values()) != "number":
@@ -101,13 +101,13 @@ def _stata(pd: Any, file: File) -> Table:
     return replace(table, messages=(note,), numbers=numbers)
 
 
-def _code(code: Any) -> str:
-    """A number that has no value label, as text."""
+def _code_text(code: Any) -> str:
+    """The text for a number in a labelled Stata column that has no value label itself."""
     return str(int(code)) if float(code).is_integer() else str(code)
 
 
-def _sas(pd: Any, file: File) -> Table:
-    """The table of a SAS file, sas7bdat or xpt."""
+def _read_sas(pd: Any, file: File) -> Table:
+    """Read a SAS file, sas7bdat or xpt. `pd` is pandas."""
     if file.path.suffix.lower() != ".xpt":
         return _table_of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
     frame = pd.read_sas(file.path, format="xport", encoding="utf-8")
@@ -119,8 +119,10 @@ def _sas(pd: Any, file: File) -> Table:
     return table
 
 
-def _r(pd: Any, file: File) -> Table:
-    """The one data frame of an R file; raise InputError if it has none or several."""
+def _read_r(pd: Any, file: File) -> Table:
+    """Read the one data frame of an R file; raise InputError if it has none or several. `pd` is
+    pandas.
+    """
     pyreadr = need("pyreadr", "reading R files", "formats")
     objects = pyreadr.read_r(str(file.path))
     found = {name: value for name, value in objects.items() if isinstance(value, pd.DataFrame)}
@@ -135,17 +137,17 @@ def _r(pd: Any, file: File) -> Table:
     return _table_of_frame(frame, notes)
 
 
-_READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}
+_READ = {"excel": _read_excel, "stata": _read_stata, "sas": _read_sas, "r": _read_r}
 
 
 class TableReader(SchemaReader):
-    """A table of another program, read into memory."""
+    """A table of another program (Excel, Stata, SAS, R), read into memory."""
 
     def __init__(self, file: File) -> None:
         """Read the whole table into memory, as Arrow arrays."""
         self.file = file
         kind = KINDS[file.format]
-        self._pa = arrow(f"reading {kind} files")
+        self._pa = need_arrow(f"reading {kind} files")
         found = self._read(kind)
         columns = [self._as_arrow(column) for column in found.columns]
         self._table = self._pa.Table.from_arrays(columns, names=found.names).combine_chunks()
@@ -159,8 +161,8 @@ class TableReader(SchemaReader):
         self._line = None if first is None else lambda row: f"row {row + first}"
 
     def _read(self, kind: str) -> Table:
-        """Read the whole file by the package for its format; whatever that package raises becomes
-        an InputError. `kind` is the format's name in messages.
+        """Read the whole file by the package for its format; any error of that package becomes an
+        InputError. `kind` is the format's name in messages.
         """
         pd = need("pandas", f"reading {kind} files", "formats")
         try:
@@ -190,7 +192,7 @@ class TableReader(SchemaReader):
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        """The rows of the table in chunks of at most `rows`; there is one piece, None."""
+        """Yield the rows of the table in chunks of at most `rows`; the only piece is None."""
         first, per_row = 0, self.file.size / max(1, self._table.num_rows)
         for batch in self._table.to_batches():
             n_bytes = per_row * batch.num_rows
@@ -198,13 +200,13 @@ class TableReader(SchemaReader):
             first += batch.num_rows
 
     def _location(self, first: int) -> Location:
-        """The location of rows that begin at this row of the table. For Excel, errors give the
-        number of the row in the sheet.
+        """The location of the rows that begin at row `first` of the table. For Excel, errors give
+        the number of the row in the sheet.
         """
         return Location(self.file, first, self._line)
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
-        """The column of a batch that a field wants. Text may write numbers, as in a CSV file."""
+        """The column of a batch that a field asks for. Text may write numbers, as in a CSV file."""
         if field.is_number and field.name in self._numbers:
             numbers = self._numbers[field.name].slice(location.first, batch.num_rows)
             return values(numbers, field, location)
@@ -224,8 +226,8 @@ class TableReader(SchemaReader):
 
 
 def kind_of(texts: Iterable[str | None]) -> Kind:
-    """What all these texts are: "number", "truth" (true and false) or "name". Empty ones do not
-    count.
+    """What all these texts write: "number", "truth" (true and false) or "name". Empty texts are
+    ignored.
     """
     some = {text.strip() for text in texts if text is not None} - EMPTY
     if all(plain_number(text) is not None for text in some):
@@ -235,14 +237,16 @@ def kind_of(texts: Iterable[str | None]) -> Kind:
 
 def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Column | Names:
     """A column of text as numbers, truth values or names, whichever `kind` says; raise InputError,
-    with the location, for a text that is none of that kind.
+    with the location, for a text of another kind.
     """
     if kind == "name":
         known = [text if text and text.strip() else None for text in texts.known]
         return Names(texts.codes, known)
 
     def number(text: str | None) -> float | str | None:
-        """The number of a text, None if it is empty, the text itself if it is not a number."""
+        """The number of a text; None if the text is empty; the text itself if it is not
+        a number.
+        """
         if text is None or text.strip() in EMPTY:
             return None
         if kind == "truth":

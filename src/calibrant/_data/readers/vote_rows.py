@@ -17,7 +17,7 @@ from calibrant._data.vote_table import VoteTable, table_of
 
 
 def check_vote_columns(request: ReadRequest) -> None:
-    """Raise InputError if a request's options for votes contradict each other."""
+    """Raise InputError if the options of a request that concern votes contradict each other."""
     if request.counts is not None:
         for name in ("y_true", "votes", "item", "annotator"):
             if getattr(request, name) is not None:
@@ -42,7 +42,7 @@ def counted_labels(
     """The labels, and the number of votes of each row (None if it is not known). Counts of class 1,
     (n,), become counts of both classes, (n, 2).
 
-    `asked` says that the user called the labels counts. Then rows with one vote each are counts
+    `asked` says that the user called the labels counts. Rows with one vote each are then counts
     too, and labels that cannot be counts are an InputError.
     """
     n_columns = y_proba.shape[1] if y_proba.ndim == 2 else 1
@@ -59,8 +59,8 @@ def counted_labels(
 
 
 def _check_counts(y_true: NDArray[Any]) -> None:
-    """Raise InputError unless every row of labels has one vote: labels with more votes were found
-    to be counts before.
+    """Raise InputError unless every row of labels has exactly one vote. The caller has recognised
+    labels with more votes as counts already.
     """
     if y_true.ndim == 2 and np.isin(y_true, (0, 1)).all() and (y_true.sum(axis=1) == 1).all():
         return
@@ -78,10 +78,11 @@ def votes_by_item(
     annotator: NDArray[Any] | None,
     classes: tuple[Any, ...],
 ) -> tuple[VoteTable, Index]:
-    """The votes counted by item, and the number of the first row of each item.
+    """Count votes, one per row, by item: the table of counts, and the number of the first row of
+    each item.
 
-    Each row is one vote. Raise InputError if the rows of one item differ in one of the `parts`,
-    arrays by name such as y_proba, or None.
+    `parts` are further arrays by name, such as y_proba, or None; raise InputError if the rows of
+    one item differ in one of them.
     """
     if y_true.ndim != 1:
         raise InputError(
@@ -98,13 +99,13 @@ def votes_by_item(
         if other.any():
             row = int(np.argmax(other))
             raise InputError(
-                f"{name} differs between the rows of the item {item[row]!r}: {_shown(known[row])} "
-                f"and {_shown(values[row])}. Each row is one vote, and repeats what is known of "
-                "its item"
+                f"{name} differs between the rows of the item {item[row]!r}: "
+                f"{_value_text(known[row])} and {_value_text(values[row])}. Each row is one vote, "
+                "and repeats what is known of its item"
             )
     return table, first
 
 
-def _shown(value: Any) -> str:
-    """A value, a number or a row of numbers, as text."""
+def _value_text(value: Any) -> str:
+    """A number or a row of numbers as text."""
     return str(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)

@@ -17,9 +17,9 @@ from calibrant._data.checks import check_bool
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import (
     FROM_LOGPROBS,
-    above_zero,
+    above_zero_message,
     exponentials,
-    first_above,
+    first_above_zero,
     first_impossible,
     given_as,
 )
@@ -28,8 +28,8 @@ from calibrant._data.readers.chunks import Column, Location, Names, plain_number
 
 @dataclass(frozen=True)
 class Written:
-    """How predictions are written in files: as log-probabilities, in percent or in words. If it is
-    none of these, they are probabilities or logits.
+    """How predictions are written in files: as log-probabilities, in percent or in words. If none
+    of these is set, they are probabilities or logits.
     """
 
     logprobs: bool = False
@@ -61,8 +61,8 @@ PLAIN = Written()
 def written_as(
     *, from_logits: bool, from_logprobs: bool, percent: bool, words: Mapping[str, float] | None
 ) -> Written:
-    """How predictions are written, by the options; raise InputError if two options contradict each
-    other.
+    """How predictions are written, from the user's options; raise InputError if two options
+    contradict each other.
     """
     given_as(from_logits, from_logprobs)
     check_bool("percent", percent)
@@ -81,8 +81,8 @@ def written_as(
 
 
 def _check_words(words: Any) -> dict[str, float]:
-    """The words with their probabilities, in small letters; raise InputError unless all are in [0,
-    1].
+    """The probabilities of words, with the words in the form of `_normalise`; raise InputError
+    unless all probabilities lie in [0, 1].
     """
     if not isinstance(words, Mapping) or not words:
         raise InputError(
@@ -93,28 +93,28 @@ def _check_words(words: Any) -> dict[str, float]:
         number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
         if number is None or not 0 <= number <= 1:
             raise InputError(f"words[{word!r}] is {value!r}: it must be a probability in [0, 1]")
-        key = _word(word)
+        key = _normalise(word)
         if out.setdefault(key, float(number)) != number:
             raise InputError(f"words has {key!r} twice, with two probabilities")
     return out
 
 
-def _word(text: Any) -> str:
-    """A word as it is looked up: in small letters, with single spaces."""
+def _normalise(text: Any) -> str:
+    """A word in the form in which it is looked up: small letters, single spaces."""
     return " ".join(str(text).casefold().split())
 
 
 def number_column(location: Location, name: str, given: Column | Names, how: Written) -> Column:
-    """A column of predictions in percent or in words as probabilities; numbers stay if they are not
-    in percent. Raise InputError, with the location, for text that cannot be read.
+    """A column of predictions in percent or in words, as probabilities; numbers stay if they are
+    not in percent. Raise InputError, with the location, for text that cannot be read.
     """
     if isinstance(given, Column):
         return Column(given.values / 100.0, given.gaps) if how.percent else given
-    read = percentage if how.percent else _lookup(how.words or {})
+    read = percentage if how.percent else _word_reader(how.words or {})
     signed = any(isinstance(value, str) and "%" in value for value in given.known)
 
     def number(value: Any) -> float | str | None:
-        """The probability of one distinct value, None for a blank one, or a text that says why
+        """The probability of one distinct value; None for a blank one; a text that says why if
         there is none.
         """
         if is_blank(value):
@@ -125,20 +125,20 @@ def number_column(location: Location, name: str, given: Column | Names, how: Wri
         return number
 
     def error(row: int, why: str) -> InputError:
-        """The error for a row: where it is, and why its value has no probability."""
+        """The error for a row: its place, and why its value has no probability."""
         return InputError(f"{location.row(row)}: {name} is {why}")
 
     return given.as_numbers(number, error)
 
 
 def is_blank(value: Any) -> bool:
-    """Whether nothing is written: None, NaN, or blanks alone."""
+    """Whether a value is missing: None, NaN, or text of blanks only."""
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def percentage(value: Any) -> float | str:
-    """The probability of a percentage, written as 85, "85", "85%" or "85 %"; or a text that says
-    why it is not one.
+    """The probability of a percentage, written as 85, "85", "85%" or "85 %"; for any other value a
+    text that says why it is not a percentage.
     """
     number = value
     if isinstance(value, str):
@@ -150,12 +150,12 @@ def percentage(value: Any) -> float | str:
     return float(number) / 100.0
 
 
-def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
-    """A function that gives the probability of a word, or a text that says why it has none."""
+def _word_reader(words: Mapping[str, float]) -> Callable[[Any], float | str]:
+    """A function from a word to its probability, or to a text that says why it has none."""
 
     def read(value: Any) -> float | str:
         """The probability of a word, or a text that says why it has none."""
-        word = _word(value)
+        word = _normalise(value)
         if word in words:
             return words[word]
         hint = nearest(word, list(words))
@@ -168,9 +168,9 @@ def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
 
 
 class PercentSeen:
-    """Finds out whether values called percentages may be probabilities: no value of any row is
-    above 1. A part of the rows may well have none above 1, so all rows are seen before this is
-    said.
+    """Finds out whether values called percentages may be probabilities, because no value of any row
+    is above 1. Some rows may well have no value above 1, so that all rows are seen before an error
+    is raised.
     """
 
     def __init__(self) -> None:
@@ -189,8 +189,8 @@ class PercentSeen:
             self._above = True
 
     def check(self, called: str) -> None:
-        """Raise InputError if of all values seen none was above 1 percent; too few values, and
-        values that are all 0, are let pass. `called` is what the message calls the files.
+        """Raise InputError if no value of all those seen was above 1 percent. Nothing is raised if
+        there were too few values, or if all were 0. `called` names the files in the message.
         """
         if sum(self._sizes) >= VALUES_THAT_TELL and self._some and not self._above:
             raise InputError(
@@ -202,15 +202,15 @@ class PercentSeen:
 
 def probabilities(location: Location, given: Column) -> Column:
     """A column of log-probabilities, (n,) or (n, k), as probabilities; raise InputError, with the
-    location, for a value above 0 or a row of -inf alone.
+    location, for a value above 0, or a row with -inf for every class.
     """
     logs = given.values.astype(np.float64)
     if given.gaps is not None:
         logs[given.gaps] = 0.0
-    row = first_above(logs)
+    row = first_above_zero(logs)
     if row is not None:
         name = f"y_proba[{location.number(row)}]"
-        raise InputError(f"{location.row(row)}: {above_zero(name, given.values[row])}")
+        raise InputError(f"{location.row(row)}: {above_zero_message(name, given.values[row])}")
     row = first_impossible(logs)
     if row is not None:
         raise InputError(f"{location.row(row)}: y_proba is -inf for every class")
@@ -218,8 +218,8 @@ def probabilities(location: Location, given: Column) -> Column:
 
 
 def is_right_answer(answer: Any, gold: Any) -> bool:
-    """Whether an answer is equal to the right one: as numbers if both are, else as text without the
-    blanks around it.
+    """Whether an answer is equal to the right one, `gold`: as numbers if both are numbers, else as
+    text without the blanks around it.
     """
     first, second = str(answer).strip(), str(gold).strip()
     if isinstance(answer, bool) or isinstance(gold, bool):
@@ -227,13 +227,13 @@ def is_right_answer(answer: Any, gold: Any) -> bool:
         return first.casefold() == second.casefold()
     if first == second:
         return True
-    one, other = _exact(first), _exact(second)
+    one, other = _exact_number(first), _exact_number(second)
     return one is not None and other is not None and one == other
 
 
-def _exact(text: str) -> Decimal | None:
-    """The number that a text writes, with all its digits; None if it is not a number. A double
-    holds about 16 digits.
+def _exact_number(text: str) -> Decimal | None:
+    """The number that a text writes, with all its digits, where a double holds about 16; None if
+    the text is not a number.
     """
     try:
         return None if plain_number(text) is None else Decimal(text)
@@ -242,12 +242,12 @@ def _exact(text: str) -> Decimal | None:
 
 
 def compare_answers(answer: Names, gold: Names) -> Column:
-    """A column with 1 where the answer is equal to the right one, `gold`, 0 where it is not, and a
-    gap where one of them is missing.
+    """Compare answers with the right ones, `gold`: a column with 1 where they are equal, 0 where
+    they differ, and a gap where one of them is missing.
     """
 
     def absent(names: Names) -> Mask:
-        """Which rows have no name, a mask (n,)."""
+        """A mask (n,) of the rows that have no name."""
         return np.array([is_blank(name) for name in names.known], dtype=np.bool_)[names.codes]
 
     pairs = np.column_stack([answer.codes, gold.codes])

@@ -50,8 +50,8 @@ MOST_ROWS = 1 << 31
 def bin_table(
     samples: Samples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
-    """The table of the binary or the confidence problem, the cuts between the bins that were used,
-    and the findings.
+    """The bin sums of the binary or the confidence problem by any rule of bins, the edges between
+    the bins, and the findings (what was clipped or tolerated).
 
     Without `squares` the sums of squared predictions may be left out, which is faster.
     """
@@ -71,7 +71,9 @@ def bin_table(
 def classwise_table(
     samples: Samples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
-    """The table of every class against the rest, each with its own bins, and the findings."""
+    """One table with the bin sums of every class against the rest, each class with its own bins,
+    and the findings (what was clipped or tolerated).
+    """
     if rule.is_fixed:
         cuts = fixed_cuts(rule, samples.precision)
         total = matrix_sums(samples, classwise=cuts, squares=squares)
@@ -86,11 +88,12 @@ def classwise_table(
 def class_tables(
     samples: Samples, rule: Rule, *, every: bool = True, threshold: float | None = None
 ) -> tuple[BinTable | None, BinTable | None]:
-    """The table of every class against the rest in bins that come from its own predictions (None
-    unless `every`); and that of the predictions above the `threshold`.
+    """Two tables of every class against the rest: of all its predictions (None without `every`),
+    and of its predictions above the `threshold`.
 
-    The second has the classes with a prediction above it, and is None if there is none, or no
-    threshold. Rows must have been checked as rows.
+    Each class has bins made from its own predictions. The second table has only the classes with a
+    prediction above the threshold; it is None if there is no such class or no threshold. The rows
+    must have been checked already.
     """
     samples = _with_class_labels(samples)  # the same sums, to the last bit, and as fast
     if is_compiled(samples, rule):
@@ -101,7 +104,7 @@ def class_tables(
         return table, BinTable(nonempty) if nonempty is not None and len(nonempty) else None
 
     def tables(column: Samples) -> tuple[BinTable | None, BinTable | None]:
-        """Both tables of one class, either of which may be None."""
+        """The two tables of one class, from its samples as a binary problem; either may be None."""
         part = None if threshold is None else rows_above(column, threshold)
         return (
             bin_table(column, "binary", rule)[0] if every else None,
@@ -118,8 +121,8 @@ def class_tables(
 
 
 def _with_class_labels(samples: Samples) -> Samples:
-    """The samples with one-hot rows of labels replaced by the class that each names; samples with
-    other labels as they are.
+    """The same samples with class indices as labels, if every row of labels is one-hot (a single 1
+    and zeros); other samples are returned unchanged.
     """
     if samples.targets.ndim == 1:
         return samples
@@ -135,8 +138,8 @@ def _with_class_labels(samples: Samples) -> Samples:
 
 
 def stack(tables: list[BinTable]) -> BinTable:
-    """Tables of scalar problems as the classes of one table; shorter ones get empty bins at the
-    end.
+    """One table whose classes are the scalar problems of these tables. Tables with fewer bins get
+    empty bins at the end.
     """
     m = max(table.n_bins for table in tables)
     sums = np.zeros((len(tables), m, len(FIELDS)))
@@ -162,8 +165,8 @@ def class_columns(samples: Samples) -> Iterator[Samples]:
 
 
 def rows_above(samples: Samples, threshold: float) -> Samples | None:
-    """The rows of a binary problem with positive weight and a prediction above the threshold; None
-    if there are none.
+    """The samples restricted to the rows of positive weight whose prediction is above the
+    threshold, as probabilities; None if there are none.
     """
     whole = samples.block(0, samples.n).predictions if samples.from_logits else samples.predictions
     above = whole > threshold
@@ -178,8 +181,8 @@ def rows_above(samples: Samples, threshold: float) -> Samples | None:
 
 
 def without_dropped(sums: Array, rule: Rule, squares: bool) -> BinTable:
-    """Sums (classes, bins, fields) as a table. If the rule leaves predictions of 1 out of every
-    bin, the last bin holds them and goes to `dropped`.
+    """The bin sums (classes, bins, fields) as a table. For a rule that drops predictions of exactly
+    1, the last bin, which holds them, becomes the table's `dropped`.
     """
     if rule.drops_one:
         return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
@@ -187,8 +190,8 @@ def without_dropped(sums: Array, rule: Rule, squares: bool) -> BinTable:
 
 
 def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
-    """The rows in order of predictions, and in that order the bin of each, if m bins share out the
-    ranks equally and equal predictions may be divided.
+    """The row numbers in order of predictions u, and in that order each row's bin, where m bins get
+    equal shares of the ranks (cumulative weights w). Equal predictions may be in different bins.
     """
     order = stable_order(u)
     if w is None:
@@ -201,8 +204,8 @@ def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
 
 
 def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
-    """The table of m bins that share out the ranks equally, cuts for display (equal predictions may
-    be on both sides of one), and the findings.
+    """The table of m bins with equal shares of the ranks, where equal predictions may be in
+    different bins; the edges between them, for display only; and the findings.
     """
     u, z, w, findings = whole_problem(samples, notion)
     order, bins = rank_order(u, w, m)
@@ -213,7 +216,9 @@ def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cut
 
 
 def is_compiled(samples: Samples, rule: Rule) -> bool:
-    """Whether a compiled kernel makes the tables of all classes for these rows and this rule."""
+    """Whether `class_sums`, a compiled kernel, can make the tables of all classes for these rows
+    and this rule.
+    """
     together = isinstance(rule, Quantile) and rule.ties == "together"
     return together and kernels().name == "native" and samples.n < MOST_ROWS
 
@@ -221,11 +226,11 @@ def is_compiled(samples: Samples, rule: Rule) -> bool:
 def class_sums(
     samples: Samples, m: int, *, every: bool = True, threshold: float | None = None
 ) -> tuple[Array | None, Array | None]:
-    """Sums (classes, bins, fields) of each class in m bins of equal mass: of `every` prediction,
-    and of those above the `threshold`. Either is None if it is not asked for.
+    """Sums (classes, bins, fields) of each class in m bins of equal mass, by a compiled kernel: of
+    all predictions (None without `every`), and of those above the `threshold` (None without one).
 
-    A class without predictions above the threshold has sums of 0. Rows must have been checked as
-    rows.
+    A class without predictions above the threshold has sums of 0. The rows must have been checked
+    already.
     """
     from calibrant._engines.arrays.native import classes
 
@@ -238,11 +243,11 @@ def class_sums(
     shape = (k, m, len(FIELDS))
     sums = np.zeros(shape) if every else None
     above = None if threshold is None else np.zeros(shape)
-    bound = 0.0 if threshold is None else _in_precision(threshold, samples)
-    columns = _Columns(samples)
+    bound = 0.0 if threshold is None else _threshold_in_precision(threshold, samples)
+    columns = _ColumnGroups(samples)
 
     def work(groups: list[int]) -> None:
-        """Sum the groups of columns that begin at these classes."""
+        """Add up the classes in the groups of columns whose first classes are listed."""
         targets = np.empty((columns.size, n)) if soft else None
         for first, group in columns.read(groups):
             last = first + len(group)
@@ -266,8 +271,8 @@ def class_sums(
 
 
 def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row numbers in order of their labels, and where the rows of each class begin among them,
-    with the end of the last.
+    """The row numbers sorted by label, (n,), and the positions there at which the rows of each
+    class begin, (classes + 1,); the last position is the end.
     """
     k = samples.n_classes
     # Short labels are sorted in one pass.
@@ -276,16 +281,14 @@ def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.argsort(labels, kind="stable"), np.append(0, np.cumsum(counts))
 
 
-def _in_precision(threshold: float, samples: Samples) -> float:
-    """The threshold as predictions meet it: float32 ones are compared with it rounded to
-    float32.
-    """
+def _threshold_in_precision(threshold: float, samples: Samples) -> float:
+    """The threshold rounded to the precision of the predictions, as they are compared with it."""
     return float(np.asarray(threshold, dtype=samples.precision))
 
 
-class _Columns:
-    """Groups of neighbouring columns of (n, k) predictions, as probabilities, each column
-    contiguous. `firsts` has the first class of each group.
+class _ColumnGroups:
+    """The columns of (n, k) predictions, as probabilities, read in groups of neighbouring classes
+    that fit a cache. `firsts` has the first class of each group.
     """
 
     def __init__(self, samples: Samples) -> None:
@@ -301,8 +304,8 @@ class _Columns:
         self.firsts = list(range(0, samples.n_classes, self.size))
 
     def read(self, firsts: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the first class and the columns (classes, n and padding) of the groups that begin
-        at the given classes. The memory of a group is used again for the next.
+        """Yield the first class and the columns (classes, n plus padding) of each group whose first
+        class is listed. The next group overwrites the memory of the last.
         """
         from calibrant._engines.arrays.native import classes
 
@@ -319,8 +322,8 @@ class _Columns:
 
 
 def log_normaliser(samples: Samples) -> Array:
-    """The logarithm of the sum of exponentials of each row's logits, (n,), so that one class's
-    probability needs no other class.
+    """The logarithm of the sum of exponentials of each row's logits, (n,). A class's
+    log-probability is its logit less this number.
     """
     out = np.empty(samples.n)
     rows = row_block(samples.n_classes)

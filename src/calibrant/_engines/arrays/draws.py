@@ -42,17 +42,17 @@ FEW_TABLED = 500
 _END = 2.0**31
 
 
-def _compiled() -> Any:
-    """The compiled passes, or None where NumPy is in use."""
+def _compiled_kernels() -> Any:
+    """The module of compiled kernels for draws; None where the NumPy engine is in use."""
     return getattr(kernels(), "draws", None)
 
 
 def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
-    """Random whole numbers of 31 bits, at half the cost of any other kind. The generator's state
-    moves on.
+    """Random whole numbers of 31 bits, in an array of this shape, taken from the generator `bits`;
+    its state moves on.
     """
     size = shape[0] * shape[1]
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         numbers, state = np.empty(size, dtype=np.int32), bits.state
         compiled.fill_numbers(numbers, state["state"]["state"])
@@ -62,8 +62,10 @@ def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
     return (raw >> np.uint32(1)).view(np.int32).reshape(shape)
 
 
-def _last_below(chances: Array) -> Numbers:
-    """The largest random number that counts as an outcome of each chance; -1 where none does."""
+def _last_outcome_number(chances: Array) -> Numbers:
+    """The largest 31-bit random number that counts as an outcome of 1 for each chance in [0, 1]; -1
+    for a chance of 0.
+    """
     return (np.ceil(np.clip(chances, 0.0, 1.0) * _END) - 1.0).astype(np.int32)
 
 
@@ -81,20 +83,20 @@ class Outcomes:
     seed: Sequence[int]
 
     def draw(self, rates: Array) -> Array:
-        """How many of the rows of each cell have the outcome 1, (draws, cells), if each cell's
-        outcomes are 1 at its rate.
+        """Draw the number of outcomes 1 in each cell, (draws, cells), where `rates` has the chance
+        of a 1 in each cell.
         """
         shape = (self.n_draws, self.rows.shape[1])
         if len(self.rows) == 1 and self._rows_per_draw <= FEW_TABLED * shape[1]:
             return _binomials(self.rows[0], rates, self.n_draws, self.seed)
-        if not self._one_by_one:
+        if not self._draws_each_row:
             drawn = np.random.default_rng(self.seed).binomial(self.rows, rates, shape)
             return drawn.astype(np.float64)
         hits = np.empty(shape)
-        lasts, compiled = _last_below(rates), _compiled()
+        lasts, compiled = _last_outcome_number(rates), _compiled_kernels()
         count = count_outcomes if compiled is None else compiled.count_outcomes
         start = 0
-        for numbers in self._numbers if self._keeps else self._parts():
+        for numbers in self._numbers if self._keeps_numbers else self._blocks_of_numbers():
             end = start + len(numbers)
             rows = self.rows if len(self.rows) == 1 else self.rows[start:end]
             count(hits[start:end], numbers, rows, lasts)
@@ -103,41 +105,42 @@ class Outcomes:
 
     @property
     def _rows_per_draw(self) -> int:
-        """The number of rows of the first draw."""
+        """The total number of rows of the first draw."""
         return int(self.rows[0].sum())
 
     @property
-    def _one_by_one(self) -> bool:
+    def _draws_each_row(self) -> bool:
         """Whether cells have so few rows that a random number for each row is cheaper than a
         binomial one for each cell.
         """
-        few = FEW_KEPT if self._keeps else FEW_ROWS
+        few = FEW_KEPT if self._keeps_numbers else FEW_ROWS
         return self._rows_per_draw <= few * int(self.rows.shape[1])
 
     @property
-    def _keeps(self) -> bool:
-        """Whether the random numbers are kept for the next call: draws differ in rows, and all fit
-        into memory.
+    def _keeps_numbers(self) -> bool:
+        """Whether the random numbers stay in memory for the next call: draws differ in rows, and
+        all numbers fit.
         """
         return len(self.rows) > 1 and self._rows_per_draw * self.n_draws <= KEPT
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
-        """All random numbers, kept: one array (draws, rows) for each lot of draws."""
-        return list(self._parts())
-
-    def _parts(self) -> Iterator[Numbers]:
-        """Yield the random numbers of some draws after another, (draws, rows) each, from the
-        seed.
+        """All random numbers in memory, as a list of arrays (draws, rows) that each cover some
+        draws.
         """
+        return list(self._blocks_of_numbers())
+
+    def _blocks_of_numbers(self) -> Iterator[Numbers]:
+        """Yield the random numbers for some draws at a time, (draws, rows), from the seed."""
         bits, step = np.random.SFC64(self.seed), max(1, AT_A_TIME // max(1, self._rows_per_draw))
         for start in range(0, self.n_draws, step):
             yield _numbers(bits, (min(step, self.n_draws - start), self._rows_per_draw))
 
 
 def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequence[int]) -> Array:
-    """How many rows of each cell have the outcome 1, (draws, cells), where every draw has the same
-    rows. Each count is looked up by one random number in the table of its binomial distribution.
+    """Binomial counts of the outcomes 1 in each cell, (draws, cells), from the number of rows of
+    each cell and the chance of a 1 there. Each count is looked up in the cell's cumulative
+    distribution by one random number.
     """
     from scipy.special import gammaln, xlog1py, xlogy
 
@@ -150,9 +153,9 @@ def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequen
         ways[n] - ways[hits] - ways[n - hits] + xlogy(hits, rate) + xlog1py(n - hits, -rate)
     )
     through = np.cumsum(np.append(0.0, chances))
-    lasts = _last_below(through[1:] - np.repeat(through[firsts[:-1]], rows))
+    lasts = _last_outcome_number(through[1:] - np.repeat(through[firsts[:-1]], rows))
     numbers = _numbers(np.random.SFC64(seed), (n_draws, rows.size))
-    out, compiled = np.empty(numbers.shape), _compiled()
+    out, compiled = np.empty(numbers.shape), _compiled_kernels()
     if compiled is not None:
         compiled.count_steps(out, numbers, lasts, firsts)
         return out
@@ -162,8 +165,10 @@ def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequen
 
 
 def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts: Numbers) -> None:
-    """Write to `hits` (draws, cells) how many random numbers of each cell are at most the cell's
-    number in `lasts`. Each row of `numbers` has one number for each row of a draw, cell by cell.
+    """Count the outcomes 1 of each draw and cell, and write them to `hits` (draws, cells).
+
+    A row's outcome is 1 if its random number in `numbers` (draws, rows in order of cells) is at
+    most its cell's number in `lasts`; `rows` are the numbers of rows in each cell.
     """
     of_cell = np.broadcast_to(rows, hits.shape).ravel()
     lasts_of_cell = np.broadcast_to(lasts, hits.shape).ravel()
@@ -175,13 +180,19 @@ def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts
 
 
 def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
-    """Random labels for rows whose class probabilities are `rates` (n, k): (draws, n)."""
+    """Random labels of n rows in each draw, (draws, n), where `rates` (n, k) are the chances of the
+    k classes.
+    """
     n, k = rates.shape
     # The memory order suits both ways: comparing few classes, or searching among many.
-    lasts = _last_below(np.cumsum(rates, axis=1)[:, : k - 1])
+    lasts = _last_outcome_number(np.cumsum(rates, axis=1)[:, : k - 1])
     lasts = np.asfortranarray(lasts) if k <= FEW_COMPARED else np.ascontiguousarray(lasts)
     labels = np.empty((n_draws, n), dtype=np.uint16)
-    bits, step, compiled = np.random.SFC64(seed), max(1, AT_A_TIME // max(1, n)), _compiled()
+    bits, step, compiled = (
+        np.random.SFC64(seed),
+        max(1, AT_A_TIME // max(1, n)),
+        _compiled_kernels(),
+    )
     for start in range(0, n_draws, step):
         part = labels[start : start + step]
         numbers = _numbers(bits, part.shape)
@@ -196,13 +207,14 @@ def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
 def count_labels(
     labels: Labels, index: NDArray[np.int32], size: int, weights: Array | None
 ) -> Array:
-    """The weight of the labels in each bin, or their number without weights: (draws, size).
+    """The sum of weights (without weights, the number) of the labels that fall in each bin, (draws,
+    size).
 
-    `index` (n, k) is the bin to which a row adds for each label that it may have; below 0 it adds
-    to none.
+    `labels` is (draws, n); `index` (n, k) is the bin that a row belongs to under each possible
+    label, below 0 if none.
     """
     sums = np.zeros((len(labels), size))
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         compiled.count_labels(sums, labels, np.ascontiguousarray(index), weights)
         return sums
@@ -215,11 +227,11 @@ def count_labels(
 
 
 def fit_isotonic(w: Array, wz: Array) -> Array:
-    """The isotonic fit of each draw, (draws, cells): the rising means that best fit each cell's
-    mean target, `wz` / `w`, weighted sum by weight. It is 0 where a cell has no weight.
+    """The isotonic regression of each draw, (draws, cells): the increasing values that fit the
+    cells' mean targets `wz` / `w` best, weighted by `w`; 0 where a cell has no weight.
     """
     fits = np.zeros(w.shape)
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         compiled.fit_isotonic(fits, np.ascontiguousarray(w), np.ascontiguousarray(wz))
         return fits
@@ -234,13 +246,14 @@ def fit_isotonic(w: Array, wz: Array) -> Array:
 
 
 def rising_bins(w: Array, wz: Array) -> NDArray[np.int32]:
-    """The bin of each cell in each draw, (draws, cells), among the most bins of equal mass whose
-    mean targets never fall. `w` and `wz` are each cell's weight and weighted sum of targets.
+    """The bin of each cell in each draw, (draws, cells), in the largest number of equal-mass bins
+    whose mean targets never fall from one bin to the next.
 
-    The number of bins is raised until the first fall, draw by draw (Roelofs et al., 2022).
+    `w` and `wz` are each cell's weight and weighted sum of targets. The number of bins is raised
+    until the first fall, draw by draw (Roelofs et al., 2022).
     """
     bins = np.zeros(w.shape, dtype=np.int32)
-    compiled = _compiled()
+    compiled = _compiled_kernels()
     if compiled is not None:
         compiled.rising_bins(bins, np.ascontiguousarray(w), np.ascontiguousarray(wz), ROUNDING)
         return bins

@@ -32,31 +32,32 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses, on request of the distances between distributions too, and the
-    findings.
+    """Sums of the proper losses, with `distribution` also of the distances between predicted and
+    target distributions, and the findings.
 
-    Where `only` one loss is asked for the others may be NaN, which is faster. `spacing` is how far
-    neighbouring classes are apart, 1 by default.
+    If `only` one loss is named the sums of others may be NaN, which is faster. `spacing` is the
+    distance between neighbouring classes, 1 by default.
     """
     if samples.multiclass and not distribution:
         total = matrix_sums(samples, losses=True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
-    wanted = Wanted(distribution, only, spacing)
+    wanted = LossRequest(distribution, only, spacing)
     sums, findings = sum_over_lanes(
         samples,
         lambda spans: _lane_sums(samples, spans, wanted),
         block_rows=_block_rows(samples, distribution),
         entries_per_row=samples.n_classes,
     )
-    sums[wanted.absent(samples.multiclass)] = np.nan
+    sums[wanted.positions_left_out(samples.multiclass)] = np.nan
     return LossSums(sums, samples.n_classes, distribution), findings
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """Which losses to sum: all proper ones, with `distribution` the distances between distributions
-    too, or `only` one of these. `spacing` is how far neighbouring classes are apart (None: 1).
+class LossRequest:
+    """Which losses to sum: all proper ones, with `distribution` also the distances between
+    distributions; or `only` the one named. `spacing` is the distance between neighbouring classes
+    (None: 1).
     """
 
     distribution: bool
@@ -65,17 +66,17 @@ class Wanted:
 
     @property
     def proper(self) -> tuple[int, ...]:
-        """The proper losses to sum, as positions in FIELDS. If only a distance is wanted it is the
-        log loss, because that counts the predictions which are lifted before a logarithm.
+        """The proper losses to sum, as positions in FIELDS. If only a distance is wanted, it is the
+        log loss, whose pass also counts the predictions raised to the floor of logarithms.
         """
         if self.only is None:
             return tuple(range(N_PROPER))
         loss = FIELDS.index(self.only)
         return (loss if loss < N_PROPER else FIELDS.index("log"),)
 
-    def absent(self, multiclass: bool) -> list[int]:
-        """The positions in FIELDS of losses that are not summed, and become NaN. Of (n, k)
-        predictions every proper loss is summed anyway.
+    def positions_left_out(self, multiclass: bool) -> list[int]:
+        """The positions in FIELDS of losses that are not summed and become NaN. For (n, k)
+        predictions (`multiclass`) every proper loss is summed anyway.
         """
         if self.only is None:
             return []
@@ -85,16 +86,18 @@ class Wanted:
 
 
 def _block_rows(samples: Samples, distribution: bool) -> int:
-    """How many rows are summed at once: all, where the compiled kernel makes its own blocks, else
-    the usual number.
+    """The number of rows to sum at once: all of them if the compiled kernel makes its own blocks,
+    else the usual block size.
     """
     # The compiled kernel needs no blocks where nothing must be converted.
     compiled = kernels().name == "native" and not samples.multiclass and not distribution
     return max(1, samples.n) if compiled and samples.is_plain else usual_block(samples)
 
 
-def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
-    """The sums of the wanted losses, by FIELDS, and the findings of some blocks of rows."""
+def _lane_sums(samples: Samples, spans: list[Span], wanted: LossRequest) -> tuple[Array, Findings]:
+    """The sums of the wanted losses over some blocks of rows, by position in FIELDS, and the
+    findings. `spans` are (first row, end) of each block.
+    """
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         part = np.zeros(len(FIELDS))
@@ -107,24 +110,26 @@ def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Arr
             kernels().add_losses(part, p, q, w, wanted.proper, status)
             raise_bad(status, start)
         if wanted.distribution and samples.multiclass:
-            _add_distribution(part, p, q, w, wanted)
+            _add_distances(part, p, q, w, wanted)
         elif wanted.distribution:
-            _add_distribution(part, two_columns(p), two_columns(q), w, wanted)
+            _add_distances(part, two_columns(p), two_columns(q), w, wanted)
         sums += part
     return sums, Findings.from_status(status)
 
 
 def two_columns(class_one: NDArray[np.generic]) -> Array:
-    """The probabilities of class 1 as rows of the probabilities of both classes, (n, 2)."""
+    """Rows (1 - p, p) of both classes' probabilities, (n, 2), from the probabilities p of class
+    1.
+    """
     one = np.clip(class_one.astype(np.float64), 0.0, 1.0)
     return np.stack([1.0 - one, one], axis=1)
 
 
-def _add_distribution(
-    sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: Wanted
+def _add_distances(
+    sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: LossRequest
 ) -> None:
-    """Add the distances between predictions p (n, k) and targets q (labels, or rows of shares) to
-    their fields of `sums`.
+    """Add the distances between the predictions p (n, k) and the targets q (labels, or rows of
+    probabilities) to their fields of `sums`.
     """
     p = np.clip(p.astype(np.float64), 0.0, 1.0)
     hard = q.ndim == 1

@@ -28,7 +28,9 @@ name = "numpy"
 def sums_by_index(
     index: Index, m: int, predictions: Array, targets: Array, weights: Array | None
 ) -> Array:
-    """The sums of each of m bins, (m, fields of BinTable), given the bin of every row."""
+    """The sums of each of m bins, (m, fields of BinTable), where `index` has the bin of every
+    row.
+    """
     w = np.ones(predictions.size) if weights is None else weights
     columns = (
         (w > 0).astype(np.float64),
@@ -135,8 +137,7 @@ def _add_losses(
     losses: Array, p: Array, q: Array, weights: Array | None, confidences: Array, hits: Array
 ) -> int:
     """Add the sums of the proper losses of rows with probabilities p and targets q, both (n,
-    classes), to `losses`. Returns how many probabilities were lifted before their logarithm was
-    taken.
+    classes), to `losses`. Returns how many probabilities were raised to the floor of logarithms.
     """
     w = np.ones(len(p)) if weights is None else weights
     floored, _ = clip_to_floor(p, LOG_FLOOR)
@@ -235,7 +236,7 @@ def deposit_units(
 
 
 def _in_unit(values: Array) -> Mask:
-    """Which values lie in [0, 1], but for an overshoot that is clipped."""
+    """Which values lie in [0, 1], or beyond it by no more than the tolerated OVERSHOOT."""
     return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
 
 
@@ -248,11 +249,11 @@ def _checked(
     *,
     clip_predictions: bool,
 ) -> tuple[Array, Array, Array] | None:
-    """Predictions u, targets and weights (1 without any), clipped to [0, 1] where they overshoot.
+    """Predictions u, targets and weights (1 by default), clipped to [0, 1] where they overshoot
+    within the tolerance; None if some row is invalid.
 
-    `good` says which predictions are sound. None if some row cannot be measured: the first such row
-    is then in `status`, which also counts what was clipped. Logits are left as they are
-    (`clip_predictions` False).
+    `good` says which predictions are valid. `status` gets the first invalid row and the number of
+    clipped values. `clip_predictions` False leaves logits as they are.
     """
     z = targets.astype(np.float64)
     good = good & _in_unit(z)
@@ -269,8 +270,8 @@ def _checked(
 
 
 def _deposit(nodes: Array, position: Array, mass: Array) -> None:
-    """Add each mass to the four nodes around its position (in units of nodes), with the weights of
-    cubic interpolation.
+    """Share each mass among the four grid nodes around its position (in units of nodes), with the
+    weights of cubic interpolation; adds to `nodes`.
     """
     j = np.floor(position).astype(np.intp)
     t = position - j

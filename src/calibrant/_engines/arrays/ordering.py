@@ -31,35 +31,35 @@ from calibrant._engines.protocol import BAD_ROW, Findings, new_status
 
 
 def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]:
-    """The table with a bin for each distinct prediction of the binary or the confidence problem, in
-    order, and the findings.
+    """The table of level sets of the binary or the confidence problem (one bin for each distinct
+    prediction, in order), and the findings.
     """
     if kernels().name == "numpy":
         u, z, w, findings = whole_problem(samples, notion)
         return _levels_by_numpy(u, z, w), findings
     if samples.multiclass or samples.from_logits:
         u, z, w, findings = whole_problem(samples, notion)
-        return _Deal(u, z, w).levels, findings
+        return _BucketSort(u, z, w).levels, findings
     # These rows are checked while they are counted, and copied only where they must be.
     block = samples.block(0, samples.n)
     scalars = (block.predictions, block.targets)
     predictions, targets = fold_to_top_label(block) if notion == "confidence" else scalars
-    deal = _Deal(predictions, targets, block.weights)
+    deal = _BucketSort(predictions, targets, block.weights)
     return deal.levels, deal.findings
 
 
 def stable_order(u: Array) -> Index:
-    """The row numbers in order of predictions, which must have been checked; equal predictions stay
-    in the order of their rows.
+    """The row numbers sorted by prediction; rows with equal predictions keep their order.
+    Predictions must be free of NaN.
     """
     if kernels().name == "numpy":
         return np.argsort(u, kind="stable")
-    return _Deal(u, np.zeros(u.size, dtype=np.uint8), None).rows
+    return _BucketSort(u, np.zeros(u.size, dtype=np.uint8), None).rows
 
 
 def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
-    """The sums of each distinct prediction, in order, from predictions u, targets z and weights w
-    (None: 1), by a sort in NumPy.
+    """The sums of each distinct prediction, in increasing order, from predictions u, targets z and
+    weights w (None: 1), by a sort in NumPy.
     """
     order = np.argsort(u, kind="stable")
     ordered = u[order]
@@ -78,11 +78,11 @@ def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
 
 
 class NativeLevels(LevelTable):
-    """Level sets (sums of each distinct prediction) whose neighbours a compiled loop pools."""
+    """Level sets (sums of each distinct prediction) with a compiled `pooled_columns`."""
 
     def pooled_columns(self) -> Array:
-        """Sums of weight, weighted target and weighted squared target, (3, blocks), of the levels
-        after neighbours that every increasing fit of the mean targets pools have been pooled.
+        """Sums of weight, weighted target and weighted squared target, (3, blocks), after pooling
+        neighbouring levels that every increasing fit of the mean targets merges.
         """
         from calibrant._engines.arrays.native import order
 
@@ -91,12 +91,12 @@ class NativeLevels(LevelTable):
         return blocks[:, : order.pool(blocks, w, wz, wz2)].copy()
 
 
-class _Deal:
-    """Rows counted by cell (nearly equal predictions), ready to be dealt out to the cells and
-    sorted.
+class _BucketSort:
+    """A bucket sort of rows by prediction: rows are counted by cell (a narrow range of
+    predictions), written to their cells, and each cell is sorted.
 
-    `lanes` are runs of rows for threads; `places` (lanes, cells) says where each lane's rows of a
-    cell begin in the order of cells, `starts` where each cell begins.
+    `lanes` are runs of rows, one for each thread; `places` (lanes, cells) is where each lane's rows
+    of a cell begin in the sorted order, `starts` where each cell begins.
     """
 
     def __init__(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> None:
@@ -118,7 +118,9 @@ class _Deal:
         self.starts = np.append(before[:, 0], self.n)
 
     def _count(self, span: tuple[int, int]) -> tuple[NDArray[np.int64], Findings]:
-        """How many rows of a run are in each cell, and the findings. Raises BadRow."""
+        """The number of rows of the run `span` (first row, end) in each cell, and the findings.
+        Raises BadRow.
+        """
         rows, status = slice(*span), new_status()
         counts = np.zeros(self.kernels.n_cells(), dtype=np.int64)
         w = None if self.w is None else self.w[rows]
@@ -129,7 +131,7 @@ class _Deal:
 
     @property
     def groups(self) -> list[tuple[int, int]]:
-        """Runs of cells (first, after the last) with about equal numbers of rows, for threads."""
+        """Runs of cells (first cell, end) with about equal numbers of rows, one for each thread."""
         shares = np.arange(1, len(self.lanes)) * self.n / len(self.lanes)
         inner = np.searchsorted(self.starts, shares)
         ends = [0, *inner.tolist(), self.starts.size - 1]
@@ -137,45 +139,47 @@ class _Deal:
 
     @property
     def levels(self) -> NativeLevels:
-        """The sums of each distinct prediction, in order."""
+        """The sums of each distinct prediction, in increasing order."""
         if self.findings.soft or self.w is not None:
             return self._levels_of_rows()
         return self._levels_of_keys()
 
     def _levels_of_keys(self) -> NativeLevels:
-        """The sums of each distinct prediction for 0/1 labels without weights: prediction and label
-        are sorted as one key.
+        """The sums of each distinct prediction for 0/1 labels without weights; prediction and label
+        are packed into one number to sort.
         """
         keys, other = np.empty((2, self.n), dtype=np.uint64)
         hits = np.empty(self.n)
 
         def deal(lane: tuple[int, tuple[int, int]]) -> None:
-            """Write the keys of a lane's rows to their cells."""
+            """Write a lane's rows (lane number, (first row, end)) to their cells, as numbers to
+            sort.
+            """
             j, span = lane
             rows = slice(*span)
             self.kernels.deal_keys(keys, self.places[j], self.u[rows], self.z[rows])
 
         def sort(cells: tuple[int, int]) -> int:
-            """Sort a run of cells, sum each level in place, and return how many levels there
-            are.
+            """Sort the cells from the first to the end of a run, sum each level in place, and
+            return how many levels there are.
             """
             return int(self.kernels.levels_of_keys(keys, other, hits, self.starts, *cells))
 
         in_threads(deal, self.lanes, self.threads)
         sizes = in_threads(sort, self.groups, self.threads)
         columns = (keys.view(np.float64), other.view(np.float64), hits)
-        return NativeLevels(*self._together(columns, sizes))
+        return NativeLevels(*self._join_groups(columns, sizes))
 
     def _levels_of_rows(self) -> NativeLevels:
-        """The sums of each distinct prediction for soft labels or weights: predictions are sorted
-        with their row numbers.
+        """The sums of each distinct prediction for soft labels or weights; predictions are sorted
+        together with their row numbers.
         """
-        keyed, other = self._dealt_rows()
+        keyed, other = self._rows_by_cell()
         columns = np.empty((4 if self.w is None else 7, self.n))
 
         def sort(cells: tuple[int, int]) -> int:
-            """Sort a run of cells, write the sums of each level, and return how many levels there
-            are.
+            """Sort the cells from the first to the end of a run, write the sums of each level, and
+            return how many levels there are.
             """
             first, last = cells
             kernels = self.kernels
@@ -186,7 +190,7 @@ class _Deal:
             )
 
         sizes = in_threads(sort, self.groups, self.threads)
-        together = self._together(tuple(columns), sizes)
+        together = self._join_groups(tuple(columns), sizes)
         if self.w is None:
             u, n, wz, wz2 = together
             return NativeLevels(u, n, wz, wz2=wz2)
@@ -195,33 +199,35 @@ class _Deal:
 
     @property
     def rows(self) -> Index:
-        """The row numbers in order of the predictions."""
-        keyed, other = self._dealt_rows()
+        """The row numbers sorted by prediction."""
+        keyed, other = self._rows_by_cell()
 
         def sort(cells: tuple[int, int]) -> None:
-            """Sort a run of cells in place."""
+            """Sort the rows of each cell in a run of cells (first, end), in place."""
             self.kernels.sort_rows(keyed, other, self.starts, *cells)
 
         in_threads(sort, self.groups, self.threads)
         return keyed[:, 1].astype(np.intp)
 
-    def _dealt_rows(self) -> NDArray[np.uint64]:
-        """Two arrays of pairs (prediction's bits, row number), (2, n, 2): the first has the rows by
-        cell, the second is space to sort with.
+    def _rows_by_cell(self) -> NDArray[np.uint64]:
+        """Pairs (bits of the prediction, row number), (2, n, 2): the first half holds the rows cell
+        by cell, the second half is working space for a sort.
         """
         keyed = np.empty((2, self.n, 2), dtype=np.uint64)
 
         def deal(lane: tuple[int, tuple[int, int]]) -> None:
-            """Write the predictions and row numbers of a lane to their cells."""
+            """Write the predictions and row numbers of a lane (lane number, (first row, end)) to
+            their cells.
+            """
             j, (start, stop) = lane
             self.kernels.deal_rows(keyed[0], self.places[j], self.u[start:stop], start)
 
         in_threads(deal, self.lanes, self.threads)
         return keyed
 
-    def _together(self, columns: tuple[Array, ...], sizes: list[int]) -> list[Array]:
-        """The columns of the levels of all groups of cells, without the unused space that equal
-        predictions leave. `sizes` has the number of levels of each group.
+    def _join_groups(self, columns: tuple[Array, ...], sizes: list[int]) -> list[Array]:
+        """The columns of sums of all levels without gaps. Each of the `groups` of cells wrote its
+        levels at its own start; `sizes` has the number of levels of each group.
         """
         if sum(sizes) == self.n:
             return list(columns)

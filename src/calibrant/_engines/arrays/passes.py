@@ -53,10 +53,11 @@ def in_lanes(
     state_size: int = 0,
     threads_from: int | None = None,
 ) -> list[T]:
-    """The results of `work` for each lane (a run of rows), given the lane's blocks as (first row,
-    row after the last). Lanes run in threads where there is much to do.
+    """Run `work` on each lane (a run of rows), given the lane's blocks as (first row, end), and
+    return the lanes' results in order. Large inputs use threads.
 
-    `state_size` is how many numbers a lane fills: there is one lane only where rows are few for it.
+    `state_size` is how many numbers a lane's result holds: with few rows for that size there is one
+    lane.
     """
     entries = n * entries_per_row
     lanes = N_LANES if n >= N_LANES and entries >= max(LANES_FROM, 32 * state_size) else 1
@@ -78,8 +79,8 @@ def sum_over_lanes(
     state_size: int = 0,
     threads_from: int | None = None,
 ) -> T:
-    """The results of `work` for each lane of the samples (see `in_lanes`), added up in the order of
-    the lanes.
+    """Run `work` on each lane of the samples, as `in_lanes` does, and return the sum of the
+    results, added in the order of the lanes.
     """
     lanes = in_lanes(
         samples.n,
@@ -93,13 +94,13 @@ def sum_over_lanes(
 
 
 def _sum_of_two(a: Any, b: Any) -> Any:
-    """a + b; of two tuples, the tuple of the sums of their entries."""
+    """a + b; for two tuples, the tuple of the sums of their entries."""
     return tuple(map(_sum_of_two, a, b)) if isinstance(a, tuple) else a + b
 
 
 def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """The results of `work` on each item, in order, from so many threads. Each thread has the
-    caller's choice of engine.
+    """The results of `work` on each item, in order, computed in this many threads. Each thread uses
+    the caller's choice of engine.
     """
     if threads == 1:
         return [work(item) for item in items]
@@ -121,19 +122,19 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
 
 
 def row_block(n_classes: int) -> int:
-    """How many rows of (n, k) predictions are a block: enough to outweigh its table, few enough for
-    a cache.
+    """The number of rows of (n, k) predictions in a block: enough to outweigh the work on its sums,
+    few enough for a cache.
     """
     return max(64, (1 << 20) // n_classes)
 
 
 def usual_block(samples: Samples) -> int:
-    """How many rows of these samples are a block where nothing asks for another number."""
+    """The default number of rows in a block of these samples."""
     return row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
 
 
 def cut_into_spans(n: int, block_rows: int) -> list[Span]:
-    """The first row of each block of rows, and the row after its last."""
+    """Cut n rows into blocks of `block_rows`: a list of (first row, end)."""
     return [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
 
 
@@ -141,7 +142,8 @@ def scalar_blocks(
     samples: Samples, notion: Notion, spans: list[Span], status: Counts
 ) -> Iterator[ScalarBlock]:
     """Yield the binary or the confidence problem block by block: the first row, predictions,
-    targets and weights (or None). `status` counts what is found in (n, k) predictions.
+    targets and weights (or None) of each block. `status` counts clipped values and other findings
+    in (n, k) predictions.
     """
     for start, stop in spans:
         if samples.multiclass:
@@ -166,11 +168,11 @@ def top_label_block(
     cuts: Cuts = NO_CUTS,
     squares: bool = False,
 ) -> tuple[Block, Array, Array]:
-    """A block of (n, k) predictions, checked, the largest probability of each row, and the target
-    of its class.
+    """Read and check the (n, k) predictions of the rows from `start` to `stop`; return the block,
+    the largest probability of each row, and the target of that class.
 
-    The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`, if they
-    are given.
+    The same read adds to the bin sums `classwise` (bins between the `cuts`) and to the sums
+    `losses`, unless these are None.
     """
     block = samples.block(start, stop)
     u, z = np.empty((2, stop - start))
@@ -193,8 +195,8 @@ def top_label_block(
 
 
 def fold_to_top_label(block: Block) -> tuple[NDArray[Any], Array]:
-    """The larger of p and 1 - p of each binary row, and the target of the class that it predicts.
-    At p = 1/2 the lower class, 0, is predicted.
+    """The larger of p and 1 - p of each binary row, and the target of the class predicted. At p =
+    1/2 the predicted class is 0.
     """
     u, z = np.empty_like(block.predictions), np.empty(block.predictions.size)
     kernels().fold(u, z, block.predictions, block.targets)
@@ -202,8 +204,8 @@ def fold_to_top_label(block: Block) -> tuple[NDArray[Any], Array]:
 
 
 def raise_bad(status: Counts, start: int) -> None:
-    """Raise BadRow, with its number in the samples, if a kernel found a bad row in the block that
-    begins at row `start`.
+    """Raise BadRow with the row's number in the samples, if `status` names an invalid row of the
+    block that begins at row `start`.
     """
     if status[BAD_ROW] >= 0:
         raise BadRow(start + int(status[BAD_ROW]))
@@ -212,15 +214,15 @@ def raise_bad(status: Counts, start: int) -> None:
 def scalar_sums(
     samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """The sums (bins, fields) of the binary or the confidence problem between given cuts, and the
-    findings.
+    """The sums (bins, fields) of the binary or the confidence problem in the bins between the cuts,
+    and the findings.
 
     Without `squares` a compiled kernel may leave the sums of squared predictions out.
     """
     engine = kernels()
 
     def work(spans: list[Span]) -> tuple[Array, Findings]:
-        """The sums and the findings of some blocks of rows."""
+        """The bin sums and the findings of some blocks of rows, each (first row, end)."""
         sums = np.zeros((cuts.m, len(FIELDS)))
         status = new_status()
         for start, u, z, w in scalar_blocks(samples, notion, spans, status):
@@ -238,13 +240,13 @@ def scalar_sums(
 
 def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array | None, Findings]:
     """Predictions, targets and weights (or None) of all rows of the binary or the confidence
-    problem, checked and as float64, and the findings: for rules that must sort.
+    problem, checked and as float64, and the findings; for rules that must sort.
     """
     u, z = np.empty(samples.n), np.empty(samples.n)
 
     def work(spans: list[Span]) -> Findings:
-        """Check some blocks of rows, write their predictions and targets, and return their
-        findings.
+        """Check some blocks of rows, write their predictions and targets to the result, and return
+        the findings.
         """
         checked, status = np.zeros((1, len(FIELDS))), new_status()
         for start, a, b, w in scalar_blocks(samples, notion, spans, status):
@@ -260,13 +262,15 @@ def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array
 
 
 def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
-    """The largest probability of every row of (n, k) predictions, the target of its class, and the
+    """The largest probability of every row of (n, k) predictions, the target of that class, and the
     findings, from one read.
     """
     u, z = np.empty(samples.n), np.empty(samples.n)
 
     def work(spans: list[Span]) -> Findings:
-        """Write the results of some blocks of rows, and return their findings."""
+        """Write the confidences and targets of some blocks of rows to the result, and return the
+        findings.
+        """
         status = new_status()
         for start, a, b, _ in scalar_blocks(samples, "confidence", spans, status):
             u[start : start + a.size] = a
@@ -278,10 +282,10 @@ def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
 
 @dataclass(frozen=True, eq=False)
 class MatrixSums:
-    """What one read of (n, k) predictions gives; None for what was not asked for.
+    """The sums that one read of (n, k) predictions makes; None where they were not requested.
 
-    `classwise` (classes, bins, fields) and `confidence` (bins, fields) are sums of bins, `losses`
-    sums by `loss_sums.FIELDS`.
+    `classwise` (classes, bins, fields) and `confidence` (bins, fields) are bin sums, `losses` sums
+    by position in `loss_sums.FIELDS`.
     """
 
     classwise: Array | None
@@ -290,7 +294,7 @@ class MatrixSums:
     findings: Findings
 
     def __add__(self, other: MatrixSums) -> MatrixSums:
-        """The sums of two disjoint parts of the rows together; what either lacks is None."""
+        """The sums over two disjoint sets of rows together; None where either has None."""
         return MatrixSums(
             _plus(self.classwise, other.classwise),
             _plus(self.confidence, other.confidence),
@@ -312,15 +316,15 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """The sums of (n, k) predictions that are asked for, from one read; the others are None.
+    """The requested sums of (n, k) predictions, from one read; the others are None.
 
     `classwise` and `confidence` are the cuts between the bins of every class against the rest, and
-    of the top label.
+    of the top label; `losses` requests the sums of the proper losses.
     """
     k = samples.n_classes
 
     def work(spans: list[Span]) -> MatrixSums:
-        """The sums of some blocks of rows."""
+        """The requested sums of some blocks of rows, each (first row, end)."""
         status = new_status()
         table = np.zeros((k, classwise.m, len(FIELDS))) if classwise else None
         top = np.zeros((confidence.m, len(FIELDS))) if confidence else None

@@ -41,8 +41,8 @@ Feed = Callable[[int, NDArray[Any], Array | None], None]
 
 
 def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = False) -> Cuts:
-    """The m - 1 inner edges of bins of equal mass; equal predictions are in the bin of their middle
-    rank. `checked` says that the rows were checked before.
+    """The m - 1 inner edges of m bins of equal mass; equal predictions share the bin of their
+    middle rank. `checked` True skips the check of the rows.
     """
     if m == 1:
         return Cuts(np.empty(0))
@@ -66,7 +66,9 @@ def _predictions(samples: Samples, notion: Notion) -> NDArray[Any]:
 
 
 def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], Array]:
-    """The distinct predictions in increasing order, and the weight (or number of rows) at each."""
+    """The distinct predictions in increasing order, and the total weight (without weights, the
+    number of rows) of each.
+    """
     if w is None:
         ordered, weights = np.sort(u), None
     else:
@@ -79,8 +81,8 @@ def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], Arr
 
 
 def _edges(values: Array, below: Array, mass: Array, total: float, m: int) -> Array:
-    """The m - 1 inner edges, each at the prediction in `values` that holds the rank sought for it,
-    or just above it. Bins include their left edge.
+    """The m - 1 inner edges of m bins of equal mass. An edge lies at the prediction in `values`
+    that holds its rank, or just above it; bins include their left edge.
 
     `below` and `mass` are the weight below and at each of these predictions, `total` that of all
     rows. A prediction's middle rank decides on which side of its edge it falls; it is doubled, so
@@ -106,9 +108,10 @@ def _cuts_from_distinct(values: Array, mass: Array, m: int) -> Array:
 
 @dataclass
 class _Ranges:
-    """Disjoint ranges of predictions in order, each with the weight below it and within it.
+    """Disjoint ranges of predictions in order, with the weight below each range and inside it.
 
-    Ends are the bits of float64 numbers, which order as the numbers do; `high` is not included.
+    The ends `low` and `high` (exclusive) are the bits of float64 numbers, which order as the
+    numbers do.
     """
 
     low: NDArray[np.uint64]
@@ -118,22 +121,22 @@ class _Ranges:
 
     @property
     def are_wide(self) -> Mask:
-        """Which ranges hold more than one possible value."""
+        """Which ranges hold more than one possible float64 prediction."""
         return self.high - self.low > 1
 
     def indices_of(self, ranks: Array) -> Index:
-        """The index of the range that holds each of the ranks (cumulative weights)."""
+        """The index of the range that contains each rank (cumulative weight)."""
         return np.minimum(np.searchsorted(self.below + self.mass, ranks), self.low.size - 1)
 
 
 def _bits(x: Array) -> NDArray[np.uint64]:
-    """The bits of non-negative numbers as whole numbers, which have the same order."""
+    """The bits of non-negative float64 numbers as whole numbers, which have the same order."""
     return x.view(np.uint64)
 
 
 def _nonempty_at_or_after(mass: Array, at: Any) -> Index:
-    """The first cell with weight at or after each position. Where none follows, as rounding of sums
-    may cause, it is the last cell with weight.
+    """The first cell with weight at or after each position `at`; the last cell with weight where
+    none follows, as rounding of sums may cause.
     """
     nonempty = np.flatnonzero(mass)
     nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)
@@ -141,7 +144,9 @@ def _nonempty_at_or_after(mass: Array, at: Any) -> Index:
 
 
 class _Selection:
-    """The search for the edges of m bins of equal mass, in a few passes over the predictions."""
+    """The search for the edges of m bins of equal mass without a sort: each pass over the
+    predictions narrows the ranges that hold the edges.
+    """
 
     def __init__(self, samples: Samples, notion: Notion, m: int) -> None:
         from calibrant._engines.arrays.native import ranks
@@ -152,7 +157,7 @@ class _Selection:
         self.wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
 
     def edges(self) -> Array:
-        """The m - 1 inner edges."""
+        """The m - 1 inner edges of the bins."""
         ranges = self._cells_with_sought_ranks()
         # The rows in the ranges, estimated from their mass.
         while ranges.mass[ranges.are_wide].sum() * self.samples.n / self.total > GATHER:
@@ -171,12 +176,13 @@ class _Selection:
         return _edges(at_edges[0], at_edges[1], at_edges[2], self.total, self.m)
 
     def _read(self, make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
-        """The state of each lane (a run of rows) after one pass over the predictions. `make` gives
-        a new state, and the function that feeds it a block: the first row, predictions and weights.
+        """Pass over the predictions once, and return the final state of each lane (a run of rows).
+        `make` returns a new state and the function that adds a block to it (first row, predictions,
+        weights).
         """
 
         def work(spans: list[Span]) -> Any:
-            """The state of a lane after all of its blocks."""
+            """The state of a lane after all of its blocks, each (first row, end)."""
             state, feed = make()
             for start, u, _, w in scalar_blocks(self.samples, self.notion, spans, new_status()):
                 feed(start, u, w)
@@ -186,12 +192,14 @@ class _Selection:
         return in_lanes(self.samples.n, self.samples.n_columns, rows, work)
 
     def _cells_with_sought_ranks(self) -> _Ranges:
-        """The equal cells of [0, 1] that hold a rank at which a bin ends, from one pass that weighs
-        all cells.
+        """The cells, of equal width in [0, 1], that contain a rank at which a bin ends; one pass
+        finds the weight of every cell.
         """
 
         def cells() -> tuple[Any, Feed]:
-            """A new state, the weight of each cell, and the function that feeds it."""
+            """A new state (the weight of each cell, zeros) and the function that adds a block to
+            it.
+            """
             mass, status = np.zeros(N_CELLS + 1), new_status()
 
             def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
@@ -213,21 +221,23 @@ class _Selection:
         return _Ranges(ends[hit], ends[hit + 1], (through - mass)[hit], mass[hit])
 
     def _refine(self, ranges: _Ranges) -> _Ranges:
-        """The subcells of the ranges that hold a rank at which a bin ends, from one pass."""
+        """Narrower ranges: the parts of the `ranges` that contain a rank at which a bin ends, from
+        one more pass.
+        """
         n_sub = max(64, 1 << ((1 << 16) // self.m).bit_length() - 1)
         width = (ranges.high - ranges.low).astype(np.float64)
         shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
         shape = (ranges.low.size, n_sub + 1)
 
         def subcells() -> tuple[Any, Feed]:
-            """A new state (weights, smallest and largest bits of each subcell) and the function
-            that feeds it.
+            """A new state (weight, smallest and largest bits of each part of a range) and the
+            function that adds a block to it.
             """
             mass = np.zeros(shape)
             smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
             def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-                """Add the weights of a block's predictions to their subcells."""
+                """Add the weights of a block's predictions to their parts of ranges."""
                 self.kernels.add_subcells(
                     mass, smallest, largest, u, w, self.wanted, ranges.low, ranges.high, shift
                 )
@@ -256,14 +266,16 @@ class _Selection:
 
     def _gather(self, ranges: _Ranges) -> tuple[Array, Array]:
         """The distinct predictions within the ranges that hold more than one value, in order, and
-        the weight at each.
+        the weight of each.
         """
         low, high = ranges.low[ranges.are_wide], ranges.high[ranges.are_wide]
         if low.size == 0:
             return np.empty(0), np.empty(0)
 
         def gathered() -> tuple[Any, Feed]:
-            """A new state, a list of predictions and weights, and the function that feeds it."""
+            """A new state (an empty list of predictions with weights) and the function that adds a
+            block to it.
+            """
             parts: list[Array] = []
 
             def feed(start: int, u: NDArray[Any], w: Array | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from calibrant._core.engine_choice import asked_for, chosen
+from calibrant._core.engine_choice import chosen, requested_engine
 from calibrant._core.errors import InputError, one_of
 from calibrant._engines.arrays import numpy_kernels
 from calibrant._engines.protocol import Kernels
@@ -27,9 +27,9 @@ NAMES = ("native", "numpy", "torch")
 
 def kernels() -> Kernels:
     """The kernels in use: compiled ones where built, unless the environment variable
-    CALIBRANT_ENGINE or `engine` chooses others.
+    CALIBRANT_ENGINE or the context manager `engine` chooses others.
     """
-    asked = asked_for()
+    asked = requested_engine()
     if asked is None:
         return _USUAL
     name = one_of("CALIBRANT_ENGINE", asked, NAMES)
@@ -49,8 +49,8 @@ def available() -> tuple[str, ...]:
 
 @contextmanager
 def engine(name: str) -> Iterator[None]:
-    """Use the named engine inside a `with`, for tests and comparisons. Results do not depend
-    on it.
+    """Context manager: use the engine of this name inside a `with`, for tests and comparisons.
+    Results are the same with every engine.
     """
     token = chosen.set(one_of("engine", name, NAMES))
     try:

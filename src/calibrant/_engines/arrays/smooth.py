@@ -40,26 +40,29 @@ Deposit = Callable[[Array, Block, bool, Counts], None]
 def logit_grid(
     samples: Samples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """Masses at the nodes of the logit grid, the findings, and how many logits were clipped.
+    """The scalar problem as masses on a grid of logits, the findings, and how many logits were
+    clipped.
 
-    With weight w and target z, the masses are w z and w (1 - z). The nodes that clipped
-    probabilities cannot reach are left out, unless the `whole` grid is asked for.
+    A row with weight w and target z adds w z and w (1 - z) to the nodes around its logit. Without
+    `whole` the nodes beyond the reach of probabilities clipped to [eps, 1 - eps] are left out.
     """
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
     def add(masses: Array, block: Block, are_logits: bool, status: Counts) -> None:
-        """Add a block to the two rows of masses."""
+        """Add a block of rows to the two rows of masses. `are_logits` says that its predictions are
+        logits already.
+        """
         (plus, minus), (u, z, w) = masses, block
         low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if are_logits else (eps, 1.0 - eps)
         kernels().deposit_logits(plus, minus, u, z, w, 1.0 / spacing, low, high, are_logits, status)
 
-    sums, findings, n_clipped = _deposited(samples, notion, (2, nodes), add)
+    sums, findings, n_clipped = _grid_masses(samples, notion, (2, nodes), add)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
 
 
 def logit_reach(eps: float, whole: bool) -> float:
-    """The largest logit that a grid must hold: that of a probability clipped to [eps, 1 - eps], or,
-    for the `whole` grid, the limit of all logits.
+    """The largest logit on the grid: that of a probability clipped to [eps, 1 - eps] or, for the
+    `whole` grid, the limit to which all logits are clipped.
     """
     if whole:
         return LOGIT_LIMIT
@@ -71,29 +74,30 @@ def logit_reach(eps: float, whole: bool) -> float:
 def unit_grid(
     samples: Samples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """Masses at the ends of equal cells of [0, 1], and the findings.
+    """The scalar problem as masses on a grid of [0, 1] with so many cells, and the findings.
 
-    With weight w, prediction u and target z, the mass is w (z - u), or, without `residual_only`,
-    there are three: w, w u and w z. What lies beyond the ends of [0, 1] is folded back.
+    A row with weight w, prediction u and target z adds w (z - u) to the nodes around u, or, without
+    `residual_only`, the three masses w, w u and w z. Mass beyond the ends of [0, 1] is folded back
+    inside.
     """
 
     def add(masses: Array, block: Block, are_logits: bool, status: Counts) -> None:
-        """Add a block to the masses."""
+        """Add a block of rows to the masses; `are_logits` is ignored."""
         u, z, w = block
         kernels().deposit_units(masses, sigmoid(u) if are_logits else u, z, w, status)
 
-    sums, findings, _ = _deposited(samples, notion, (1 if residual_only else 3, cells + 4), add)
+    sums, findings, _ = _grid_masses(samples, notion, (1 if residual_only else 3, cells + 4), add)
     return folded(sums), findings
 
 
 def uniform_error(
     samples: Samples, notion: Notion, sigma: float, eps: float
 ) -> tuple[float, float, Findings] | None:
-    """LS-ECE with uniform noise of width `sigma`, by its parts: the integral, not yet divided by
-    the total weight, this weight, and the findings.
+    """LS-ECE with uniform noise of width `sigma`, in parts: the integral before division by the
+    total weight, that weight, and the findings.
 
     None without a compiled kernel, for the classwise notion, and for binary logits. Probabilities
-    are kept `eps` away from 0 and 1 before their logits are taken.
+    are clipped to [eps, 1 - eps] before their logits are taken.
     """
     if kernels().name == "numpy" or notion == "classwise" or _are_logits(samples):
         return None
@@ -106,11 +110,11 @@ def uniform_error(
     threads = n_threads() if lanes > 1 else 1
 
     def segments(size: int) -> list[Span]:
-        """So many items divided into the runs that threads take."""
+        """Runs (first, end) into which `size` items are divided, one for each thread."""
         return list(pairwise(size * j // lanes for j in range(lanes + 1)))
 
     def take_logits(span: Span) -> None:
-        """Write the logits of a run of distinct predictions."""
+        """Write the logits of a run (first, end) of distinct predictions to the result."""
         here = slice(*span)
         v = np.clip(u[here], eps, 1.0 - eps)
         np.log(v / (1.0 - v), out=h[here])
@@ -123,8 +127,8 @@ def uniform_error(
 
 
 def folded(sums: Array) -> UnitGrid:
-    """The unit grid of masses (classes, rows, cells + 4), whose nodes beyond the ends of [0, 1]
-    (one below, two above) are folded back inside.
+    """A unit grid from masses (classes, rows, cells + 4): the masses at the nodes beyond [0, 1]
+    (one below, two above) are added to their mirror images inside.
     """
     cells = sums.shape[2] - 4
     inside = sums[:, :, 1 : cells + 2].copy()
@@ -135,31 +139,35 @@ def folded(sums: Array) -> UnitGrid:
 
 
 def _are_logits(samples: Samples) -> bool:
-    """Whether a grid takes the predictions as logits, as they are: those of a binary problem."""
+    """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
     return samples.from_logits and not samples.multiclass
 
 
-def _deposited(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
-    """Masses of the notion's problem, or of each class's, (classes, *shape), the findings, and how
-    many logits were clipped. `add` adds a block to the masses.
+def _grid_masses(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
+    """Grid masses of the notion's problem (for "classwise", of each class's), (classes, *shape),
+    the findings, and how many logits were clipped. `add` adds a block of rows to the masses.
     """
     if notion != "classwise":
-        sums, findings, n_clipped = _deposited_once(samples, notion, shape, add)
+        sums, findings, n_clipped = _grid_masses_of_problem(samples, notion, shape, add)
         return sums[None], findings, n_clipped
     rows_checked = matrix_sums(samples).findings
-    parts = [_deposited_once(column, "binary", shape, add) for column in class_columns(samples)]
+    parts = [
+        _grid_masses_of_problem(column, "binary", shape, add) for column in class_columns(samples)
+    ]
     return np.stack([p[0] for p in parts]), rows_checked, sum(p[2] for p in parts)
 
 
-def _deposited_once(
+def _grid_masses_of_problem(
     samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit
 ) -> Masses:
-    """Masses of one scalar problem, of the given shape, the findings, and how many logits were
-    clipped.
+    """Grid masses of one scalar problem, of the given shape, the findings, and how many logits were
+    clipped. `add` adds a block of rows to the masses.
     """
 
     def work(spans: list[Span]) -> Masses:
-        """The masses, the findings and the number of clipped logits of some blocks of rows."""
+        """The grid masses, the findings and the number of clipped logits of some blocks of rows,
+        each (first row, end).
+        """
         sums, status = np.zeros(shape), new_status()
         for start, *block in _grid_blocks(samples, notion, spans, status):
             add(sums, block, _are_logits(samples), status)
@@ -174,8 +182,8 @@ def _deposited_once(
 def _grid_blocks(
     samples: Samples, notion: Notion, spans: list[Span], status: Counts
 ) -> Iterator[ScalarBlock]:
-    """Yield the scalar problem block by block, as `scalar_blocks`; of binary logits the predictions
-    are the logits themselves (their absolute values for the confidence).
+    """Yield the scalar problem block by block, as `scalar_blocks` does. For a binary problem of
+    logits the predictions are these logits (for the confidence, their absolute values).
     """
     if not _are_logits(samples):
         yield from scalar_blocks(samples, notion, spans, status)

@@ -32,7 +32,9 @@ NO_SQUARES = "no squares"
 
 @dataclass(frozen=True, eq=False)
 class StreamSums:
-    """The arrays of a stream's state by name (docs/state-file.md), and what was seen on the way."""
+    """What a stream (Accumulator) adds for some rows: `arrays` of sums by the name they have in its
+    state (docs/state-file.md), and the findings.
+    """
 
     arrays: dict[str, Array]
     findings: Findings
@@ -42,7 +44,7 @@ class StreamSums:
 
 
 class Passes(NamedTuple):
-    """The functions of one engine that read rows for a stream."""
+    """The functions of one engine by which it reads rows for a stream."""
 
     scalar_sums: Callable[..., tuple[Array, Findings]]
     matrix_sums: Callable[..., MatrixSums]
@@ -51,7 +53,9 @@ class Passes(NamedTuple):
 
 
 def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> StreamSums:
-    """The sums that a stream keeps; `holds` has the names of the groups of arrays to sum."""
+    """The sums that a stream (Accumulator) keeps of these samples, in its `cells`; `holds` has the
+    names of the groups of arrays to sum.
+    """
     passes = Passes(scalar_sums, matrix_sums, loss_sums, top_class_sums)
     arrays, findings = binned_sums(passes, samples, cells, holds)
     notion: Notion = "confidence" if samples.multiclass else "binary"
@@ -68,8 +72,8 @@ def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> Stream
 def binned_sums(
     passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
 ) -> tuple[dict[str, Array], Findings]:
-    """The arrays of bins and losses (not of grids) among those named in `holds`, and the findings,
-    by an engine's own `passes`.
+    """The stream's arrays of bin sums and losses (not of grids) named in `holds`, and the findings,
+    computed by an engine's own `passes` over the rows.
     """
     if samples.weight_exponent:  # another part of the stream would have another scale
         raise InputError(ODD_WEIGHTS)
@@ -80,7 +84,9 @@ def binned_sums(
 def _scalars(
     passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
 ) -> tuple[dict[str, Array], Findings]:
-    """The arrays of bins and losses of (n,) predictions named in `holds`, and the findings."""
+    """The stream's arrays of bin sums and losses named in `holds`, for (n,) predictions, and the
+    findings.
+    """
     cuts = cells.cuts(samples.precision)
     out = {}
     # The cells are always summed: their weight is the total.
@@ -99,7 +105,9 @@ def _scalars(
 def _rows(
     passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
 ) -> tuple[dict[str, Array], Findings]:
-    """The arrays of bins and losses of (n, k) predictions named in `holds`, and the findings."""
+    """The stream's arrays of bin sums and losses named in `holds`, for (n, k) predictions, and the
+    findings.
+    """
     by_class = fixed_cuts(cells.rule, samples.precision) if "classwise" in holds else None
     total = passes.matrix_sums(
         samples,
@@ -123,8 +131,8 @@ def _rows(
 
 
 def loss_arrays(losses: LossSums) -> dict[str, Array]:
-    """Loss sums as arrays of a stream's state: `losses`, and `distribution_weight`, the weight of
-    the rows whose distances between distributions were summed.
+    """The loss sums as arrays of a stream's state: `losses`, and `distribution_weight`, the weight
+    of the rows whose distances between distributions were summed.
     """
     out = {"losses": losses.sums}
     # The weight of the rows with distances: means of distances need them in every update.

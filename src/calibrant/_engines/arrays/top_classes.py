@@ -26,10 +26,10 @@ from calibrant._engines.protocol import Findings, new_status
 
 
 def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
-    """The table of the confidence problem, the rows of each predicted class apart, and the
-    findings.
+    """The table of the confidence problem with the rows of each predicted class as a class of the
+    table, and the findings.
 
-    All classes share the bins of the confidence. Of level sets the table has one class, with a bin
+    All classes share the bins of the confidence. For level sets the table has one class, with a bin
     for each pair of predicted class and distinct confidence.
     """
     if isinstance(rule, LevelSets) or (isinstance(rule, Quantile) and rule.ties == "rank"):
@@ -52,13 +52,15 @@ def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
 
 
 def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
-    """The sums of the rows of each predicted class between given cuts of the confidence, (classes,
-    bins, fields), and the findings.
+    """The bin sums of the rows of each predicted class, (classes, bins, fields), in bins of the
+    confidence between the cuts, and the findings.
     """
     cells = samples.n_classes * cuts.m
 
     def work(spans: list[Span]) -> tuple[Array, Findings]:
-        """The sums (classes times bins, fields) and the findings of some blocks of rows."""
+        """The sums (classes times bins, fields) and the findings of some blocks of rows, each
+        (first row, end).
+        """
         out, status = np.zeros((cells, len(FIELDS))), new_status()
         for start, stop in spans:
             top, u, z, w = _top_block(samples, start, stop, status)
@@ -72,14 +74,16 @@ def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
 def top_classes(
     samples: Samples, start: int = 0, stop: int | None = None
 ) -> tuple[Index, Array, Array, Findings]:
-    """The predicted class of every row (or of a run of rows), its probability, its target, and the
-    findings.
+    """The predicted class of every row (or of the rows from `start` to `stop`), its probability,
+    its target, and the findings.
     """
     n, k = (samples.n if stop is None else stop) - start, samples.n_classes
     top, u, z = np.empty(n, np.intp), np.empty(n), np.empty(n)
 
     def work(spans: list[Span]) -> Findings:
-        """Write the results of some blocks of rows, and return their findings."""
+        """Write the classes, probabilities and targets of some blocks of rows to the result, and
+        return the findings.
+        """
         status = new_status()
         for i, j in spans:
             rows = slice(i, j)
@@ -90,8 +94,8 @@ def top_classes(
 
 
 def level_index(top: Index, u: Array) -> tuple[Index, int]:
-    """A number for each row by its pair of class and confidence, and how many distinct pairs there
-    are.
+    """Number the distinct pairs of predicted class and confidence u: the number of each row's pair,
+    (n,), and how many pairs there are.
     """
     pairs = np.stack([top.astype(np.float64), u], axis=1)
     distinct, index = np.unique(pairs, axis=0, return_inverse=True)
@@ -101,8 +105,8 @@ def level_index(top: Index, u: Array) -> tuple[Index, int]:
 def _top_block(
     samples: Samples, start: int, stop: int, status: Counts
 ) -> tuple[Index, Array, Array, Array | None]:
-    """The predicted class, its probability, its target and the weights (or None) of some rows, all
-    checked. `status` counts what is found.
+    """The predicted class, its probability, its target and the weight (or None) of the rows from
+    `start` to `stop`, all checked. `status` counts clipped values and other findings.
     """
     block, u, z = top_label_block(samples, start, stop, status)
     top = block.predictions.argmax(axis=1)  # the first of equals
@@ -110,5 +114,7 @@ def _top_block(
 
 
 def _split_by_class(sums: Array, m: int) -> Array:
-    """Sums (classes times m bins, fields) as (classes, bins, fields)."""
+    """The same sums with classes and bins on two axes: (classes times m bins, fields) becomes
+    (classes, bins, fields).
+    """
     return sums.reshape(-1, m, len(FIELDS))

@@ -39,25 +39,25 @@ MANY_ROWS = 1 << 16
 def vector_table(
     samples: Samples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of a linear property of the label, and the findings.
+    """Sums by cell of vector predictions, for a linear property of the label, and the findings.
 
-    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
-    vector with a 1 for its class.
+    `phi` (k, d) has the property's value for each class; None means the label itself, as a vector
+    with a 1 for its class. A cell is which coordinate is largest and the bin of that coordinate.
     """
     if phi is None and kernels().name == "native" and not isinstance(rule, LevelSets):
         return _full_table(samples, rule)
     findings = matrix_sums(samples).findings
     d = samples.n_classes if phi is None else phi.shape[1]
-    low, span = _range(phi)
+    low, span = _coordinate_ranges(phi)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
     ranked = _rank_bins(samples, rule, phi)
     cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
     total = VectorTable(np.zeros(0), np.zeros((0, d)))
-    for start, stop in _spans(samples):
-        u, z, w = _block(samples, start, stop, phi)
+    for start, stop in _row_spans(samples):
+        u, z, w = _vector_block(samples, start, stop, phi)
         if levels is not None:
             index = levels.numbers(u)
-            total = _grown(total, len(levels.seen))
+            total = _add_empty_cells(total, len(levels.seen))
         else:
             unit = (u - low) / span
             top = unit.argmax(axis=1)
@@ -67,7 +67,7 @@ def vector_table(
                 assert cuts is not None
                 m, at = cuts.m, cuts.find(unit[np.arange(len(u)), top])
             index = top * m + at
-            total = _grown(total, d * m)
+            total = _add_empty_cells(total, d * m)
         np.add.at(total.sum_w, index, w)
         np.add.at(total.residual, index, w[:, None] * (u - z))
     if cuts is not None and rule.drops_one:
@@ -76,17 +76,18 @@ def vector_table(
 
 
 def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
-    """The table of the label itself as a vector, by compiled kernels, and the findings.
+    """The table of `vector_table` for the label itself as a vector, by compiled kernels, and the
+    findings.
 
-    Rows are added in the order of their cells, some at a time, so that a cell's k sums are brought
-    into the cache once for all of its rows.
+    Rows are added in the order of their cells, many at a time, so that a cell's k sums come into
+    the cache once for all of its rows.
     """
     k, ranked = samples.n_classes, _rank_bins(samples, rule, None)
     cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
     m = cuts.m if ranked is None else ranked[0]
     total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
     findings = Findings()
-    for start, stop in _spans(samples, 0 if _is_converted(samples) else MANY_ROWS):
+    for start, stop in _row_spans(samples, 0 if _reads_a_copy(samples) else MANY_ROWS):
         top, largest, _, more = top_classes(samples, start, stop)
         at = cuts.find(largest) if ranked is None else ranked[1][start:stop]
         _add_rows(total, samples.block(start, stop), top * m + at)
@@ -96,8 +97,8 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     return total, findings
 
 
-def _is_converted(samples: Samples) -> bool:
-    """Whether a block of rows has to be a converted copy of the predictions, so that blocks must be
+def _reads_a_copy(samples: Samples) -> bool:
+    """Whether reading a block of rows copies and converts the predictions, so that blocks must be
     small.
     """
     plain = samples.predictions.flags.c_contiguous and not samples.from_logits
@@ -105,8 +106,8 @@ def _is_converted(samples: Samples) -> bool:
 
 
 def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
-    """Add the weights and the weighted residuals of a block of rows to their cells; `index` has the
-    cell of each row.
+    """Add the weights and the weighted residuals of a block of rows to their cells in `total`;
+    `index` has the cell of each row.
     """
     from calibrant._engines.arrays.native import classes
 
@@ -118,7 +119,7 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     columns = (block.predictions, labels, targets, block.weights)
 
     def work(span: Span) -> None:
-        """Add the residuals of a run of rows in the order of cells."""
+        """Add the residuals of a run (first, end) of rows in the order of cells."""
         part = slice(*span)
         classes.add_residuals(total.residual, *columns, order[part], cells[part])
 
@@ -129,17 +130,19 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     total.sum_w[:] += np.bincount(index, block.weights, total.sum_w.size)
 
 
-def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
-    """The first row of each block, and the row after its last. A block has the usual size, or
-    `at_least` so many rows.
+def _row_spans(samples: Samples, at_least: int = 0) -> list[Span]:
+    """The blocks (first row, end) to read the samples in, of the usual size but no fewer than
+    `at_least` rows.
     """
     return cut_into_spans(samples.n, max(row_block(samples.n_classes), at_least))
 
 
-def _block(
+def _vector_block(
     samples: Samples, start: int, stop: int, phi: Array | None
 ) -> tuple[Array, Array, Array]:
-    """Vector predictions, vector targets, both (rows, d), and weights of a run of rows."""
+    """Vector predictions, vector targets, both (rows, d), and weights of the rows from `start` to
+    `stop`.
+    """
     block = samples.block(start, stop)
     p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
     q = one_hot(block.targets, p.shape[1]) if block.targets.ndim == 1 else block.targets
@@ -147,9 +150,9 @@ def _block(
     return (p, q, w) if phi is None else (p @ phi, q @ phi, w)
 
 
-def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
-    """The smallest value of each coordinate of `phi` and the width of its range (1 for a constant),
-    by which coordinates are scaled to [0, 1]. Without `phi`, 0 and 1.
+def _coordinate_ranges(phi: Array | None) -> tuple[Array | float, Array | float]:
+    """The smallest value of each coordinate of `phi` and the width of its range (1 for a constant
+    coordinate), to scale coordinates to [0, 1]. Without `phi`: 0 and 1.
     """
     if phi is None:
         return 0.0, 1.0
@@ -165,45 +168,50 @@ def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     assert isinstance(rule, Quantile)
     if phi is None:
         return quantile_cuts(samples, "confidence", rule.m)
-    largest = _largest(samples, phi)
+    largest = _largest_coordinate(samples, phi)
     scalar = Samples(largest.clip(0.0, 1.0), np.zeros(samples.n, np.uint8), samples.weights)
     return quantile_cuts(scalar, "binary", rule.m)
 
 
 def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
-    """For a rule of bins by rank, how many bins there are, and each row's bin by the rank of its
-    largest coordinate. None for any other rule.
+    """The number of bins, and each row's bin by the rank of its largest coordinate, for a rule of
+    bins by rank; None for any other rule.
     """
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
-    order, bins = rank_order(_largest(samples, phi), weights, rule.m)
+    order, bins = rank_order(_largest_coordinate(samples, phi), weights, rule.m)
     out = np.empty(samples.n, dtype=np.intp)
     out[order] = bins
     return rule.m, out
 
 
-def _largest(samples: Samples, phi: Array | None) -> Array:
+def _largest_coordinate(samples: Samples, phi: Array | None) -> Array:
     """The largest coordinate of every row, scaled to [0, 1] by the coordinates' ranges."""
-    low, span = _range(phi)
-    parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
+    low, span = _coordinate_ranges(phi)
+    parts = [
+        ((_vector_block(samples, i, j, phi)[0] - low) / span).max(axis=1)
+        for i, j in _row_spans(samples)
+    ]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
 class _LevelIndex:
-    """A number for each distinct vector prediction, in the order in which they are first seen."""
+    """Numbers for distinct vector predictions, in the order in which they first come."""
 
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
     def numbers(self, u: Array) -> Index:
-        """The number of each row of u (rows, d)."""
+        """The number of each row of the vector predictions u (rows, d); new vectors get new
+        numbers.
+        """
         whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 
 
-def _grown(table: VectorTable, size: int) -> VectorTable:
-    """The table with empty cells added up to `size` cells; itself if it has as many."""
+def _add_empty_cells(table: VectorTable, size: int) -> VectorTable:
+    """The table with empty cells added up to `size` cells; unchanged if it has as many."""
     more = size - table.sum_w.size
     if more <= 0:
         return table

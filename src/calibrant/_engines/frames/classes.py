@@ -36,7 +36,7 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """The sums of (n, k) predictions that are asked for; the others are None.
+    """The requested sums of (n, k) predictions; the others are None.
 
     One query checks every row and sums the top label in the bins between the cuts `confidence`, and
     the losses; a second one sums every class against the rest in the bins between the cuts
@@ -60,7 +60,9 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
     """Bin sums of every class against the rest, (classes, bins, fields), in one query. The rows
     must have been checked before.
     """
-    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
+    groups = (
+        Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
+    )
     out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
     for r, name in enumerate(prediction_names(samples)):
         out[r] = groups.select(groups.columns["by0"] == name).binned(cuts)
@@ -68,13 +70,15 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """Sums of each class against the rest in fine cells, (classes, cells, fields); (n,) predictions
-    are one class.
+    """Sums of each class against the rest in the `cells` of a stream, (classes, cells, fields).
+    Predictions (n,) count as one class, class 1.
     """
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
         return query.run().binned(cells.cuts(samples.precision))[None]
-    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
+    groups = (
+        Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
+    )
     cuts = cells.cuts(samples.precision)
     names = prediction_names(samples)
     return np.stack([groups.select(groups.columns["by0"] == name).binned(cuts) for name in names])
@@ -84,12 +88,12 @@ def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
     """Yield each class against the rest, as the samples of a binary problem."""
     frame = clean(samples).filter(col("ok"))
     for r in range(samples.n_classes):
-        yield _binary(samples, _class_problem(samples, frame, r), hard=not samples.soft_rows)
+        yield _binary_samples(samples, _class_frame(samples, frame, r), hard=not samples.soft_rows)
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
-    """The rows of a binary problem with positive weight and a prediction above the threshold, as
-    samples; None if there are none.
+    """The samples restricted to the rows of a binary problem with positive weight and a prediction
+    above the threshold; None if there are none.
     """
     limit = float(np.asarray(threshold, dtype=samples.precision))
     above = col("u") > exact(limit)
@@ -99,12 +103,12 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
     frame = scalar(samples, "binary").filter(col("ok") & above).select("u", "z", *weights)
     if collected(frame.head(1)).is_empty():
         return None
-    return _binary(samples, frame, hard=samples.hard)
+    return _binary_samples(samples, frame, hard=samples.hard)
 
 
-def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
-    """The samples of a binary problem from a frame of checked columns: `u` (prediction), `z`
-    (target) and `w` (weight) if there are weights. `hard` says that all targets are 0 or 1.
+def _binary_samples(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
+    """The samples of a binary problem from a frame with the columns `u` (prediction), `z` (target)
+    and `w` (weight, if any), all checked. `hard` says that all targets are 0 or 1.
     """
     return replace(
         samples.as_binary(frame, weighted=has_weights(samples), hard=hard),
@@ -115,9 +119,9 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     )
 
 
-def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
-    """The frame of class r against the rest: columns `u` (prediction), `z` (target), `w` (weight)
-    if any.
+def _class_frame(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+    """The frame of class r against the rest as a binary problem: columns `u` (prediction), `z`
+    (target), and `w` (weight) if there is one.
     """
     target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
     weights = ["w"] if has_weights(samples) else []
@@ -125,23 +129,29 @@ def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
 
 
 def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
-    """A function that reads again the rows of several classes whose predictions lie in given spans.
+    """A function that reads again the rows of several classes whose predictions lie in the spans to
+    refine (see `refine.JointPass`).
 
-    It takes each class's spans (lowest and highest predictions) and the number of parts that a span
-    is cut into, or None for a group per distinct prediction. It gives for each class the smallest
-    and largest prediction and the sums of every group. One query serves as many classes as it can.
+    Its arguments are each class's spans (lowest and highest predictions) and the number of parts to
+    cut a span into, or None for a group per distinct prediction. It returns for each class the
+    smallest and largest prediction and the sums of every group. One query serves as many classes as
+    it can.
     """
     names = prediction_names(samples)
 
     def read(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
-        """The groups of each class (smallest and largest prediction, sums), given its spans."""
+        """The groups of each class (smallest prediction, largest prediction, sums) within its
+        spans.
+        """
         if not samples.multiclass:
             binary = refinement_pass(samples, "binary")
             return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
         for some in _query_groups(asked):
             # With all classes it is the frame whose cells were summed, which is planned already.
-            long = _long(samples, () if len(some) == len(names) else tuple(names[r] for r in some))
+            long = _row_per_class(
+                samples, () if len(some) == len(names) else tuple(names[r] for r in some)
+            )
             key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
                 own = group_key(samples, low, high, parts)
@@ -156,8 +166,8 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
 
 
 def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
-    """Yield the classes, with their spans, that one query serves: no more than MOST_SPANS spans in
-    all, since planners slow down, unless one class alone has more.
+    """Yield the classes with their spans in groups, one for each query: at most MOST_SPANS spans in
+    a group, since planners slow down, unless a single class has more.
     """
     some: dict[int, Spans] = {}
     for r, spans in asked.items():
@@ -170,9 +180,9 @@ def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
 
 
 @plan_once
-def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
-    """Binary samples with one row for every row and class (the `wanted` columns, or all), the name
-    of the class's column being in the column `class`.
+def _row_per_class(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
+    """Binary samples with one row for every pair of row and class; the column `class` has the name
+    of the class's column of predictions. `wanted` names the columns (none: all).
 
     A hard label goes into the sign of the prediction, so that one column holds both and the frame
     is read once. Not every engine can stack two columns together: with soft labels the result is a
@@ -183,11 +193,11 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     names = [name for name in every if not wanted or name in wanted]
     if samples.soft_rows:
         named = [
-            _class_problem(samples, frame, r).with_columns(**{"class": nw.lit(name)})
+            _class_frame(samples, frame, r).with_columns(**{"class": nw.lit(name)})
             for r, name in enumerate(every)
             if name in names
         ]
-        return _binary(samples, stacked(named), hard=False)
+        return _binary_samples(samples, stacked(named), hard=False)
     signed = {
         name: nw.when(col("q0") != float(r)).then(col(name)).otherwise(_negated(col(name)))
         for r, name in enumerate(every)
@@ -197,19 +207,21 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     long = unpivoted(frame.select(*index, **signed), names, index)
     value = col("value")
     prediction = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
-    return _binary(
+    return _binary_samples(
         samples, long.select("class", *index, u=prediction, z=number(value < 0.0)), hard=True
     )
 
 
 def _negated(prediction: Expr) -> Expr:
-    """Minus the prediction; -2 for a prediction of 0, since the sign of -0 would be lost."""
+    """The prediction with a minus sign, as an expression; -2 in place of -0, whose sign would be
+    lost.
+    """
     return nw.when(prediction > 0.0).then(0.0 - prediction).otherwise(nw.lit(-2.0))
 
 
 def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:
-    """The frame with the columns `names` stacked into one column `value`, their names in a column
-    `class`, and the `index` columns repeated.
+    """The frame in long form: the columns `names` stacked into one column `value`, their names in a
+    column `class`, and the columns `index` repeated for each.
     """
     if not frame.implementation.is_duckdb():
         return frame.unpivot(on=names, index=index, variable_name="class", value_name="value")

@@ -17,7 +17,8 @@ _SPARK_LIMIT = "spark.sql.codegen.hugeMethodLimit"
 
 
 def collected(frame: Frame) -> Any:
-    """The rows of a lazy frame as a narwhals DataFrame in memory; to be called on sums only.
+    """Run the query of a lazy frame and return its rows, a narwhals DataFrame in memory; to be
+    called on sums only.
 
     Polars works in its streaming engine, so that memory stays bounded, unless the environment
     variable POLARS_ENGINE_AFFINITY chooses another.
@@ -65,8 +66,8 @@ def _without_fused_selects() -> Iterator[None]:
 
 @contextmanager
 def _compiled_methods(native: Any) -> Iterator[None]:
-    """Let Spark, inside a `with`, cut stages whose code is too long to be compiled as one into
-    pieces.
+    """Let Spark, inside a `with`, split stages whose code is too long to be compiled in one
+    piece.
     """
     before = None
     with suppress(Exception):  # not every Spark lets its settings be seen or changed

@@ -27,7 +27,7 @@ from calibrant._engines.frames.expressions import (
     sums_to_one,
     total,
 )
-from calibrant._engines.frames.partitions import opened
+from calibrant._engines.frames.partitions import open_frame
 
 _NOTHING = "y_true and y_proba must hold at least one row; got none"
 _LOGITS = "If these are logits, pass from_logits=True"
@@ -78,29 +78,30 @@ _WHY = {
 
 
 def prediction_names(samples: FrameSamples) -> list[str]:
-    """The names that the columns of predictions get in queries: p0, p1, ..."""
+    """The short names of the columns of predictions in queries: p0, p1, ..."""
     return [f"p{r}" for r in range(len(samples.predictions))]
 
 
 def target_names(samples: FrameSamples) -> list[str]:
-    """The names that the columns of targets get in queries: q0, q1, ..."""
+    """The short names of the columns of targets in queries: q0, q1, ..."""
     return [f"q{r}" for r in range(len(samples.targets))]
 
 
 def has_weights(samples: FrameSamples) -> bool:
-    """Whether clean rows have a weight column `w`: there are weights, or rows to leave out, with
-    weight 0.
+    """Whether checked rows have a column of weights `w`: the samples have weights, or rows may be
+    dropped by a weight of 0.
     """
     return samples.weighted or samples.missing == "drop"
 
 
 def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
-    """The unread frame's columns as doubles under short names: predictions `p0`, ..., targets `q0`,
-    ..., the weight `w`; labels as class indices.
+    """The frame's columns as doubles under short names, not yet read or checked: predictions `p0`,
+    ..., targets `q0`, ..., the weight `w`; labels as class indices.
 
-    A column `gone` says whether something is missing in the row; samples known to be sound have
-    `ok` (true) and `found_ok` (1) instead. Counts of votes add their total `m`, smallest `fewest`,
-    and whether all are `whole`. The columns `keep` are added unchanged as `by0`, `by1`, ...
+    A column `gone` says whether a value is missing in the row; samples known to be valid have `ok`
+    (true) and `found_ok` (1) instead. Counts of votes add their total `m`, the smallest count
+    `fewest`, and whether all are whole numbers, `whole`. The columns named in `keep` are added
+    unchanged as `by0`, `by1`, ...
     """
     out = (
         {"ok": nw.lit(True), "found_ok": nw.lit(1.0)}
@@ -124,15 +125,19 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     if samples.weight is not None:
         out["w"] = samples.column(samples.weight).cast(Float64)
     out |= {f"by{j}": samples.column(name) for j, name in enumerate(keep)}
-    return opened(samples.frame, list(dict.fromkeys((*samples.columns, *keep)))).select(**out)
+    return open_frame(samples.frame, list(dict.fromkeys((*samples.columns, *keep)))).select(**out)
 
 
 def _index(labels: Labels, target: Expr) -> Expr:
-    """The index of a label among the classes; -1 for a label that is none of them."""
+    """The index of a label among the classes, as an expression; -1 for a label that is none of
+    them.
+    """
     as_text, as_double = target.cast(nw.String), target.cast(Float64)
 
     def equals(value: str | int | float) -> Expr:
-        """Whether the label equals a class's value: text as text, numbers as numbers."""
+        """Whether the label equals a class's value: text is compared as text, numbers as
+        numbers.
+        """
         if isinstance(value, str):
             return as_text == value
         return target == value if isinstance(value, int) else as_double == exact(value)
@@ -144,7 +149,7 @@ def _index(labels: Labels, target: Expr) -> Expr:
 
 
 def missing(samples: FrameSamples) -> Expr:
-    """Whether a prediction, a label or a weight is null or NaN."""
+    """Whether a prediction, a label or a weight of the row is null or NaN."""
     schema = samples.frame.collect_schema()
     flags = [samples.column(name).is_null() for name in samples.columns]
     flags += [
@@ -154,8 +159,8 @@ def missing(samples: FrameSamples) -> Expr:
 
 
 def sound(samples: FrameSamples) -> dict[str, Expr]:
-    """Conditions that the raw columns of a row must meet, by name (a key of `_WHY`, which explains
-    them). Each expression is true for a row that meets it.
+    """The checks that a row must pass to be measured, by name: each expression of the raw columns
+    is true for a valid row. The names are keys of `_WHY`, which has their error messages.
     """
     out = {}
     if samples.weighted:
@@ -191,8 +196,7 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
 
 def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
     """Raise InputError, with a count and an example, if some rows can neither be measured nor
-    dropped. The three numbers are those of all rows, of measurable rows, and of rows with something
-    missing.
+    dropped. The numbers are counts of all rows, of valid rows, and of rows with a missing value.
     """
     if n_rows == 0:
         raise InputError(_NOTHING)
@@ -218,8 +222,8 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
-    """The part of an error message that says which label is not among the given classes, and the
-    nearest class. `example` is a row with such a label, by column.
+    """The part of an error message that names a label outside the given classes, and the nearest
+    class. `example` is a row with such a label, from column name to value.
     """
     label = example[samples.targets[0]]
     hint = nearest(label, samples.class_names or ())
@@ -227,7 +231,7 @@ def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
 
 
 def _example(samples: FrameSamples, check: Expr) -> dict[str, object]:
-    """One row that fails a check, as a dict from each column's name in the frame to its value."""
+    """One row that fails the check, as a dict from each column's name in the frame to its value."""
     frame = raw(samples, samples.columns)
     bad = ~check.fill_null(False)
     if samples.missing == "drop":

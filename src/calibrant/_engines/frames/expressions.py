@@ -25,24 +25,25 @@ def exact(value: float) -> Expr:
     times longer, and a query for quantiles has a hundred such numbers.)
     """
     value = float(value)
-    if _is_read(value):
+    if _is_exact_text(value):
         return value
     most = float(f"{value:.8g}")
     return nw.lit(most) + exact(value - most)
 
 
 def exact_in(frame: Frame) -> Callable[[float], Expr]:
-    """The function that makes a number a literal for the engine of a frame: `float` where the
-    engine writes no SQL, else `exact`. Each literal is planned, and a query for quantiles of
-    classes has hundreds.
+    """The function that turns a number into an exact literal for the engine of a frame: `float`
+    where the engine writes no SQL, else `exact`.
+
+    Each literal is planned, and a query for quantiles of classes has hundreds.
     """
     kind = frame.implementation
     return float if kind.is_polars() or kind.is_dask() or kind.is_pyspark() else exact
 
 
-def _is_read(value: float) -> bool:
-    """Whether SQL engines read the number's decimal text exactly: it has few digits, or an
-    exponent.
+def _is_exact_text(value: float) -> bool:
+    """Whether SQL engines read the number's decimal text without rounding: it has at most 15
+    digits, or an exponent.
     """
     text = repr(value)
     return "e" in text or len(text.strip("-0").replace(".", "")) <= 15
@@ -53,9 +54,9 @@ def number(flag: Expr) -> Expr:
     return flag.cast(Float64)
 
 
-def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
-    """All parts joined by an operation, in a tree of little depth, because engines recurse into
-    expressions.
+def _combine_in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
+    """All parts combined by the operation `join`, pair by pair, in a tree of little depth, because
+    engines recurse into expressions.
     """
     parts = list(parts)
     while len(parts) > 1:
@@ -65,23 +66,23 @@ def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr
 
 
 def total(parts: Sequence[Expr]) -> Expr:
-    """The sum of the parts."""
-    return _in_pairs(lambda a, b: a + b, parts)
+    """The sum of the expressions `parts`."""
+    return _combine_in_pairs(lambda a, b: a + b, parts)
 
 
 def all_of(flags: Sequence[Expr]) -> Expr:
-    """Whether all flags are true."""
-    return _in_pairs(lambda a, b: a & b, flags)
+    """Whether all of the boolean expressions are true."""
+    return _combine_in_pairs(lambda a, b: a & b, flags)
 
 
 def any_of(flags: Sequence[Expr]) -> Expr:
-    """Whether any of the flags is true."""
-    return _in_pairs(lambda a, b: a | b, flags)
+    """Whether any of the boolean expressions is true."""
+    return _combine_in_pairs(lambda a, b: a | b, flags)
 
 
 def largest(parts: Sequence[Any]) -> Expr:
     """The largest of some columns (by name) or expressions in each row. A single one is returned
-    itself, since Spark takes two or more.
+    unchanged, since Spark takes two or more.
     """
     one = col(parts[0]) if isinstance(parts[0], str) else parts[0]
     return nw.max_horizontal(*parts) if len(parts) > 1 else one
@@ -89,26 +90,26 @@ def largest(parts: Sequence[Any]) -> Expr:
 
 def smallest(parts: Sequence[Any]) -> Expr:
     """The smallest of some columns (by name) or expressions in each row. A single one is returned
-    itself, since Spark takes two or more.
+    unchanged, since Spark takes two or more.
     """
     one = col(parts[0]) if isinstance(parts[0], str) else parts[0]
     return nw.min_horizontal(*parts) if len(parts) > 1 else one
 
 
 def floor(x: Expr) -> Expr:
-    """The largest whole number up to x, as a double, since some engines give integers of
-    their own.
+    """The largest whole number up to x, as a double; some engines' own functions return
+    integers.
     """
     return x.floor().cast(Float64)
 
 
 def at_least(x: Expr, low: Expr) -> Expr:
-    """x where it is above `low`, else `low`."""
+    """The larger of x and `low` in each row, as an expression; `low` where x is null."""
     return nw.when(x > low).then(x).otherwise(low)
 
 
 def clipped(x: Expr, low: float = 0.0, high: float = 1.0) -> Expr:
-    """x brought back to [low, high]. A zero at a limit gets the sign of the limit's zero."""
+    """x limited to [low, high]. A zero at a limit gets the sign of the limit's zero."""
     top = exact(high)
     below = nw.when(x < top).then(x).otherwise(top)
     return nw.when(x > exact(low)).then(below).otherwise(exact(low))

@@ -14,7 +14,7 @@ from calibrant._data.samples import Notion
 from calibrant._engines.arrays.smooth import folded, logit_reach
 from calibrant._engines.frames.expressions import Expr, clipped, col, exact, floor, number
 from calibrant._engines.frames.groups import Groups
-from calibrant._engines.frames.query import Query, checked
+from calibrant._engines.frames.query import Query, check_samples
 from calibrant._engines.protocol import Findings
 
 # The weights of cubic interpolation at the nodes -1, 0, 1, 2, as polynomials in the offset t.
@@ -29,8 +29,9 @@ _CUBIC = np.array(
 
 
 def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:
-    """Ask for the sums of a mass and of its products with t, t^2 and t^3, as `{name}0` to
-    `{name}3`, t being the column `offset`: where in its grid cell a prediction lies, from 0 to 1.
+    """Request the sums of a mass and of its products with t, t^2 and t^3 in a query, as `{name}0`
+    to `{name}3`; t, from 0 to 1, is the position of a prediction in its grid cell (the column
+    `offset`).
     """
     t = col(offset)
     query.sums |= {
@@ -42,8 +43,8 @@ def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:
 
 
 def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
-    """The masses at the nodes of a grid, (n_nodes,), from each group's cell and the moments called
-    `name`.
+    """The masses at the nodes of a grid, (n_nodes,), from each group's grid cell and its four sums
+    `{name}0` to `{name}3`.
     """
     moments = np.stack([groups[f"{name}{power}"] for power in range(4)])
     nodes = np.zeros(n_nodes)
@@ -52,9 +53,9 @@ def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
     return nodes
 
 
-def _target(query: Query) -> Expr:
-    """The target of a row on a grid. For the confidence problem of binary logits, the sign of the
-    logit says which class is predicted; its rounded sigmoid may not.
+def _grid_target(query: Query) -> Expr:
+    """The column of targets for grids. In the confidence problem of binary logits the sign of the
+    logit decides the predicted class, because the rounded sigmoid may be 1/2.
     """
     samples = query.samples
     of_logits = samples.from_logits and not samples.multiclass
@@ -62,8 +63,11 @@ def _target(query: Query) -> Expr:
 
 
 def ask_logits(query: Query, spacing: float, eps: float) -> None:
-    """Group by cells of the logit grid too, and ask for the masses at their ends: `plus`, weight
-    times target, and `minus`, weight times (1 - target). Logits that are clipped are counted.
+    """Group the query by cells of the logit grid too, and request the masses for their nodes:
+    `plus`, weight times target, and `minus`, weight times (1 - target).
+
+    Nodes are `spacing` apart. Probabilities are clipped to [eps, 1 - eps], and clipped logits are
+    counted.
     """
     samples = query.samples
     is_raw = samples.from_logits and not samples.multiclass
@@ -79,36 +83,36 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
     )
     query.finding_sums["found_logit_clipped"] = number(moved)
     query.logit_cell = col("h_cell")
-    z = _target(query)
+    z = _grid_target(query)
     _add_moments(query, "plus", query.weigh(z), "h_offset")
     _add_moments(query, "minus", query.weigh(1.0 - z), "h_offset")
 
 
 def logit_nodes(groups: Groups, n_nodes: int) -> Array:
     """The two rows of a logit grid, (2, n_nodes): masses of weight times target, and of weight
-    times (1 - target).
+    times (1 - target), from the groups of a query.
     """
     cell = groups.logit_cell + (n_nodes - 1) // 2
     return np.stack([deposited(groups, name, cell, n_nodes) for name in ("plus", "minus")])
 
 
 def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
-    """Group by equal cells of [0, 1] too, and ask for the masses at their ends: weight times
-    (target less prediction), or, without `residual_only`, weight, weighted prediction and weighted
-    target.
+    """Group the query by so many equal cells of [0, 1] too, and request the masses for their ends:
+    weight times (target less prediction), or, without `residual_only`, weight, weighted prediction
+    and weighted target.
     """
     position = col("u") * float(cells)
     query.let({"u_cell": floor(position)}, {"u_offset": position - col("u_cell")})
     query.steps.append(col("u_cell"))
-    u, z = col("u"), _target(query)
+    u, z = col("u"), _grid_target(query)
     masses = {"res": z - u} if residual_only else {"one": nw.lit(1.0), "rep": u, "tar": z}
     for name, mass in masses.items():
         _add_moments(query, name, query.weigh(mass), "u_offset")
 
 
 def unit_nodes(groups: Groups, cells: int) -> UnitGrid:
-    """The unit grid of the masses that `ask_units` asked for; what lies beyond the ends of [0, 1]
-    is folded back.
+    """The unit grid with the masses that `ask_units` requested, from the groups of the query; mass
+    beyond the ends of [0, 1] is folded back inside.
     """
     names = ("res",) if "res0" in groups else ("one", "rep", "tar")
     cell = np.floor(groups["low"] * cells).astype(np.intp) + 1
@@ -119,16 +123,17 @@ def unit_nodes(groups: Groups, cells: int) -> UnitGrid:
 def logit_grid(
     samples: FrameSamples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """Masses at the nodes of the logit grid, the findings, and how many logits were clipped.
+    """The scalar problem as masses on a grid of logits, the findings, and how many logits were
+    clipped.
 
-    With weight w and target z, the masses are w z and w (1 - z). Of clipped probabilities the grid
-    may be shorter, unless the `whole` is asked for.
+    A row with weight w and target z adds w z and w (1 - z) to the nodes around its logit. Without
+    `whole` the nodes that clipped probabilities cannot reach may be left out.
     """
     whole = whole or samples.from_logits
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns
 
-        findings = checked(samples)
+        findings = check_samples(samples)
         parts = [
             logit_grid(part, "binary", spacing, eps, whole=whole) for part in class_columns(samples)
         ]
@@ -147,15 +152,16 @@ def logit_grid(
 def unit_grid(
     samples: FrameSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """Masses at the ends of equal cells of [0, 1], and the findings.
+    """The scalar problem as masses on a grid of [0, 1] with so many cells, and the findings.
 
-    With weight w, prediction u and target z, the mass is w (z - u), or, without `residual_only`,
-    there are three: w, w u and w z. What lies beyond the ends of [0, 1] is folded back.
+    A row with weight w, prediction u and target z adds w (z - u) to the nodes around u, or, without
+    `residual_only`, the three masses w, w u and w z. Mass beyond the ends of [0, 1] is folded back
+    inside.
     """
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns
 
-        findings = checked(samples)
+        findings = check_samples(samples)
         columns = class_columns(samples)
         grids = [unit_grid(c, "binary", cells, residual_only=residual_only)[0] for c in columns]
         return UnitGrid(np.concatenate([grid.sums for grid in grids])), findings

@@ -33,8 +33,8 @@ APART = 2**40
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The result of a query: `columns` are the key, sums and ends of each group, an entry per
-    group.
+    """The result of a query in memory: `columns` has the key, the sums, and the smallest and
+    largest prediction of each group, an entry per group.
     """
 
     samples: FrameSamples
@@ -42,26 +42,28 @@ class Groups:
 
     @classmethod
     def from_result(cls, samples: FrameSamples, result: Any) -> Groups:
-        """The columns of a query's collected frame as arrays."""
-        return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
+        """The groups from the collected frame of a query."""
+        return cls(
+            samples, {series.name: _column_array(series) for series in result.iter_columns()}
+        )
 
     def __getitem__(self, name: str) -> Array:
-        """A column as floats, an entry per group."""
+        """A column of the result as floats, an entry per group."""
         return self.columns[name].astype(np.float64)
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
 
     def select(self, chosen: NDArray[Any]) -> Groups:
-        """Some of the groups, by a mask, or all in another order, by their positions."""
+        """The chosen groups, by a mask or by their positions in a new order."""
         return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
 
     def total(self, name: str) -> float:
-        """The sum of a column over all groups; 0 if the query did not ask for it."""
+        """The sum of a column over all groups; 0 if the query did not request the column."""
         return float(self[name].sum()) if name in self else 0.0
 
     def check_rows(self) -> None:
-        """Raise InputError if a row cannot be measured, or if there are none."""
+        """Raise InputError if some row is invalid, or if there are no rows."""
         check_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
         if self.samples.weighted and "ww" in self:
             check_squares(self.total("w"), self.total("ww"))
@@ -70,7 +72,7 @@ class Groups:
 
     def _check_logits(self) -> None:
         """Raise InputError if all logits lie in [0, 1] as probabilities do, or all at or below 0 as
-        log-probabilities do. Too few rows are not judged.
+        log-probabilities do. A few rows alone are not judged.
         """
         n, rows = self.n_rows, self.samples.multiclass
         if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
@@ -82,17 +84,19 @@ class Groups:
 
     @property
     def n_missing(self) -> int:
-        """Rows that were left out because a prediction, a label or a weight is missing."""
+        """The number of rows dropped because a prediction, a label or a weight is missing."""
         return int(self.total("found_gone"))
 
     @property
     def n_rows(self) -> int:
-        """Rows that were not left out."""
+        """The number of rows that were not dropped."""
         return int(self.total("rows")) - self.n_missing
 
     @property
     def findings(self) -> Findings:
-        """What was clipped, tolerated or soft among the rows of all groups."""
+        """Counts of clipped and tolerated values in the rows of all groups, and whether some label
+        is soft.
+        """
         return Findings(
             int(self.total("found_clipped")),
             int(self.total("found_off")),
@@ -102,19 +106,20 @@ class Groups:
 
     @property
     def fields(self) -> Array:
-        """The fields of `BinTable`, of each group: (groups, fields)."""
+        """The sums of each group in the order of `BinTable.FIELDS`, (groups, fields)."""
         return self._fields("wu", "wz", "wuu", "wuz", "wzz", "wwz")
 
     @property
     def top_fields(self) -> Array:
-        """The fields of the confidence problem of binary rows, of each group: (groups, fields). The
-        prediction is the larger of u and 1 - u for the prediction u of class 1.
+        """The sums of the confidence problem of binary rows in each group, (groups, fields). The
+        confidence is the larger of u and 1 - u for the prediction u of class 1.
         """
         return self._fields("wf", "wh", "wff", "wfh", "whh", "wwh")
 
     def _fields(self, *names: str) -> Array:
-        """The fields of `BinTable`, (groups, fields), given the columns with the sums of w u, w z,
-        w u^2, w u z, w z^2 and w^2 z (weight w, prediction u, target z).
+        """The sums of each group in the order of `BinTable.FIELDS`, (groups, fields). `names` are
+        the columns with the sums of w u, w z, w u^2, w u z, w z^2 and w^2 z (weight w, prediction
+        u, target z).
         """
         # Weights of 1 and hard labels equal their squares, whose sums were not asked for.
         weights = [self[name] if name in self else self["rows"] for name in ("n", "w", "ww")]
@@ -123,15 +128,16 @@ class Groups:
 
     @property
     def logit_cell(self) -> Index:
-        """The cell of the logit grid that each group is in."""
+        """The cell of the logit grid that each group lies in, decoded from the group's key."""
         key = self.columns["key"]
         return np.floor_divide(key + APART // 2, APART).astype(np.intp)
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
-        """Sums per bin, (bins, fields), each group in the bin of its predictions.
+        """Sums per bin, (bins, fields): each group is added to the bin, between the cuts, that its
+        predictions lie in.
 
-        `fields` (groups, fields) are by default those of the problem itself; with `fold` a group's
-        bin is that of the larger of u and 1 - u for its prediction u.
+        `fields` (groups, fields) are the sums to add, by default those of the problem itself. With
+        `fold` the bin is that of the confidence, the larger of u and 1 - u for the prediction u.
         """
         low, high = self["low"], self["high"]
         if fold:
@@ -148,7 +154,7 @@ class Groups:
 
 
 def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
-    """The larger of u and 1 - u of each prediction u, rounded as `problem.folded` rounds it in a
+    """The larger of u and 1 - u for each prediction u, rounded as `problem.folded` rounds it in a
     query.
     """
     mirrored = 1.0 - u
@@ -157,9 +163,9 @@ def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
     return np.where(u > 0.5, u, mirrored)
 
 
-def _values(series: Any) -> NDArray[Any]:
-    """A column of a query's result as an array. One that rows were grouped by has Python objects,
-    None where the value is null.
+def _column_array(series: Any) -> NDArray[Any]:
+    """A column of a query's result as an array. A column by which rows were grouped becomes an
+    array of Python objects, with None for null.
     """
     if not series.name.startswith("by"):
         return series.to_numpy()

@@ -19,8 +19,8 @@ from calibrant._engines.frames.expressions import Expr, Float64, col, exact, flo
 
 
 def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
-    """An expression that steps up at every cut as the prediction u grows, for predictions of this
-    precision; None where there are no cuts.
+    """An expression that numbers the bins between the cuts: it rises by 1 at every cut as the
+    prediction u (of this precision) grows. None if there are no cuts.
     """
     if cuts.m == 1:
         return None
@@ -34,7 +34,7 @@ def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
 
 
 def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -> EqualWidth | None:
-    """The rule of bins of equal width that has exactly these inner edges; None if there is none."""
+    """The rule of equal-width bins that has exactly these inner edges; None if there is none."""
     sides: tuple[Closed, ...] = ("left", "right")
     for closed in sides:
         rule = EqualWidth(inner.size + 1, closed)
@@ -44,8 +44,8 @@ def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -
 
 
 def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Expr:
-    """The number of edges j/m at or below the prediction u (below it, if bins are closed on the
-    right).
+    """The number of edges j/m at or below the prediction u (below it, if bins are `closed` on the
+    right), as an expression.
 
     It is guessed by a product, then corrected by comparing u with the nearest edge, j/m rounded to
     the precision of the predictions. For bins narrower than this precision it is another number,
@@ -82,19 +82,19 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     upper = floor(near * scale * -(2.0**15)) + 16.0 * scale
     return [
         {f"{u}_near": nw.when(prediction < far).then(prediction).otherwise(from_one)},
-        {f"{u}_stride": _scale_to(near, 2.0**-15, 16.0, 7)},
-        {f"{u}_scale": stride * _scale_to(near * stride, 2.0**-12, 2.0, 3)},
+        {f"{u}_stride": _power_that_reaches(near, 2.0**-15, 16.0, 7)},
+        {f"{u}_scale": stride * _power_that_reaches(near * stride, 2.0**-12, 2.0, 3)},
         {f"{u}_octave": nw.when(prediction >= 0.5).then(upper).otherwise(lower)},
     ]
 
 
-def _scale_to(x: Expr, low: float, factor: float, most: int) -> Expr:
-    """The least power of a factor, from the 0th to the `most`-th, that brings x to `low` or above;
-    the `most`-th if none does.
+def _power_that_reaches(x: Expr, low: float, factor: float, most: int) -> Expr:
+    """The smallest power of `factor`, with an exponent from 0 to `most`, that multiplies x up to
+    `low` or more; the largest power if none does.
     """
 
     def between(first: int, last: int) -> Expr:
-        """The least such power from the `first` to the `last`, by bisection."""
+        """The smallest such power with an exponent from `first` to `last`, by bisection."""
         if first == last:
             return nw.lit(factor**first)
         middle = (first + last) // 2

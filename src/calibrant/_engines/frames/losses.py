@@ -39,11 +39,12 @@ def ask_losses(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> None:
-    """Ask a query for the sums of the proper losses, with `distribution` of the distances between
-    distributions too; or for `only` one of all these.
+    """Request the sums of the proper losses in a query, with `distribution` also of the distances
+    between predicted and target distributions; or of the one loss named by `only`.
 
-    What a loss needs twice is a column of its own: engines compute an expression anew wherever it
-    is written, and a quotient is written out four times where dividing by 0 is an error.
+    An expression that a loss needs twice becomes a column: engines compute an expression anew
+    wherever it is written, and a quotient is written out four times where dividing by 0 is an
+    error. `spacing` is the distance between neighbouring classes (None: 1).
     """
     samples = query.samples
     p, q = class_rows(samples)
@@ -78,8 +79,8 @@ def ask_losses(
 
 
 def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
-    """The predictions and the targets of all classes, as two lists of expressions. A binary problem
-    has two classes.
+    """The probabilities and the targets of all classes in each row, as two lists of expressions. A
+    binary problem has two classes.
     """
     if not samples.multiclass:
         return [1.0 - col("p0"), col("p0")], [1.0 - col("q0"), col("q0")]
@@ -90,10 +91,12 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
 
 
 def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str, Loss]:
-    """The distances between the prediction p and the target q, distributions over classes, by name.
+    """The distances between the prediction p and the target q, distributions over classes, by the
+    name of their sum.
 
-    Each is a pair: layers of columns to make, and the expression of these columns. `spacing` is how
-    far neighbouring classes are apart (None: 1). InputError for more than MOST_RANKED classes.
+    Each is a pair: layers of columns to add first, and the expression of these columns. `spacing`
+    is the distance between neighbouring classes (None: 1). InputError for more than MOST_RANKED
+    classes.
     """
     if len(p) > MOST_RANKED:
         raise InputError(
@@ -128,8 +131,8 @@ def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str,
 
 
 def _jensen_shannon(p: Expr, q: Expr, d: Expr) -> Expr:
-    """What one class adds to four times the Jensen-Shannon divergence of p and q, given d = (p - q)
-    / (p + q).
+    """The term of one class in four times the Jensen-Shannon divergence of p and q, given d = (p -
+    q) / (p + q).
 
     Engines have no log(1 + x). Near p = q, where logarithms cancel, the term is summed as a series;
     elsewhere 1 + d, which is 2 p / (p + q), loses no digit that the sum has.
@@ -143,15 +146,15 @@ def _jensen_shannon(p: Expr, q: Expr, d: Expr) -> Expr:
 
 
 def _surprise(p: Expr, q: Expr) -> Expr:
-    """What one class adds to the Kullback-Leibler divergence of the target q from the
-    prediction p.
+    """The term of one class in the Kullback-Leibler divergence of the target q from the prediction
+    p.
     """
     return q * (lifted(q, _TINY) / lifted(p, LOG_FLOOR)).log()
 
 
 def _wasserstein(p: list[Expr], q: list[Expr], spacing: Array | None) -> Expr:
-    """The distance over which mass must be moved along the ordered classes to turn p into q;
-    `spacing` is how far neighbouring classes are apart (None: 1).
+    """The Wasserstein distance of p and q over ordered classes: mass times the distance it moves.
+    `spacing` is the distance between neighbouring classes (None: 1).
     """
     crossing, gaps = nw.lit(0.0), []
     for r, (a, b) in enumerate(zip(p[:-1], q[:-1], strict=True)):
@@ -166,8 +169,8 @@ def _entropy(p: list[Expr]) -> Expr:
 
 
 def losses_of(groups: Groups, n_classes: int) -> LossSums:
-    """The sums of losses over all groups, for a problem of so many classes. A loss that the query
-    did not ask for has the sum 0.
+    """The loss sums of a problem of so many classes, over all groups of a query. A loss that the
+    query did not request has the sum 0.
     """
     sums = np.zeros(len(FIELDS))
     sums[0] = groups.total("n" if "n" in groups else "rows")
@@ -184,11 +187,11 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses, on request of the distances between distributions too, and the
-    findings.
+    """Sums of the proper losses, with `distribution` also of the distances between predicted and
+    target distributions, and the findings.
 
-    Where `only` one loss is asked for the others are NaN: planning them all takes longest.
-    `spacing` is how far neighbouring classes are apart (None: 1).
+    If `only` one loss is named the sums of others are NaN, since planning them all takes longest.
+    `spacing` is the distance between neighbouring classes (None: 1).
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     ask_losses(query, distribution=distribution, only=only, spacing=spacing)

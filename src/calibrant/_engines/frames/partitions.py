@@ -26,9 +26,9 @@ _SUM: Callable[[Expr], Expr] = nw.Expr.sum
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
-def opened(frame: Frame, columns: Sequence[str]) -> Frame:
-    """The given columns of a frame, ready for a query: a Dask frame becomes `Partitioned`, any
-    other is returned as it is.
+def open_frame(frame: Frame, columns: Sequence[str]) -> Frame:
+    """The frame ready for a query: a Dask frame becomes a `Partitioned` of the given columns, any
+    other frame is returned unchanged.
     """
     if isinstance(frame, Partitioned) or not frame.implementation.is_dask():
         return frame
@@ -36,7 +36,9 @@ def opened(frame: Frame, columns: Sequence[str]) -> Frame:
 
 
 def stacked(frames: Sequence[Frame]) -> Frame:
-    """Frames with the same columns, made from one frame by other steps, on top of each other."""
+    """One frame with the rows of all these frames, which have the same columns and were made from
+    one frame by different steps.
+    """
     first = frames[0]
     if not isinstance(first, Partitioned):
         return nw.concat(list(frames), how="vertical")
@@ -52,8 +54,8 @@ def stacked(frames: Sequence[Frame]) -> Frame:
 
 @dataclass(frozen=True, eq=False)
 class Partitioned:
-    """A Dask frame and steps to take on each partition of it, with the methods of a lazy frame that
-    queries use. A step is a method's name, its positional and its keyword arguments.
+    """A Dask frame with steps to run on each of its partitions, under the methods of a lazy frame
+    that queries use. A step is a method's name, its positional and its keyword arguments.
     """
 
     frame: Frame
@@ -63,7 +65,7 @@ class Partitioned:
 
     @property
     def parts(self) -> list[Any]:
-        """The partitions as delayed objects, not read yet."""
+        """The partitions as delayed objects of Dask; nothing is read yet."""
         if not self._parts:
             self._parts.extend(self.frame.to_native().to_delayed())
         return self._parts
@@ -73,32 +75,32 @@ class Partitioned:
         """The engine of the frame, as narwhals names it: Dask."""
         return self.frame.implementation
 
-    def _then(self, name: str, *args: Any, **kwargs: Any) -> Partitioned:
-        """The same frame with one more step."""
+    def _with_step(self, name: str, *args: Any, **kwargs: Any) -> Partitioned:
+        """The same frame with one more step: a method's name and arguments."""
         return replace(self, steps=(*self.steps, (name, args, kwargs)))
 
     def select(self, *args: Any, **kwargs: Any) -> Partitioned:
-        """The frame with one more step, narwhals' `select`; likewise the methods below."""
-        return self._then("select", *args, **kwargs)
+        """The frame with narwhals' `select` as one more step; the methods below do likewise."""
+        return self._with_step("select", *args, **kwargs)
 
     def with_columns(self, **kwargs: Any) -> Partitioned:
-        return self._then("with_columns", **kwargs)
+        return self._with_step("with_columns", **kwargs)
 
     def filter(self, flag: Expr) -> Partitioned:
-        return self._then("filter", flag)
+        return self._with_step("filter", flag)
 
     def head(self, n: int) -> Partitioned:
-        return self._then("head", n)
+        return self._with_step("head", n)
 
     def unpivot(self, **kwargs: Any) -> Partitioned:
-        return self._then("unpivot", **kwargs)
+        return self._with_step("unpivot", **kwargs)
 
     def group_by(self, *keys: str) -> _Grouped:
         return _Grouped(self, keys)
 
     def collect(self) -> Any:
-        """The result of the steps in memory: sums of groups if a step groups, else the first
-        rows.
+        """Run the steps, and return their result in memory: sums of groups if a step groups rows,
+        else the first rows.
         """
         from dask.delayed import delayed
 
@@ -121,18 +123,18 @@ class Partitioned:
 
 @dataclass(frozen=True, eq=False)
 class _Grouped:
-    """A partitioned frame whose rows are to be grouped by the columns `keys`."""
+    """A partitioned frame whose rows are grouped by the columns `keys` in the next step."""
 
     frame: Partitioned
     keys: tuple[str, ...]
 
     def agg(self, *sums: Expr) -> Partitioned:
         """The frame with the step that sums each group."""
-        return self.frame._then("sums", self.keys, sums)
+        return self.frame._with_step("sums", self.keys, sums)
 
 
 def _apply_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
-    """An eager frame after the steps have been taken."""
+    """Run the steps on a frame in memory, and return the resulting frame."""
     for name, args, kwargs in steps:
         if name == "sums":
             frame = frame.group_by(*args[0]).agg(*args[1])
@@ -144,10 +146,10 @@ def _apply_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
 
 
 def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
-    """A partition after the steps, taken chunk by chunk; sums of groups with equal `keys` are added
-    up.
+    """Run the steps on one partition, chunk by chunk, and add up the sums of groups with equal
+    `keys` (None: append the rows).
 
-    None for a partition without rows, which filters may leave: steps take long, whatever the data.
+    None for a partition without rows, as filters may leave: steps take long, whatever the data.
     """
     if not len(part):
         return None
@@ -157,8 +159,8 @@ def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | N
 
 
 def _merge_parts(*parts: Any, keys: tuple[str, ...] | None) -> Any:
-    """Results of several parts as one: sums of groups with equal `keys` added up, or, where `keys`
-    is None, rows one after another. Parts that are None are left out; None if all are.
+    """Merge the results of several partitions: sums of groups with equal `keys` are added up, or,
+    if `keys` is None, rows are appended. Parts that are None are left out; None if all are.
     """
     some = [part for part in parts if part is not None]
     if not some:

@@ -43,8 +43,8 @@ Plan = TypeVar("Plan")
 
 
 def plan_once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
-    """Decorate a function that makes a plan (an unread frame or samples of one) so that each plan
-    is made once and cached for as long as its samples live.
+    """Decorator for a function that makes a plan (an unread frame, or samples of one): each plan is
+    made once and cached as long as its samples live.
 
     Every pass starts from the same plan, and making it takes as long as a query of a few thousand
     rows.
@@ -53,7 +53,7 @@ def plan_once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
 
     @wraps(plan)
     def cached_plan(samples: FrameSamples, *options: object) -> Plan:
-        """The plan for these samples and options, made if there is none yet."""
+        """The plan for these samples and options, made at the first call."""
         plans = cache.setdefault(samples, {})
         # An empty list of columns to keep is the same plan as none.
         key = tuple(tuple(each) if isinstance(each, list) else each for each in options if each)
@@ -66,14 +66,14 @@ def plan_once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
 
 @plan_once
 def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
-    """The rows with probabilities `p0`, `p1`, ... and targets `q0`, ..., the weight `w` if there is
-    any, whether the row can be measured, `ok`, and the columns `keep` as `by0`, ...
+    """The checked rows: probabilities `p0`, `p1`, ..., targets `q0`, ..., the weight `w` if there
+    is any, `ok` (whether the row is valid), and the columns named in `keep` as `by0`, ...
 
-    Numbers are brought to [0, 1]; of hard labels of several classes `q0` is the class's index.
-    Findings about each row are columns too: `found_ok`, 1 for a row that can be measured;
-    `found_gone`, 1 where something is missing; `found_clipped`, the count of numbers brought back
-    to [0, 1]; `found_off`, 1 for a row whose sum is tolerated but not 1; `found_fraction`, 1 for a
-    soft target. Those that cannot occur are left out.
+    Numbers are clipped to [0, 1]; for hard labels of several classes `q0` is the class's index.
+    Findings about each row are columns too: `found_ok`, 1 for a valid row; `found_gone`, 1 where a
+    value is missing; `found_clipped`, the count of clipped numbers; `found_off`, 1 for a row whose
+    sum is tolerated but not 1; `found_fraction`, 1 for a soft target. Those that cannot occur are
+    left out.
     """
     names, targets = prediction_names(samples), target_names(samples)
     if samples.sound:
@@ -103,8 +103,8 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
 
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
-    """The columns of findings about a row's raw numbers, by name (see `clean`). All but
-    `found_gone` are 0 for a row that cannot be measured.
+    """The columns of findings (counts of clipped values and the like) about each row's raw numbers,
+    by name; `clean` describes them. All but `found_gone` are 0 for an invalid row.
     """
     names, targets = prediction_names(samples), target_names(samples)
     out = {"found_ok": number(col("ok"))}
@@ -137,12 +137,14 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
 
 
 def _if_sound(count: Expr) -> Expr:
-    """The count for a row that can be measured, 0 for another."""
+    """The count where the row is valid (`ok`), 0 elsewhere."""
     return nw.when(col("ok")).then(count).otherwise(nw.lit(0.0))
 
 
 def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
-    """The frame with logits turned into probabilities. Binary logits are kept as the column `h`."""
+    """The frame with its logits turned into probabilities. Binary logits are also kept, as the
+    column `h`.
+    """
     if not samples.multiclass:
         frame = frame.with_columns(h=col("p0"), small=(0.0 - col("p0").abs()).exp())
         up = nw.when(col("h") >= 0.0).then(nw.lit(1.0)).otherwise(col("small"))
@@ -156,8 +158,9 @@ def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
 
 @plan_once
 def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> Frame:
-    """Clean rows with the prediction `u` and the target `z` of the binary or the confidence
-    problem. Of (n, k) predictions it is always the confidence problem.
+    """The checked rows of the binary or the confidence problem, with its prediction `u` and target
+    `z` as columns, and those named in `keep`. Samples of (n, k) predictions always give the
+    confidence problem.
     """
     frame = clean(samples, keep)
     if samples.multiclass:
@@ -173,7 +176,7 @@ def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> F
 
 
 def folded(samples: FrameSamples, u: Expr) -> Expr:
-    """The larger of u and 1 - u of a prediction u. 1 - u is rounded to float32 where predictions
+    """The larger of u and 1 - u for the prediction u. 1 - u is rounded to float32 where predictions
     are float32 or shorter.
     """
     mirrored = 1.0 - u
@@ -206,5 +209,5 @@ def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
 
 
 def lifted(x: Expr, low: float) -> Expr:
-    """x where it is above `low`, else `low`."""
+    """The larger of x and the number `low`."""
     return at_least(x, exact(low))

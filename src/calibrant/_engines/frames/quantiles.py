@@ -24,8 +24,8 @@ MOST_LEVELS = 1 << 20
 def quantile_table(
     samples: FrameSamples, notion: Notion, m: int, cells: Cells, sums: Array
 ) -> tuple[BinTable, Cuts]:
-    """The exact m bins of equal mass, and the cuts between them; `sums` (cells, fields) are the
-    cells'.
+    """The table of m exact bins of equal mass, and the cuts between them. `sums` (cells, fields)
+    are the sums already known of the `cells`; rows of some cells are read again.
     """
     if not sums[:, 1].sum() > 0:
         raise InputError(NO_WEIGHT)
@@ -35,11 +35,12 @@ def quantile_table(
 
 
 def refinement_pass(samples: FrameSamples, notion: Notion) -> RefinementPass:
-    """A function that reads the rows in given spans of predictions again, in groups.
+    """A function that reads the rows in given spans of predictions again and sums them in groups
+    (see `refine.RefinementPass`).
 
-    It takes the spans' lowest and highest predictions, and the number of parts that a span is cut
-    into, or None for a group per distinct prediction. It gives the smallest and largest prediction
-    of each group, and the groups' sums (groups, fields).
+    Its arguments are the spans' lowest and highest predictions, and the number of parts to cut a
+    span into, or None for a group per distinct prediction. It returns the smallest and the largest
+    prediction of each group, and the groups' sums (groups, fields).
     """
 
     def read(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
@@ -57,10 +58,11 @@ def refinement_pass(samples: FrameSamples, notion: Notion) -> RefinementPass:
 
 
 def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None) -> Expr:
-    """The key by which rows within the spans [low, high] are grouped; -1 outside all spans.
+    """The expression by which rows within the spans [low, high] are grouped; -1 for rows outside
+    all spans.
 
-    Where `parts` is None it is the prediction, else a number for each span and each of the equal
-    parts that a span is cut into.
+    If `parts` is None it is the prediction itself, else a number for each of the equal parts of
+    each span.
     """
     u, exact = col("u"), exact_in(samples.frame)
     spans = [u.is_between(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
@@ -78,7 +80,7 @@ def level_sets(
     samples: FrameSamples, notion: Notion, most: int | None = None
 ) -> tuple[BinTable, Cuts, Findings]:
     """A bin for every distinct prediction: the table, the cuts between the bins, and the findings.
-    NotDefined if there are more than `most` (None: MOST_LEVELS).
+    NotDefined if there are more than `most` distinct predictions (None: MOST_LEVELS).
     """
     most = MOST_LEVELS if most is None else most
     query = Query(samples, notion).add_fields()

@@ -27,9 +27,9 @@ from calibrant._engines.protocol import Findings
 _CHECKED: WeakKeyDictionary[FrameSamples, Findings] = WeakKeyDictionary()
 
 
-def checked(samples: FrameSamples) -> Findings:
-    """The findings about the rows of samples, all of which can be measured (else InputError): those
-    of an earlier pass if there was one, since frames may be large, else of a query of its own.
+def check_samples(samples: FrameSamples) -> Findings:
+    """The findings about the rows of samples, from an earlier pass or from a query of its own.
+    Raises InputError if some row is invalid.
     """
     if samples not in _CHECKED:
         Query(samples, "confidence").run()
@@ -40,8 +40,9 @@ def checked(samples: FrameSamples) -> Findings:
 class Query:
     """One query over the rows of a scalar problem, which groups them and sums each group.
 
-    Methods add to what is asked: `steps` are step functions of the prediction by which rows are
-    grouped, `sums` what to add up. Columns are called `u` (prediction), `z` (target), `w` (weight).
+    Methods add to the request: `steps` are step functions of the prediction by which rows are
+    grouped, `sums` the expressions to sum. Columns are called `u` (prediction), `z` (target), `w`
+    (weight).
     """
 
     samples: FrameSamples
@@ -68,12 +69,12 @@ class Query:
         return has_weights(self.samples)
 
     def weigh(self, value: Expr) -> Expr:
-        """The value times the row's weight, or as it is where there are no weights."""
+        """The value times the row's weight; without weights, the value itself."""
         return col("w") * value if self.weighted else value
 
     def let(self, *layers: dict[str, Expr], after: int = 0) -> None:
-        """Add columns to make, in layers: each layer may use the columns of those before it, and
-        the first one those of the query's first `after` layers.
+        """Add columns to compute before the sums, in layers: each layer may use the columns of
+        earlier layers. The first of them comes after the query's first `after` layers.
         """
         while len(self.layers) < after + len(layers):
             self.layers.append({})
@@ -81,8 +82,8 @@ class Query:
             self.layers[depth] |= layer
 
     def add_fields(self) -> Query:
-        """Ask for the sums that `BinTable.FIELDS` needs, and return the query. Fields that are
-        equal to others without weights, or with 0/1 targets, are not asked for.
+        """Request the sums of `BinTable.FIELDS`, and return the query. Sums that equal others, as
+        they do without weights or with 0/1 targets, are left out.
         """
         u, z = col("u"), col("z")
         if self.weighted:
@@ -96,20 +97,20 @@ class Query:
         return self
 
     def add_cuts(self, cuts: Cuts) -> Query:
-        """Group by the bins between the cuts, too, and return the query."""
+        """Group also by the bins between the cuts, and return the query."""
         steps = steps_of(col("u"), cuts, self.samples.precision)
         if steps is not None:
             self.steps.append(steps)
         return self
 
     def add_cells(self, cells: Cells) -> Query:
-        """Group by the cells, too, and return the query."""
+        """Group also by the cells of the prediction, and return the query."""
         self.steps += self._cell_steps("u", cells)
         return self
 
     def _cell_steps(self, prediction: str, cells: Cells, after: int = 0) -> list[Expr]:
-        """Step functions of the column named `prediction` that together step at every edge of the
-        cells. The columns they need go into layers from number `after` on.
+        """Step functions of the column `prediction` that together rise at every edge of the cells.
+        The columns that they need are added as layers, after the first `after` layers.
         """
         cuts = fixed_cuts(cells.rule, self.samples.precision)
         steps = steps_of(col(prediction), cuts, self.samples.precision)
@@ -120,7 +121,7 @@ class Query:
         return out
 
     def add_top_cells(self, cells: Cells) -> Query:
-        """Group by the cells of the confidence, too, and ask for the sums of the confidence problem
+        """Group also by the cells of the confidence, and request the sums of the confidence problem
         of binary rows: the larger of u and 1 - u against the target of its class. Return the query.
         """
         top = col("u") > 0.5
@@ -139,8 +140,8 @@ class Query:
         return self
 
     def run(self, most: int | None = None) -> Groups:
-        """The sums of the groups, from running the query. Raises InputError if rows cannot be
-        measured. `most` limits the number of groups that are brought here; None brings all.
+        """Run the query, check all rows, and return the sums of the groups. Raises InputError if a
+        row is invalid. `most` limits the number of groups collected; None collects all.
         """
         key = total(self.steps) if self.steps else nw.lit(0.0)
         key = key.cast(nw.Int64)
@@ -153,8 +154,9 @@ class Query:
         return groups
 
     def grouped(self, key: Expr, most: int | None = None) -> Groups:
-        """The sums of rows with equal values of `key` (and of the columns in `by`), rows unchecked.
-        `most` limits the number of groups; None brings all.
+        """Run the query with `key` as the grouping expression (besides the columns in `by`), and
+        return the sums of the groups; rows stay unchecked. `most` limits the number of groups; None
+        collects all.
         """
         by = [f"by{j}" for j in range(len(self.by))]
         sums = self.finding_sums | {name: value.cast(Float64) for name, value in self.sums.items()}

@@ -29,17 +29,17 @@ MOST_PACKED = 2**52
 
 
 def segment_rules(samples: FrameSamples, names: tuple[str, ...], parts: int) -> list[SegmentRule]:
-    """The rule of each column that numbers its values, from queries about that column. Numbers with
-    many distinct values are cut into so many `parts`.
+    """The rules that turn each named column into segments (numbered groups of its values), from
+    queries about the column. Numbers with many distinct values are cut into so many `parts`.
     """
-    return [_rule(samples, name, parts) for name in names]
+    return [_segment_rule(samples, name, parts) for name in names]
 
 
-def _rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
-    """The rule that numbers the values of one column; InputError for too many distinct values that
-    are not numbers.
+def _segment_rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
+    """The rule that turns one column into numbered segments; InputError if it has too many distinct
+    values that are not numbers.
     """
-    value = _value(samples, name)
+    value = _column_value(samples, name)
     counts = samples.frame.select(v=value).group_by("v").agg(n=nw.len()).head(MOST_DISTINCT + 1)
     found = collected(counts)
     values, rows = found["v"].to_list(), found["n"].to_list()
@@ -54,15 +54,14 @@ def _rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
 
 
 def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
-    """The rule of a column with very many distinct numbers: it is cut at quantiles that the engine
-    finds.
+    """The rule for a column with very many distinct numbers: segments lie between the engine's
+    quantiles.
 
     A quantile is cut at the lower of the two neighbouring values around it. The engine's quantile
-    is rounded, so the values on either side of it are both asked for, and the rows up to each
-    counted.
+    is rounded, so a query finds the values on either side of it, and the number of rows up to each.
     """
     x = col("v")
-    known = samples.frame.select(v=_value(samples, name).cast(Float64))
+    known = samples.frame.select(v=_column_value(samples, name).cast(Float64))
     known = known.filter(~(x.is_null() | samples.is_nan(x)))
     shares = np.arange(1, parts) / parts
     asked = {f"q{j}": x.quantile(float(q), interpolation="linear") for j, q in enumerate(shares)}
@@ -99,13 +98,13 @@ def _value_where(flag: Expr, value: Expr) -> Expr:
 
 
 def _one_row(frame: Any) -> dict[str, Any]:
-    """A frame with one row, collected, as a dict from column name to value."""
+    """Collect a frame of one row, and return a dict from column name to value."""
     found = collected(frame)
     return {name: found[name].to_list()[0] for name in found.columns}
 
 
-def _value(samples: FrameSamples, name: str) -> Expr:
-    """The expression of a column; categories are given by their names, as text."""
+def _column_value(samples: FrameSamples, name: str) -> Expr:
+    """The expression of a column; categories become their names, as text."""
     kind = samples.frame.collect_schema()[name]
     column = samples.column(name)
     return column.cast(nw.String) if isinstance(kind, nw.Categorical | nw.Enum) else column
@@ -114,8 +113,8 @@ def _value(samples: FrameSamples, name: str) -> Expr:
 def cell_sums(
     samples: FrameSamples, notion: Notion, rules: list[SegmentRule]
 ) -> tuple[Groups, list[SegmentColumn]]:
-    """The sums of every combination of the columns' values, by one query; and for each column the
-    number of its value in each combination.
+    """The sums of every combination of segments, one of each column, by one query; and each column
+    with the number of its segment in every combination.
 
     Beside the fields of bins there are sums, with squared weights, of `spread`, u (1 - u), the
     variance of a label if its prediction u is right, and of `seen`, the squared difference of
@@ -127,11 +126,12 @@ def cell_sums(
     query.sums["spread"] = query.weigh(query.weigh(u * (1.0 - u)))
     query.sums["seen"] = query.weigh(query.weigh((u - z) * (u - z)))
     schema = samples.frame.collect_schema()
-    packs = _packs(rules)
+    packs = _pack_columns(rules)
     packed = {}
     for k, pack in enumerate(packs):
         codes = [
-            _code(samples, col(f"by{j}"), rules[j], schema[names[j]]) * float(f) for j, f in pack
+            _segment_number(samples, col(f"by{j}"), rules[j], schema[names[j]]) * float(f)
+            for j, f in pack
         ]
         packed[f"pack{k}"] = total(codes).cast(nw.Int64)
     # Rows are grouped by packed numbers in place of the columns' own values.
@@ -159,11 +159,12 @@ def cell_sums(
     return groups, [column for column in columns if column is not None]
 
 
-def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
-    """Columns divided into lots that are packed into one whole number each.
+def _pack_columns(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
+    """Sets of columns whose segment numbers are packed into one whole number each, to group rows by
+    fewer keys.
 
-    A lot is a list of pairs: a column's index, and the factor that its values' numbers are
-    multiplied by in the sum.
+    A set is a list of pairs: a column's position in `rules`, and the factor of its segment number
+    in the packed number.
     """
     packs: list[list[tuple[int, int]]] = [[]]
     size = 1
@@ -177,8 +178,10 @@ def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
     return packs
 
 
-def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
-    """The number that the rule gives to a value x of a column of type `kind`, as a double."""
+def _segment_number(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
+    """The number of the segment that the rule assigns to a value x of a column of type `kind`, as
+    an expression of type double.
+    """
     text = not kind.is_numeric()
     absent = [x.is_null()]
     if kind.is_float():
@@ -204,5 +207,5 @@ def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
 
 
 def _literal(value: Any) -> Any:
-    """A value as a literal that engines read exactly."""
+    """A value (text or number) as a literal that engines read exactly."""
     return exact(value) if isinstance(value, float) else nw.lit(value)

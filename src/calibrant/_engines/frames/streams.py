@@ -28,11 +28,11 @@ MOST_GROUPS = 1 << 20
 def stream_sums(
     samples: FrameSamples, cells: Cells, holds: frozenset[str], *, distances: bool = True
 ) -> StreamSums:
-    """The sums that an Accumulator keeps, from one query.
+    """The sums that a stream (Accumulator) keeps of a frame, in its `cells`, from one query.
+    `holds` has the names of the groups of arrays to sum.
 
-    `holds` has the names of the groups of arrays to sum. Bins of each class take a second query,
-    and distances between prediction and soft labels, unless `distances` is off, a third: whether
-    labels are soft is known after the first.
+    Bins of each class take a second query, and distances between prediction and soft labels, unless
+    `distances` is False, a third: whether labels are soft is known after the first.
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     query.add_fields().add_cells(cells)
@@ -75,10 +75,9 @@ def slice_groups(
     *,
     losses: bool,
 ) -> Iterator[tuple[str, StreamSums]]:
-    """Yield the name of every slice of the rows, in order, with the sums of its cells and losses.
-
-    `by` names the columns whose values make a slice; `row_names` makes the names of slices from
-    these columns' values.
+    """Yield the name of every slice (the rows with equal values of the columns `by`), in order,
+    with the sums of its cells and losses. `row_names` makes the names of slices from these columns'
+    values.
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary", by=by)
     query.add_fields().add_cells(cells)

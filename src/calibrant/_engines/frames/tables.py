@@ -32,7 +32,7 @@ from calibrant._engines.frames.classes import (
 )
 from calibrant._engines.frames.expressions import col
 from calibrant._engines.frames.quantiles import level_sets, quantile_table
-from calibrant._engines.frames.query import Query, checked
+from calibrant._engines.frames.query import Query, check_samples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import Refinement, refine
 
@@ -50,8 +50,8 @@ def scalar_sums(
 def bin_table(
     samples: FrameSamples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
-    """The table of the binary or the confidence problem, the cuts that were used, and the
-    findings.
+    """The bin sums of the binary or the confidence problem by any rule of bins, the cuts between
+    the bins, and the findings.
     """
     if isinstance(rule, LevelSets):
         return level_sets(samples, notion)
@@ -68,8 +68,8 @@ def bin_table(
 
 
 def check_ranks(rule: Quantile) -> None:
-    """Raise InputError if the rule separates equal predictions by rank, which needs rows in
-    order.
+    """Raise InputError if the rule puts equal predictions into different bins by rank, which needs
+    sorted rows.
     """
     if rule.ties == "rank":
         raise InputError(
@@ -81,8 +81,10 @@ def check_ranks(rule: Quantile) -> None:
 def classwise_table(
     samples: FrameSamples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
-    """The table of every class against the rest, each with its own bins, and the findings."""
-    findings = checked(samples)
+    """One table with the bin sums of every class against the rest, each class with its own bins,
+    and the findings.
+    """
+    findings = check_samples(samples)
     if isinstance(rule, FixedRule):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
         return without_dropped(sums, rule, True), findings
@@ -107,7 +109,7 @@ class ClassQuantiles:
 
     @cached_property
     def _cells(self) -> Cells:
-        """Fine cells, with an edge at the threshold."""
+        """Fine cells of [0, 1] with one more edge, at the threshold."""
         return Cells(Edges([0.0, self.threshold, 1.0], closed="right"))
 
     @cached_property
@@ -116,7 +118,8 @@ class ClassQuantiles:
         return class_cells(self.samples, self._cells)
 
     def refined(self, m: int, *, above: bool = False) -> dict[int, Refinement]:
-        """The groups of each class, each within one of m bins of equal mass, by the class's index.
+        """The rows of each class as groups that lie within one of m bins of equal mass, by the
+        class's index.
 
         With `above` only predictions above the threshold are binned, and classes without any are
         left out.
@@ -137,8 +140,8 @@ class ClassQuantiles:
 
 
 def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findings]:
-    """The table of the confidence problem, the rows of each predicted class apart, and the
-    findings. All classes share the bins of the confidence.
+    """The table of the confidence problem with the rows of each predicted class as a class of the
+    table, and the findings. All classes share the bins of the confidence.
     """
     if isinstance(rule, LevelSets):
         raise InputError(
@@ -154,8 +157,8 @@ def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findin
 
 
 def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
-    """The sums of the rows of each predicted class between given cuts of the confidence, (classes,
-    bins, fields), and the findings.
+    """The bin sums of the rows of each predicted class, (classes, bins, fields), in bins of the
+    confidence between the cuts, and the findings.
     """
     query = Query(samples, "confidence").add_fields().add_cuts(cuts)
     # Keys of neighbouring classes are this far apart, so that a key tells the class: the bins have
@@ -171,7 +174,7 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
 def whole_problem(
     samples: FrameSamples, notion: Notion
 ) -> tuple[Array, Array, Array | None, Findings]:
-    """Raise InputError: only sums leave a frame's engine."""
+    """Raise InputError always: a frame's engine gives sums, never single rows."""
     raise InputError(
         f"this measure needs the rows themselves, which stay in {samples.where}: collect the frame "
         "(or a sample of it) first"

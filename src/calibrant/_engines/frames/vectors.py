@@ -28,7 +28,7 @@ from calibrant._engines.frames.expressions import (
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.losses import class_rows
 from calibrant._engines.frames.problem import clean
-from calibrant._engines.frames.query import checked
+from calibrant._engines.frames.query import check_samples
 from calibrant._engines.frames.tables import bin_table, check_ranks
 from calibrant._engines.protocol import Findings
 
@@ -36,10 +36,10 @@ from calibrant._engines.protocol import Findings
 def vector_table(
     samples: FrameSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of a linear property of the label, and the findings.
+    """Sums by cell of vector predictions, for a linear property of the label, and the findings.
 
-    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
-    vector with a 1 for its class.
+    `phi` (k, d) has the property's value for each class; None means the label itself, as a vector
+    with a 1 for its class. A cell is which coordinate is largest and the bin of that coordinate.
     """
     if isinstance(rule, LevelSets):
         raise InputError(
@@ -51,7 +51,7 @@ def vector_table(
     d = samples.n_classes if phi is None else phi.shape[1]
     frame = _with_vectors(samples, phi)
     cuts, steps = _cuts(samples, frame, rule, phi)
-    findings = checked(samples)
+    findings = check_samples(samples)
     residuals = [f"d{j}" for j in range(d)]
     frame = frame.select("top", "u", "w", *residuals, key=steps)
     ends = [col("u").min().alias("low"), col("u").max().alias("high")]
@@ -68,10 +68,12 @@ def vector_table(
 
 
 def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
-    """Measurable rows with the index `top` and the size `u` of their largest coordinate, the weight
-    `w`, and w times prediction less target in each coordinate, `d0`, `d1`, ...
+    """The valid rows with the columns `top` (the index of the largest coordinate of the vector
+    prediction), `u` (its value), `w` (the weight) and `d0`, `d1`, ... (w times prediction less
+    target in each coordinate).
 
-    Coordinates are compared, and `u` is given, as shares of their range over the classes.
+    Coordinates are compared, and `u` is expressed, on the scale from 0 to 1 of their range over the
+    classes in `phi`.
     """
     frame = clean(samples).filter(col("ok"))
     p, q = class_rows(samples)
@@ -112,8 +114,8 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
 
 
 def _mean(probabilities: list[object], values: Array) -> object:
-    """The expected value of a coordinate: the sum of each class's probability times the class's
-    value.
+    """The expected value of one coordinate, as an expression: the sum over classes of probability
+    times the class's value.
     """
     return total([p * exact(value) for p, value in zip(probabilities, values, strict=True)])
 
@@ -121,8 +123,8 @@ def _mean(probabilities: list[object], values: Array) -> object:
 def _cuts(
     samples: FrameSamples, frame: Frame, rule: Rule, phi: Array | None
 ) -> tuple[Cuts, object]:
-    """The cuts between the bins of the largest coordinate, and an expression that steps at each of
-    them.
+    """The cuts between the bins of the largest coordinate, and an expression that numbers these
+    bins.
     """
     precision = samples.precision if phi is None else np.dtype(np.float64)
     if not isinstance(rule, Quantile):
@@ -131,7 +133,7 @@ def _cuts(
     elif phi is None:
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
-        checked(samples)  # first, for below are only the rows that can be measured
+        check_samples(samples)  # first, for below are only the rows that can be measured
         without_targets = frame.select("u", "w", z=nw.lit(0.0))
         binary = samples.as_binary(without_targets, weighted=True, hard=True)
         scalar = replace(binary, rounded_to="float64")

@@ -24,10 +24,9 @@ LARGEST_LABEL = 2**53
 
 @dataclass(frozen=True, eq=False)
 class Scalars:
-    """A run of rows of a scalar problem: predictions (or logits) `u`, targets `z` and weights `w`,
-    float64 and clipped.
-
-    Rows that failed a check hold zeros, so that a bin's index made from them is a sound one.
+    """Some rows of a scalar problem: predictions (or logits) `u`, targets `z` and weights `w`,
+    float64 and clipped. Invalid rows hold zeros, so that bin numbers computed from them stay in
+    range.
     """
 
     u: Tensor
@@ -37,8 +36,8 @@ class Scalars:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A run of rows of (n, k) predictions: probabilities `p` (float64, clipped), labels or rows of
-    targets, weights, and which rows are `good`.
+    """Some rows of (n, k) predictions: probabilities `p` (float64, clipped), labels or rows of
+    targets, weights, and which rows are valid, `good`.
     """
 
     p: Tensor
@@ -49,15 +48,17 @@ class Rows:
     good: Tensor
 
     def target_rows(self) -> Tensor:
-        """The targets as rows of probabilities, (rows, k); a label has 1 for its class."""
+        """The targets as rows of class probabilities, (rows, k); a label becomes a row with 1 for
+        its class.
+        """
         if self.q is not None:
             return self.q
         assert self.label is not None
         return torch.zeros_like(self.p).scatter(1, self.label[:, None], 1.0)
 
     def top_label(self) -> Scalars:
-        """The scalar problem of the largest probability (of the lowest class that has it) and the
-        target of its class.
+        """The confidence problem of these rows: the largest probability (of the lowest class that
+        has it) and the target of that class.
         """
         u, top = self.p.max(dim=1)  # the first of equals
         if self.label is not None:
@@ -65,24 +66,24 @@ class Rows:
         else:
             assert self.q is not None
             z = self.q.gather(1, top[:, None])[:, 0]
-        return _where_good(self.good, u, z, self.w)
+        return _zero_where_bad(self.good, u, z, self.w)
 
 
 def block_entries(device: torch.device) -> int:
-    """How many entries are read together on this device."""
+    """The number of entries (predictions) to read at once on this device."""
     return HOST_ENTRIES if device.type == "cpu" else DEVICE_ENTRIES
 
 
 def spans(n: int, entries_per_row: int, device: torch.device) -> Iterator[tuple[int, int]]:
-    """Yield runs of rows that fit a block: the first row, and the row after the last."""
+    """Yield the runs of rows (first row, end) of n rows that fit a block on the device."""
     rows = max(1, block_entries(device) // entries_per_row)
     for start in range(0, n, rows):
         yield start, min(start + rows, n)
 
 
 def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
-    """Yield the binary or the confidence problem block by block, checked; the tally notes what is
-    found.
+    """Yield the binary or the confidence problem block by block, checked; clipped values and
+    invalid rows go to the tally.
     """
     if samples.multiclass:
         for rows in row_blocks(samples, tally):
@@ -100,12 +101,14 @@ def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Itera
             upper = u > 0.5
             u, z = torch.where(upper, u, 1 - u), torch.where(upper, z, 1.0 - z)
         u = u.double()
-        yield checked(u, z, samples.weight_block(start, stop), good & in_unit(u), start, tally)
+        yield checked_block(
+            u, z, samples.weight_block(start, stop), good & in_unit(u), start, tally
+        )
 
 
 def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
-    """Yield a binary problem of logits block by block, the logits as they are (their absolute
-    values for the confidence).
+    """Yield a binary problem of logits block by block, with the raw logits as predictions (their
+    absolute values for the confidence).
     """
     for start, stop in spans(samples.n, 1, samples.place):
         h = samples.prediction_block(start, stop).double()
@@ -114,10 +117,10 @@ def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterat
         if notion == "confidence":
             z, h = torch.where(h > 0, z, 1.0 - z), h.abs()
         w = samples.weight_block(start, stop)
-        yield checked(h, z, w, good, start, tally, clip_predictions=False)
+        yield checked_block(h, z, w, good, start, tally, clip_predictions=False)
 
 
-def checked(
+def checked_block(
     u: Tensor,
     z: Tensor,
     w: Tensor | None,
@@ -127,29 +130,31 @@ def checked(
     *,
     clip_predictions: bool = True,
 ) -> Scalars:
-    """Predictions u, targets z and weights w, clipped to [0, 1] where they overshoot
-    (`clip_predictions` False leaves logits). Rows that are not `good` are noted in the tally, and
-    hold zeros.
+    """Predictions u, targets z and weights w, clipped to [0, 1] where they overshoot; invalid rows
+    hold zeros and go to the tally.
+
+    `good` says which predictions are valid, `start` is the number of the first row.
+    `clip_predictions` False leaves logits as they are.
     """
-    good = good & in_unit(z) & _sound(w)
+    good = good & in_unit(z) & _valid_weights(w)
     tally.check(good, start)
     for values in (u, z) if clip_predictions else (z,):
         tally.count(N_CLIPPED, (values < 0) | (values > 1))
     u = u.clamp(0.0, 1.0) if clip_predictions else u
     z = z.clamp(0.0, 1.0)
     tally.note_soft(z)
-    return _where_good(good, u, z, w)
+    return _zero_where_bad(good, u, z, w)
 
 
 def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
-    """Yield (n, k) predictions and targets block by block, checked; the tally notes what is
-    found.
+    """Yield (n, k) predictions and targets block by block, checked; clipped values and invalid rows
+    go to the tally.
     """
     for start, stop in spans(samples.n, samples.n_classes, samples.place):
         p, good = _probabilities(samples, start, stop, tally)
         label, q, sound = _row_targets(samples, start, stop, tally)
         w = samples.weight_block(start, stop)
-        good = good & sound & _sound(w)
+        good = good & sound & _valid_weights(w)
         tally.check(good, start)
         yield Rows(p, label, q, w, good)
 
@@ -157,8 +162,8 @@ def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
 def _probabilities(
     samples: TensorSamples, start: int, stop: int, tally: Tally
 ) -> tuple[Tensor, Tensor]:
-    """The probabilities of a run of rows, (rows, k), clipped to [0, 1], and which rows are
-    sound.
+    """The probabilities of the rows from `start` to `stop`, (rows, k), clipped to [0, 1], and which
+    rows are valid.
     """
     if samples.from_logits:
         raw = samples.predictions[start:stop].to(samples.place)
@@ -176,8 +181,8 @@ def _probabilities(
 def _row_targets(
     samples: TensorSamples, start: int, stop: int, tally: Tally
 ) -> tuple[Tensor | None, Tensor | None, Tensor]:
-    """The labels of a run of rows (or None), the rows of targets (or None), and which rows are
-    sound. One of the first two is given.
+    """The targets of the rows from `start` to `stop`: labels or None, rows of targets or None (one
+    of the two is there), and which rows are valid.
     """
     raw = samples.targets[start:stop]
     if raw.ndim == 2:
@@ -198,22 +203,26 @@ def _row_targets(
 
 
 def in_unit(values: Tensor) -> Tensor:
-    """Which values lie in [0, 1], but for an overshoot that is clipped."""
+    """Which values lie in [0, 1], or beyond it by no more than the tolerated OVERSHOOT."""
     return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
 
 
 def _rows_in_unit(rows: Tensor) -> Tensor:
-    """Which rows have all their values in [0, 1], but for an overshoot that is clipped."""
+    """Which rows have all their values in [0, 1], or beyond it by no more than the tolerated
+    OVERSHOOT.
+    """
     return (rows.amin(dim=1) >= -OVERSHOOT) & (rows.amax(dim=1) <= 1 + OVERSHOOT)
 
 
-def _sound(w: Tensor | None) -> Tensor | bool:
-    """Which weights are finite and not negative; True without weights."""
+def _valid_weights(w: Tensor | None) -> Tensor | bool:
+    """Which weights are finite and not negative; True if there are no weights."""
     return True if w is None else (w >= 0) & torch.isfinite(w)
 
 
-def _where_good(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars:
-    """The scalar problem with zeros in the rows that are not good."""
+def _zero_where_bad(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars:
+    """The scalar problem of predictions u, targets z and weights w, with zeros in the rows that are
+    not `good`.
+    """
     return Scalars(
         torch.where(good, u, 0.0),
         torch.where(good, z, 0.0),
@@ -229,5 +238,5 @@ def sigmoid(logits: Tensor) -> Tensor:
 
 
 def edges_of(cuts: Cuts, device: torch.device) -> Tensor:
-    """The inner edges as a float64 tensor on a device."""
+    """The inner edges of the bins as a float64 tensor on a device."""
     return torch.tensor(cuts.inner, dtype=torch.float64, device=device)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 
 def has_kernels(predictions: Tensor) -> bool:
-    """Whether Triton kernels can read these predictions: on a CUDA device with Triton installed,
-    unless the environment variable CALIBRANT_FUSED is 0.
+    """Whether Triton kernels can read these predictions: they lie on a CUDA device, Triton is
+    installed, and the environment variable CALIBRANT_FUSED is not 0.
     """
     return predictions.is_cuda and os.environ.get("CALIBRANT_FUSED") != "0" and _has_triton()
 

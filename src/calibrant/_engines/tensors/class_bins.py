@@ -35,8 +35,8 @@ COPIED_CELLS = 2048
 
 @dataclass(eq=False)
 class Entries:
-    """The entries (n, k) of rows that were checked, as the kernels read them: predictions or logits
-    `x`, and labels `y`.
+    """All entries of (n, k) predictions, checked, to be summed in bins of their class by Triton
+    kernels: probabilities or logits `x`, and labels `y`.
     """
 
     x: Tensor
@@ -68,33 +68,33 @@ class Entries:
 
     @property
     def _rows(self) -> tuple[Tensor, ...]:
-        """The tensors by which kernels compute probabilities: predictions, largest logits, 1 over
-        the sums.
+        """The tensors from which kernels compute probabilities: predictions, each row's largest
+        logit, and 1 over its sum of exponentials.
         """
         return self.x, self.top, self.share
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        """The numbers that kernels take: rows, classes, step between rows, rows of a program, and
-        the bits that entries must be above.
+        """The numbers that every kernel takes: rows, classes, step between rows, rows of a program,
+        and the bits of the number that entries must exceed.
         """
         return self.n, self.k, self.x.stride(0), self.rows_each, self.above
 
     def _counts(self, *shape: int) -> Tensor:
-        """Zero counts on the device, as 32-bit whole numbers."""
+        """A tensor of zero counts on the device, of this shape, as 32-bit whole numbers."""
         return torch.zeros(shape, dtype=torch.int32, device=self.device)
 
     def quantile_fields(self, m: int, *, squares: bool) -> Tensor:
-        """The sums of every class in m bins of equal mass, (classes, m, fields). Without `squares`
-        the sums of squared predictions are NaN.
+        """The sums of every class in its own m bins of equal mass, (classes, m, fields of
+        BinTable). Without `squares` the sums of squared predictions are NaN.
         """
         edges, n = self._edges(m)
         u, u2 = self._sums(edges, m, squares=squares)
         return fields_of_labels(n.double(), u, u2, *self._labels(edges, m))
 
     def fixed_fields(self, inner: Tensor) -> Tensor:
-        """The sums of every class in the bins between the same inner edges, (classes, bins,
-        fields); squares are NaN.
+        """The sums of every class in the bins between the same inner edges, (classes, bins, fields
+        of BinTable); sums of squares are NaN.
         """
         m = inner.numel() + 1
         edges = self.top.new_full((self.k, MOST_BINS), 3.0)
@@ -105,8 +105,9 @@ class Entries:
     def _sums(
         self, edges: Tensor, m: int, *, squares: bool = False, counts: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The sum of predictions in every class and bin, and that of their squares or the number of
-        entries (`counts`), (classes, m) each. The second is NaN if neither is asked for.
+        """Two tensors (classes, m): the sum of predictions in every class and bin, and the sum of
+        their squares or, with `counts`, the number of entries. The second is NaN if neither is
+        requested.
         """
         below = torch.zeros((2, self.k, MOST_BINS), dtype=torch.float64, device=self.device)
         # Probabilities of logits err by some 2e-7, so sums over some rows may be float32 too.
@@ -119,8 +120,8 @@ class Entries:
         return u, more if squares or counts else torch.full_like(u, torch.nan)
 
     def _labels(self, edges: Tensor, m: int) -> Tensor:
-        """Of every class and bin, the number of labels whose own entry is in it, and the sum of
-        these entries, (2, classes, m).
+        """The number of rows whose label's probability is in each bin of the label's class, and the
+        sum of these probabilities, (2, classes, m).
         """
         copies = max(1, COPIED_CELLS // self.k)
         own = torch.zeros((copies, self.k, MOST_BINS, 2), dtype=torch.float64, device=self.device)
@@ -141,10 +142,11 @@ class Entries:
 
     def _leading_bits(self, j: Tensor, m: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
         """The rank that decides each border j of m bins, (classes, m - 1); the number of entries of
-        each class; and the leading 12 bits there with their counts, as `_find_rank` returns them.
+        each class; and, as `_find_rank` returns it, the leading 12 bits of the prediction at that
+        rank with counts.
 
-        A part of the rows tells where to look, so that most entries need not be counted; should it
-        mislead, all are.
+        A sample of the rows narrows the search, so that most entries need not be counted; if it
+        misses a border, all entries are counted.
         """
         if self.n >= MANY_ROWS and m > 1:
             part = slice(None, None, ONE_OF)
@@ -164,14 +166,16 @@ class Entries:
         return rank, total, _find_rank(through, rank)
 
     def _cells(self) -> Tensor:
-        """The number of entries of each class by their leading 12 bits, (classes, CELLS)."""
+        """The number of entries of each class in each cell, that is by their leading 12 bits,
+        (classes, CELLS).
+        """
         counts = self._counts(self.k, CELLS)
         kernels.count_cells[self.grid](*self._rows, counts, *self._sizes, **self.shape)
         return counts
 
     def _windows(self, j: Tensor, m: int) -> tuple[Tensor, Tensor]:
-        """The first and the last cell (leading 12 bits) between which each border of a larger
-        sample surely lies, (classes, m - 1) each.
+        """The first and the last cell (leading 12 bits) between which each border almost surely
+        lies in a larger sample, (classes, m - 1) each.
         """
         through = self._cells().cumsum(1)
         total = through[:, -1:].double()
@@ -186,8 +190,8 @@ class Entries:
     def _bits_in_windows(
         self, first: Tensor, last: Tensor, j: Tensor, m: int
     ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]] | None:
-        """What `_leading_bits` returns, from the entries in the cells from `first` to `last`; None
-        if some border is elsewhere.
+        """The result of `_leading_bits`, from the entries in the cells from `first` to `last`
+        alone; None if some border is elsewhere.
         """
         low, high = self._counts(2, self.k, MOST_BINS)
         low[:, : m - 1], high[:, : m - 1] = first << 18, (last + 1) << 18
@@ -208,9 +212,10 @@ class Entries:
         return (rank, total, (cell, before + elsewhere, equal)) if bool(sound.all()) else None
 
     def _edges(self, m: int) -> tuple[Tensor, Tensor]:
-        """The inner edges of m bins of equal mass, (classes, MOST_BINS), those beyond the m - 1
-        being above every entry; and the number of entries in each bin, (classes, m).
-        `quantiles.quantile_edges` finds the same by a sort.
+        """The inner edges of m bins of equal mass, (classes, MOST_BINS), where the unused ones are
+        above every entry; and the number of entries in each bin, (classes, m).
+
+        `quantiles.quantile_edges` finds the same edges by a sort.
         """
         j = torch.arange(1, m, dtype=torch.float64, device=self.device)
         rank, total, (bits, before, equal) = self._leading_bits(j, m)
@@ -238,15 +243,15 @@ class Entries:
 
 
 def _ranks(j: Tensor, m: int, total: Tensor) -> Tensor:
-    """The rank (from 0) that decides where the bin j of m bins of equal mass begins, among `total`
-    entries.
+    """The rank (from 0) of the entry, among `total` entries, that decides where the bin j of m bins
+    of equal mass begins.
     """
     return ((j * total / m).ceil() - 1).clamp(min=0).long()
 
 
 def _find_rank(through: Tensor, rank: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The cell that holds each rank (from 0), the number of entries before the cell, and the number
-    in it, given counts of cells summed along their last dimension.
+    """The cell that contains each rank (from 0), the number of entries before that cell, and the
+    number in it. `through` has the cumulative counts of cells along the last dimension.
     """
     cell = torch.searchsorted(through, rank, right=True).clamp(max=through.shape[-1] - 1)
     upto = through.gather(-1, cell)

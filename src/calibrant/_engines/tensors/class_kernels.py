@@ -24,11 +24,11 @@ NO_ENTRY = tl.constexpr(9.0)
 
 @triton.jit
 def probability(entries, row, col, there, LOGITS: tl.constexpr):
-    """The entries at these rows and columns as probabilities in float32; the same for the same
-    entry in every kernel.
+    """The entries at these rows and columns as probabilities in float32, bit for bit the same in
+    every kernel.
 
     `entries` are the predictions, each row's largest logit, 1 over its sum of exponentials, and the
-    step between rows.
+    step between rows; `there` says which entries to load.
     """
     x_ptr, top_ptr, share_ptr, STRIDE = entries
     x = tl.load(x_ptr + row.to(tl.int64) * STRIDE + col, mask=there, other=0.0).to(tl.float32)
@@ -44,8 +44,8 @@ def probability(entries, row, col, there, LOGITS: tl.constexpr):
 
 @triton.jit
 def lanes(K, COLS: tl.constexpr, LANES: tl.constexpr):
-    """The class of each thread, which row it reads counted from the first, and whether it has a
-    class.
+    """The class that each thread reads, the row that it begins at (counted from the program's
+    first), and whether it has a class.
     """
     lane = tl.arange(0, LANES)
     col = tl.program_id(0) * COLS + lane % COLS
@@ -63,11 +63,11 @@ def some_entries(
     ROWS: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """DEPTH entries of each thread's class, as a tuple of tensors; NO_ENTRY where there is none or
-    it is not above the number `above`, given as bits.
+    """DEPTH entries of each thread's class, as a tuple of tensors; NO_ENTRY where there is no
+    entry, or one that is not above the number `above`, given as bits.
 
-    `entries` are the arguments of `probability` that are the same for all rows, `lane` is what
-    `lanes` returns.
+    `entries` are the arguments of `probability` that are the same for all rows, `lane` is the
+    result of `lanes`.
     """
     col, offset, known = lane
     out = ()
@@ -82,8 +82,8 @@ def some_entries(
 
 @triton.jit
 def load_of_edges(ptr, col, known, other, N: tl.constexpr):
-    """The first N numbers of each thread's class in a table (classes, EDGES), as a tuple of
-    tensors.
+    """The first N numbers of each thread's class `col` from a table (classes, EDGES), as a tuple of
+    tensors; `other` where the class is not `known`.
     """
     out = ()
     for j in tl.static_range(N):
@@ -107,8 +107,8 @@ def count_cells(
     LANES: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Count the entries of each class above a number (given as bits) by their leading 12 bits:
-    (classes, CELLS).
+    """Count the entries of each class above a number, given as bits, by their leading 12 bits, and
+    add to the counts (classes, CELLS).
     """
     lane = lanes(K, COLS, LANES)
     col = lane[0]
@@ -143,11 +143,9 @@ def count_windows(
     LANES: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Count, as `count_cells`, the entries within windows [low, high), M of each class, both
-    increasing.
-
-    Stored too are the numbers of entries at or above each low, and of all entries, (classes, EDGES
-    + 1).
+    """Count the entries of each class within its M increasing windows [low, high) by their leading
+    12 bits, as `count_cells` does. Also stored are the numbers of entries at or above each low, and
+    of all entries, (classes, EDGES + 1).
     """
     lane = lanes(K, COLS, LANES)
     col, _, known = lane
@@ -197,9 +195,9 @@ def count_parts(
     LANES: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Count the entries that share their leading bits with one of M edges of their class, by the
-    next 9 bits: (classes, EDGES, PARTS). Edges with equal leading bits share the place of the
-    first.
+    """Count the entries that share their leading bits with one of the M edges of their class, by
+    their next 9 bits: (classes, EDGES, PARTS). Edges with equal leading bits share the counts of
+    the first.
     """
     lane = lanes(K, COLS, LANES)
     col, _, known = lane
@@ -249,8 +247,8 @@ def add_to_class_bins(
     DEPTH: tl.constexpr,
     RUN: tl.constexpr,
 ):
-    """Add up what is below each of M edges of each class, (2, classes, EDGES): predictions u, and
-    u^2 (SQUARES) or the number of entries (COUNTS). The sums of a bin are the differences of
+    """Add up the entries below each of M edges of their class, (2, classes, EDGES): predictions u,
+    and u^2 (SQUARES) or the number of entries (COUNTS). The sums of a bin are the differences of
     neighbours.
 
     Sums are taken in the type SUM over some rows, and in float64 over all; numbers of entries are
@@ -321,8 +319,8 @@ def add_labels(
     BLOCK: tl.constexpr,
     COPIES: tl.constexpr,
 ):
-    """Add up the labels' own entries by class and bin: their number and the sum of their
-    probabilities, (copies, classes, EDGES, 2).
+    """Add up the probabilities of the rows' labels by class and bin: their number and their sum,
+    (copies, classes, EDGES, 2).
 
     There are several copies because with few classes many labels meet in one place. Both numbers
     lie side by side, in neighbouring threads, and are added in one step.

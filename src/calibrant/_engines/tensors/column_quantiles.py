@@ -33,8 +33,8 @@ FEW_PROGRAMS = 512
 
 
 def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | None:
-    """The table of m bins of equal mass without sums of squares and products (NaN), the cuts
-    between the bins, and the findings. None if it takes a sort of all rows.
+    """The table of m bins of equal mass, whose sums of squares and products are NaN; the cuts
+    between the bins; and the findings. None if only a sort of all rows can find them.
     """
     if column.double or column.n < MANY_ROWS or not 1 < m <= MOST_BINS:
         return None
@@ -99,8 +99,8 @@ def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | 
 
 
 def _some_in_order(column: Column) -> Tensor:
-    """Some predictions of the column, sorted, in float32. Those that overshoot [0, 1] are left as
-    they are, which changes no order.
+    """A sample of the column's predictions, sorted, in float32; those beyond [0, 1] by rounding are
+    left unclipped.
     """
     some = column.u[:: max(1, column.n // SOME_ROWS)].float().contiguous()
     if column.confidence:
@@ -110,8 +110,9 @@ def _some_in_order(column: Column) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _windows(n: int, m: int, sure: float, device: torch.device) -> tuple[Tensor, float]:
-    """Ranks among n sampled rows between which the m - 1 borders surely lie, (2, m - 1), and the
-    share of rows between them. `sure` is the slack in standard deviations.
+    """Windows of ranks among n sampled rows, in which the m - 1 borders almost surely lie: lowest
+    and highest ranks, (2, m - 1), and the share of rows in the windows. `sure` is the half width in
+    standard deviations.
     """
     share = np.arange(1, m) / m
     slack = sure * np.sqrt(n * share * (1 - share)) + sure

@@ -22,7 +22,7 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def column(samples: TensorSamples, notion: Notion, tally: Tally) -> Scalars:
-    """All rows of the binary or the confidence problem in one piece on the device, checked and
+    """All rows of the binary or the confidence problem as one block on the device, checked and
     clipped to [0, 1].
     """
     u = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
@@ -41,7 +41,7 @@ def whole_problem(
     samples: TensorSamples, notion: Notion
 ) -> tuple[Array, Array, Array | None, Findings]:
     """Predictions, targets and weights (or None) of all rows of the scalar problem, copied to the
-    host, and the findings: for results that sums do not give.
+    host, and the findings; for results that sums cannot give.
     """
     tally = Tally(samples.place)
     whole = column(samples, notion, tally)
@@ -51,11 +51,11 @@ def whole_problem(
 
 
 def class_groups(samples: TensorSamples) -> Iterator[tuple[int, Tensor]]:
-    """Yield runs of classes: the first of them, and their predictions (classes, n), one class a
-    row.
+    """Yield classes some at a time: the number of the first class, and the predictions (classes, n)
+    with a row for each class.
 
-    They are in the predictions' own precision, as binary predictions would be; probabilities of
-    logits are float64.
+    Predictions stay in their own precision, as binary predictions would be; probabilities of logits
+    are float64.
     """
     k, n, place = samples.n_classes, samples.n, samples.place
     together = max(1, block_entries(place) // max(1, n))
@@ -76,8 +76,8 @@ def class_columns(samples: TensorSamples) -> Iterator[TensorSamples]:
 
 
 def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None:
-    """The rows of a binary problem with positive weight and a prediction above the threshold; None
-    if there are none.
+    """The samples restricted to the rows of a binary problem with positive weight and a prediction
+    above the threshold; None if there are none.
     """
     whole = samples.predictions.to(samples.place)
     if samples.from_logits:
@@ -93,8 +93,8 @@ def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None
 
 
 def _log_normaliser(samples: TensorSamples) -> Tensor:
-    """The logarithm of the sum of exponentials of each row's logits, (n,), so that one class's
-    probability needs no other class.
+    """The logarithm of the sum of exponentials of each row's logits, (n,). A class's
+    log-probability is its logit less this number.
     """
     out = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
     for start, stop in spans(samples.n, samples.n_classes, samples.place):

@@ -51,9 +51,9 @@ N_SUMS = 5
 N_LOSSES = 6
 
 
-def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
+def can_read(samples: TensorSamples, classwise: Cuts | None) -> bool:
     """Whether the kernels can read these samples: hard labels, no weights, half or single
-    precision, and not too many classes (fewer where sums of every class are asked for).
+    precision, and not too many classes (fewer if sums of every class are requested).
     """
     predictions, targets = samples.predictions, samples.targets
     longest = LONGEST if samples.from_logits and classwise is None else LONGEST_IN_REGISTERS
@@ -73,15 +73,15 @@ def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
 def row_pass(
     samples: TensorSamples, classwise: Cuts | None, confidence: Cuts | None, losses: bool
 ) -> MatrixSums:
-    """The sums of (n, k) predictions that are asked for (see `rows.matrix_sums`), from one read, in
-    as many launches as there are runs of rows that fit one.
+    """The requested sums of (n, k) predictions (see `rows.matrix_sums`), from one read by the
+    kernels, in as many launches as rows require.
     """
     total: MatrixSums | None = None
     short = samples.n_classes <= (SHORT if classwise is None else SHORT_CLASSES)
     step = MOST_SHORT_ROWS if short else ROWS
     for start in range(0, samples.n, step):
         stop = min(start + step, samples.n)
-        read = _Read(samples, start, stop, classwise=classwise)
+        read = _RowRead(samples, start, stop, classwise=classwise)
         part = read.sums(classwise, confidence, losses)
         total = part if total is None else total + part
     assert total is not None
@@ -89,12 +89,12 @@ def row_pass(
 
 
 def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
-    """Each row's confidence (largest probability) in float32, whether its class is right, both on
-    the device, and the findings.
+    """Each row's largest probability in float32, whether that class is the label (both on the
+    device), and the findings.
     """
     u, hit, findings = [], [], Findings()
     for start in range(0, samples.n, ROWS):
-        read = _Read(samples, start, min(start + ROWS, samples.n))
+        read = _RowRead(samples, start, min(start + ROWS, samples.n))
         findings = findings + read.sums(None, None, False).findings
         u.append(read.u)
         hit.append(read.hit)
@@ -103,9 +103,9 @@ def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
 
 def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
     """Each row's largest logit, 1 over its sum of exponentials relative to that logit, and the
-    findings. Raises BadRow if a row cannot be measured.
+    findings. Raises BadRow if a row is invalid.
     """
-    read = _Read(samples, 0, samples.n, norms=True)
+    read = _RowRead(samples, 0, samples.n, norms=True)
     findings = read.sums(None, None, False).findings
     return read.top, read.share, findings
 
@@ -113,7 +113,7 @@ def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
 def fits_class_quantiles(samples: TensorSamples, m: int) -> bool:
     """Whether the kernels can read these samples and cut each class into m bins of equal mass."""
     short = samples.n_classes <= LONGEST_IN_REGISTERS and samples.n <= ROWS
-    return m <= MOST_BINS and short and fits(samples, None)
+    return m <= MOST_BINS and short and can_read(samples, None)
 
 
 def class_quantiles(
@@ -122,7 +122,7 @@ def class_quantiles(
     """Sums of each class in m bins of equal mass, (classes, m, fields), found without a sort, and
     the findings. With `above` only predictions above that number count.
 
-    Beyond the input this takes two numbers a row. Without `squares` the sums of squared predictions
+    The memory taken is two numbers for each row. Without `squares` the sums of squared predictions
     are NaN.
     """
     top, share, findings = norms(samples)
@@ -133,7 +133,7 @@ def class_quantiles(
 
 
 def _bits_at_most(number: float) -> int:
-    """The bits of the largest float32 at or below a number in [0, 1]."""
+    """The bits, as a whole number, of the largest float32 at or below a number in [0, 1]."""
     single = np.float32(number)
     if float(single) > number:
         single = np.nextafter(single, np.float32(0))
@@ -141,8 +141,10 @@ def _bits_at_most(number: float) -> int:
 
 
 @dataclass(eq=False)
-class _Read:
-    """One read of a run of rows by the kernels: the tensors that they fill, and their launches."""
+class _RowRead:
+    """One read of the rows from `start` to `stop` by the kernels: their launches, and the tensors
+    that they fill.
+    """
 
     samples: TensorSamples
     start: int
@@ -175,14 +177,16 @@ class _Read:
 
     @property
     def scalars(self) -> tuple[Tensor, ...]:
-        """What the kernels store of each row: confidence, whether the top label is right, the
-        label's probability, the sum of squared probabilities, and how far the label's logit is
-        below the largest.
+        """The tensors of five numbers stored for each row: confidence, whether the top label is
+        right, the label's probability, the sum of squared probabilities, and how far the label's
+        logit is below the largest.
         """
         return self.u, self.hit, self.p_y, self.p2, self.gap
 
     def _short(self, classwise: Cuts | None) -> bool:
-        """Whether rows are short enough for a thread each, and classes have few enough bins."""
+        """Whether rows are short enough for a thread to read a whole row, and classes have few
+        enough bins.
+        """
         if classwise is None:
             return self.k <= SHORT
         return self.k <= SHORT_CLASSES and classwise.m <= MOST_BINS
@@ -193,8 +197,8 @@ class _Read:
         return self.x.stride(0) % self.width == 0 and self.x.data_ptr() % 16 == 0
 
     def _empty(self, *shape: Any) -> Tensor:
-        """An unfilled tensor on the device; the last argument is its type, those before are its
-        shape.
+        """A tensor on the device with unset values; the last argument is its type, those before are
+        its shape.
         """
         return torch.empty(shape[:-1], dtype=shape[-1], device=self.device)
 
@@ -203,8 +207,8 @@ class _Read:
         return torch.zeros(shape, dtype=torch.float64, device=self.device)
 
     def sums(self, classwise: Cuts | None, confidence: Cuts | None, losses: bool) -> MatrixSums:
-        """The sums asked for (None for the others) and the findings, brought to the host in one
-        transfer. Raises BadRow.
+        """The requested sums (None for the others) and the findings, brought to the host in one
+        transfer. Raises BadRow if a row is invalid.
         """
         by_class, loss_sums, bins = None, None, None
         if self.k > LONGEST_IN_REGISTERS:
@@ -235,8 +239,9 @@ class _Read:
         return MatrixSums(table, top_label, loss if losses else None, findings)
 
     def _rows(self, classwise: Cuts | None) -> Tensor | None:
-        """Read rows that fit the registers. With cuts for the classes the result is the sums
-        (classes, bins, fields), squares being NaN; else None.
+        """Launch the kernels for rows that fit the registers, and return the sums of each class in
+        the bins between the cuts, (classes, bins, fields), squares being NaN; None if there are no
+        cuts.
         """
         rows_each = 32 if classwise is None else 128
         programs = -(-self.n // rows_each)
@@ -316,11 +321,10 @@ class _Read:
         return self._class_fields(table, sums[: self.k])
 
     def _short_rows(self, losses: bool, cuts: Cuts | None) -> tuple[Tensor, Tensor | None]:
-        """Read rows of few classes, a thread each: the sums of losses (unfilled unless asked for),
-        and the sums (bins, fields) of the top label.
+        """Launch the kernel for rows of few classes, a thread for each row; return the sums of
+        losses (unset unless requested), and the sums (bins, fields) of the top label or None.
 
-        The second is None unless predictions are logits, classes are more than SHORTEST and bins at
-        most FEW_BINS.
+        The second comes only for logits of more than SHORTEST classes in at most FEW_BINS bins.
         """
         logits = self.samples.from_logits
         rows, warps = (128, 4) if self.k <= 32 else (32, 1)
@@ -375,15 +379,15 @@ class _Read:
 
     def _short_classes(self, cuts: Cuts) -> Tensor:
         """The sums of each class in the bins between the cuts, (classes, bins, fields), squares
-        being NaN, for rows of few classes. A thread sums a class.
+        being NaN, for rows of few classes: each thread sums one class.
         """
         entries = Entries(self.x, self.y, self.samples.from_logits, self.top, self.share)
         inner = edges_on(self.device, single_edges(cuts.inner.tobytes()).tobytes())
         return entries.fixed_fields(inner[:-1].float())
 
     def _losses(self) -> Tensor:
-        """The sums of the proper losses, and the number of clipped logarithms, from what the rows
-        left.
+        """The sums of the proper losses, and the number of clipped logarithms, from the five
+        numbers stored for each row.
         """
         block, loops = 256, 8
         programs = -(-self.n // (block * loops))
@@ -394,8 +398,9 @@ class _Read:
         return parts.sum(dim=0)
 
     def _class_fields(self, table: Tensor, column: Tensor) -> Tensor:
-        """The sums (classes, bins, fields). The bins after the first come from `table`, the sums of
-        listed entries (classes, bins, 2, 2); the first bin from `column`, each class's sum in it.
+        """The sums of each class, (classes, bins, fields): the first bin from `column`, each
+        class's sum of predictions there; the other bins from `table`, the counts and sums of their
+        entries (classes, bins, 2, 2).
         """
         n, u = table[..., 0].sum(dim=2), table[..., 1].sum(dim=2)
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
@@ -404,7 +409,7 @@ class _Read:
         return fields_of_labels(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
 
     def _long_rows(self) -> None:
-        """Read rows of logits that do not fit the registers."""
+        """Launch the kernel for rows of logits that are too long for the registers."""
         kernels.read_long_rows[(self.n,)](
             self.x,
             self.y,
@@ -420,16 +425,20 @@ class _Read:
         )
 
     def _edges(self, cuts: Cuts) -> Tensor:
-        """The inner edges on the device, and an infinite one, so that there is at least one."""
+        """The inner edges of the bins on the device, followed by an infinite edge, so that there is
+        at least one.
+        """
         return edges_on(self.device, cuts.inner.tobytes())
 
     def _near(self) -> Tensor:
-        """An unfilled list for the numbers of rows whose confidence is near an edge."""
+        """A list with unset values, to be filled with the numbers of rows whose confidence is very
+        near an edge.
+        """
         return self._empty(self.n, torch.int32)
 
     def _refine(self, cuts: Cuts, table: Tensor, near: Tensor) -> None:
-        """Move the rows listed in `near` to the right bins of the table, by their confidences in
-        float64: the counts become exact.
+        """Move the rows listed in `near` to the right bins of the table, by their confidences
+        computed in float64; the counts are exact afterwards.
         """
         kernels.refine_near[(REFINERS,)](
             self.x,
@@ -512,8 +521,8 @@ class _Read:
 
 @lru_cache(maxsize=16)
 def edges_on(device: torch.device, inner: bytes) -> Tensor:
-    """Inner edges, given as the bytes of float64 numbers, on a device, and an infinite one after
-    them, so that there is at least one.
+    """Inner edges, given as the bytes of float64 numbers, as a tensor on a device, followed by an
+    infinite edge, so that there is at least one.
     """
     # Cached: a transfer to the device would wait for the kernels before it.
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
@@ -529,8 +538,8 @@ def single_edges(inner: bytes) -> Array:
 
 @lru_cache(maxsize=16)
 def are_even(edges: bytes) -> bool:
-    """Whether inner edges, given as the bytes of float64 numbers, are those of equal-width bins,
-    but for rounding.
+    """Whether inner edges, given as the bytes of float64 numbers, divide [0, 1] into bins of equal
+    width, up to rounding.
     """
     inner = np.frombuffer(edges)
     even = np.arange(1, inner.size + 1) / (inner.size + 1)
@@ -538,7 +547,9 @@ def are_even(edges: bytes) -> bool:
 
 
 def _float32_at_or_above(edge: float) -> float:
-    """The smallest float32 at or above an edge: a float32 prediction reaches both or neither."""
+    """The smallest float32 at or above an edge: for float32 predictions it replaces the edge
+    exactly.
+    """
     single = np.float32(edge)
     # Compared as Python's floats, since NumPy would compare in single precision.
     return float(single if float(single) >= edge else np.nextafter(single, np.float32(np.inf)))

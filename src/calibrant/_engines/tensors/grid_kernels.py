@@ -25,8 +25,8 @@ def deposit(
     COPIES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Add the rows' masses to the moments of the cells between nodes: a mass times 1, t, t^2 and
-    t^3, where t is how far the row is into its cell.
+    """Add the rows' masses to the moments of the grid cells that they lie in: mass times 1, t, t^2
+    and t^3, where t, from 0 to 1, is the position in the cell.
 
     With LOGITS a row has the mass 1 at the logit of its prediction, in the first table if its
     target is 1 and in the second if it is 0; else it has target less prediction at its prediction.
@@ -76,8 +76,8 @@ def deposit(
 
 @triton.jit
 def moments_of(moments_ptr, table, cell, n_cells, n_nodes, COPIES: tl.constexpr):
-    """The four moments of some cells of a table, summed over all copies; 0 for cells that are not
-    there.
+    """The four moments of some grid cells of a table, summed over all copies; 0 for cells beyond
+    the ends of the table.
     """
     there = (cell >= 0) & (cell < n_nodes)
     one = tl.zeros(cell.shape, tl.float64)
@@ -114,9 +114,10 @@ def masses_at_nodes(
 
 @triton.jit
 def damp(cosines_ptr, damped_ptr, exponent_bits, left, nodes, BLOCK: tl.constexpr):
-    """Store the coefficients of cosines after noise, as complex numbers: the coefficient k is
-    multiplied by exp(k^2 times an exponent), and is 0 beyond the number `left`. The exponent comes
-    as the bits of a double.
+    """Multiply the coefficient k of a cosine series by exp(k^2 times an exponent), as noise does,
+    and store it as a complex number; coefficients beyond the number `left` become 0.
+
+    The exponent comes as the bits of a double.
     """
     k = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     square = k.to(tl.float64) * k.to(tl.float64)
@@ -129,9 +130,9 @@ def damp(cosines_ptr, damped_ptr, exponent_bits, left, nodes, BLOCK: tl.constexp
 
 @triton.jit
 def add_absolute(f_ptr, parts_ptr, nodes, BLOCK: tl.constexpr):
-    """Each program's part of the integral of |f|, in units of cells: the sum of |f| at the nodes 0
-    to `nodes`, the ends counting half, and corrections where f changes its sign (kinks of |f|).
-    `smooth.integral_of_absolute` explains them.
+    """Store each program's part of the integral of |f|, in units of cells: the sum of |f| at the
+    nodes 0 to `nodes`, the ends counting half, and corrections where f changes its sign (kinks of
+    |f|). `smooth.integral_of_absolute` explains them.
     """
     j = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     cell = j < nodes

@@ -26,12 +26,14 @@ class LogitMasses:
     """
 
     def __init__(self, samples: TensorSamples, spacing: float, eps: float, nodes: int) -> None:
-        self.raw = is_raw(samples)
+        self.raw = takes_raw_logits(samples)
         self.spacing, self.eps = spacing, eps
         self.sums = torch.zeros((2, nodes), dtype=torch.float64, device=samples.place)
 
     def add(self, block: Scalars, tally: Tally) -> None:
-        """Add a block of the scalar problem, and count the logits that are clipped."""
+        """Add the rows of a block of the scalar problem; the tally counts the logits that are
+        clipped.
+        """
         low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if self.raw else (self.eps, 1.0 - self.eps)
         tally.count(N_LOGIT_CLIPPED, (block.u < low) | (block.u > high))
         u = block.u.clamp(low, high)
@@ -48,12 +50,12 @@ class UnitMasses:
     """
 
     def __init__(self, samples: TensorSamples, cells: int, *, residual_only: bool) -> None:
-        self.raw = is_raw(samples)
+        self.raw = takes_raw_logits(samples)
         shape = (1 if residual_only else 3, cells + 4)
         self.sums = torch.zeros(shape, dtype=torch.float64, device=samples.place)
 
     def add(self, block: Scalars, tally: Tally) -> None:
-        """Add a block of the scalar problem; the tally is not used."""
+        """Add the rows of a block of the scalar problem; the tally is not used."""
         u = sigmoid(block.u) if self.raw else block.u
         w = torch.ones_like(u) if block.w is None else block.w
         position = u * (self.sums.shape[1] - 4) + 1
@@ -61,26 +63,27 @@ class UnitMasses:
         _deposit(self.sums, position, (w * (block.z - u),) if one else (w, w * u, w * block.z))
 
 
-def is_raw(samples: TensorSamples) -> bool:
-    """Whether the predictions reach a grid as logits, as they are: those of a binary problem."""
+def takes_raw_logits(samples: TensorSamples) -> bool:
+    """Whether the predictions go to a grid as raw logits: True for logits of a binary problem."""
     return samples.from_logits and not samples.multiclass
 
 
 def grid_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
-    """Yield the scalar problem block by block; of binary logits the predictions are the logits
-    themselves.
+    """Yield the scalar problem block by block; for a binary problem of logits the predictions are
+    these logits.
     """
-    read = logit_blocks if is_raw(samples) else scalar_blocks
+    read = logit_blocks if takes_raw_logits(samples) else scalar_blocks
     return read(samples, notion, tally)
 
 
 def logit_grid(
     samples: TensorSamples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """Masses at the nodes of the logit grid, the findings, and how many logits were clipped.
+    """The scalar problem as masses on a grid of logits, the findings, and how many logits were
+    clipped.
 
-    With weight w and target z, the masses are w z and w (1 - z). The nodes that clipped
-    probabilities cannot reach are left out, unless the `whole` grid is asked for.
+    A row with weight w and target z adds w z and w (1 - z) to the nodes around its logit. Without
+    `whole` the nodes beyond the reach of probabilities clipped to [eps, 1 - eps] are left out.
     """
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
@@ -95,20 +98,21 @@ def logit_grid(
         return LogitGrid(spacing, fast[0][None, 0], fast[0][None, 1]), fast[1], fast[2]
 
     def masses(problem: TensorSamples) -> LogitMasses:
-        """The empty logit grid of a problem."""
+        """A logit grid of zeros for the samples of one problem."""
         return LogitMasses(problem, spacing, eps, nodes)
 
-    sums, findings, n_clipped = _deposited(samples, notion, masses)
+    sums, findings, n_clipped = _grid_masses(samples, notion, masses)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
 
 
 def unit_grid(
     samples: TensorSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """Masses at the ends of equal cells of [0, 1], and the findings.
+    """The scalar problem as masses on a grid of [0, 1] with so many cells, and the findings.
 
-    With weight w, prediction u and target z, the mass is w (z - u), or, without `residual_only`,
-    there are three: w, w u and w z. What lies beyond the ends of [0, 1] is folded back.
+    A row with weight w, prediction u and target z adds w (z - u) to the nodes around u, or, without
+    `residual_only`, the three masses w, w u and w z. Mass beyond the ends of [0, 1] is folded back
+    inside.
     """
 
     fast = None
@@ -123,20 +127,21 @@ def unit_grid(
         return fast
 
     def masses(problem: TensorSamples) -> UnitMasses:
-        """The empty unit grid of a problem."""
+        """A unit grid of zeros for the samples of one problem."""
         return UnitMasses(problem, cells, residual_only=residual_only)
 
-    sums, findings, _ = _deposited(samples, notion, masses)
+    sums, findings, _ = _grid_masses(samples, notion, masses)
     return folded(sums), findings
 
 
-def _deposited(
+def _grid_masses(
     samples: TensorSamples,
     notion: Notion,
     masses: Callable[[TensorSamples], LogitMasses | UnitMasses],
 ) -> tuple[Array, Findings, int]:
-    """Masses of the notion's problem, or of each class's, (classes, rows, nodes), the findings, and
-    how many logits were clipped. `masses` makes the empty grid of a problem.
+    """Grid masses of the notion's problem (for "classwise", of each class's), (classes, rows,
+    nodes), the findings, and how many logits were clipped. `masses` makes a grid of zeros for one
+    problem.
     """
     problems: Iterator[TensorSamples] = iter([samples])
     checked, inner = None, notion
@@ -155,8 +160,8 @@ def _deposited(
 
 
 def _deposit(nodes: Tensor, position: Tensor, masses: tuple[Tensor, ...]) -> None:
-    """Add each mass to the four nodes around its position (in units of nodes), with the weights of
-    cubic interpolation; a row of `nodes` for each of the `masses`.
+    """Share each mass among the four grid nodes around its position (in units of nodes), with the
+    weights of cubic interpolation. `nodes` has a row for each tensor in `masses`.
     """
     j = position.floor()
     t = position - j

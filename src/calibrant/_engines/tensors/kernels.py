@@ -23,7 +23,7 @@ N_SUMS = tl.constexpr(5)
 
 @triton.jit
 def store_sums(out, values, N: tl.constexpr):
-    """Store N sums side by side, in float64; each of the N values is summed over the threads."""
+    """Sum each of N values over the threads, and store the N sums side by side, in float64."""
     for j in tl.static_range(N):
         tl.store(out + j, tl.sum(values[j].to(tl.float64), axis=0))
 
@@ -39,8 +39,8 @@ def load_row(
     ALIGNED: tl.constexpr,
     EVEN: tl.constexpr,
 ):
-    """One row of predictions as (groups, WIDTH); columns that are not there hold NOTHING. `cols`
-    are the columns' numbers, `inside` says which are there.
+    """Load one row of predictions as (groups, WIDTH), with NOTHING in columns beyond the last.
+    `cols` are the columns' numbers, `inside` says which exist.
     """
     start = row.to(tl.int64) * STRIDE
     if ALIGNED:
@@ -83,14 +83,13 @@ def read_rows(
     MASKED: tl.constexpr,
     NORMS: tl.constexpr,
 ):
-    """Read (n, k) predictions x and labels y; each program reads `rows_each` rows, one after
-    another.
+    """Read (n, k) predictions x and labels y; each program reads `rows_each` rows in sequence.
 
-    Of each row it stores the confidence u, whether the top label is right (`hit`), the label's
+    For each row it stores the confidence u, whether the top label is right (`hit`), the label's
     probability `p_y`, the sum of squared probabilities `p2`, and how far the label's logit is below
     the largest (`gap`). With CLASSWISE it also stores the sum of each column's entries in the first
-    bin, and a list of the groups that hold an entry above the first bin. With NORMS it stores what
-    turns logits into probabilities: the largest logit and 1 over the sum.
+    bin, and a list of the groups of columns with an entry above the first bin. With NORMS it stores
+    what turns logits into probabilities: the largest logit and 1 over the sum.
     """
     program = tl.program_id(0)
     g = tl.arange(0, GROUPS)
@@ -202,8 +201,8 @@ def add_losses(
     BLOCK: tl.constexpr,
     LOOPS: tl.constexpr,
 ):
-    """Sum the losses of rows from what `read_rows` stored, a thread a row: N_LOSSES sums for each
-    program, the last of which counts clipped logarithms.
+    """Sum the losses of rows from the numbers that `read_rows` stored, a thread for each row:
+    N_LOSSES sums for each program, the last of which counts clipped logarithms.
     """
     program = tl.program_id(0)
     nothing = tl.zeros([BLOCK], tl.float64)
@@ -248,8 +247,8 @@ def read_long_rows(
     WIDTH: tl.constexpr,
     ALIGNED: tl.constexpr,
 ):
-    """As `read_rows` without classes, for rows of logits too long for registers: a program reads
-    its row in chunks, and its sums are relative to the largest logit so far.
+    """Do the work of `read_rows` without classes, for rows of logits too long for registers: a
+    program reads its row in chunks, and its sums are relative to the largest logit so far.
     """
     row = tl.program_id(0)
     CHUNK: tl.constexpr = GROUPS * WIDTH
@@ -340,9 +339,9 @@ def read_listed(
     BLOCK: tl.constexpr,
     STEPS: tl.constexpr,
 ):
-    """Add the entries above the first bin, which `read_rows` listed, to a table (classes, m bins,
-    2, 2): by class, bin and whether the class is the label's, their number and the sum of
-    probabilities.
+    """Add the entries above the first bin, from the list that `read_rows` made, to a table
+    (classes, m bins, 2, 2): for each class, bin, and whether the class is the row's label, the
+    number of entries and the sum of their probabilities.
     """
     program = tl.program_id(0)
     j = tl.arange(0, WIDTH)
@@ -374,7 +373,7 @@ def read_listed(
 
 @triton.jit
 def read_low_labels(y_ptr, p_y_ptr, table_ptr, n, m, first_edge, BLOCK: tl.constexpr):
-    """Add the labels whose own probability is in the first bin to the table of `read_listed`: their
+    """Add the labels whose probability is in the first bin to the table of `read_listed`: their
     number and the sum of their probabilities.
     """
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -389,8 +388,8 @@ def read_low_labels(y_ptr, p_y_ptr, table_ptr, n, m, first_edge, BLOCK: tl.const
 
 @triton.jit
 def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: tl.constexpr):
-    """Add up each column's sums over programs, in float64; each program here adds `each` of
-    them.
+    """Add up the sums of each column that the programs of `read_rows` stored, in float64; each
+    program here adds those of `each` programs.
     """
     cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     first = tl.program_id(1) * each
@@ -403,8 +402,8 @@ def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: 
 
 @triton.jit
 def single_at_or_above(edges):
-    """The smallest float32 at or above each edge, for edges that are not negative. (Negative ones,
-    which are below everything, are only rounded.)
+    """The smallest float32 at or above each edge, for edges of 0 or more. (Negative edges, which
+    lie below every prediction, are only rounded.)
     """
     single = edges.to(tl.float32)
     up = (single.to(tl.int32, bitcast=True) + 1).to(tl.float32, bitcast=True)
@@ -415,7 +414,7 @@ def single_at_or_above(edges):
 def add_to_few_bins(
     u_ptr, hit_ptr, table_ptr, edges_ptr, n, m, step, BLOCK: tl.constexpr, BINS: tl.constexpr
 ):
-    """Sum rows into at most BINS bins, each thread with sums of all bins in its registers: N_SUMS
+    """Sum rows into at most BINS bins, with the sums of all bins in each thread's registers: N_SUMS
     sums (rows, u, u^2, hits, u of hits) for each program and bin, u being the confidence.
     """
     program = tl.program_id(0)
@@ -464,10 +463,9 @@ def add_to_bins(
     STEPS: tl.constexpr,
     COPIES: tl.constexpr,
 ):
-    """Sum rows into any number of bins, in COPIES of the table so that few threads meet: N_SUMS
-    sums (rows, u, u^2, hits, u of hits) of each bin, u being the confidence.
-
-    Rows whose confidence is within `margin` of an edge are listed in `near`.
+    """Sum rows into any number of bins: N_SUMS sums (rows, u, u^2, hits, u of hits) of each bin, u
+    being the confidence. COPIES of the table let fewer threads meet. Rows whose confidence is
+    within `margin` of an edge are listed in `near`.
     """
     program = tl.program_id(0)
     rows = program * BLOCK + tl.arange(0, BLOCK)

@@ -25,11 +25,11 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses, with `distribution` of the distances between distributions too,
-    and the findings.
+    """Sums of the proper losses, with `distribution` also of the distances between predicted and
+    target distributions, and the findings.
 
-    `spacing` is how far neighbouring classes are apart (None: 1). `only` saves nothing here, and is
-    ignored.
+    `spacing` is the distance between neighbouring classes (None: 1). `only` saves nothing here, and
+    is ignored.
     """
     if samples.multiclass and not distribution:
         total = row_pass(samples, None, None, True)
@@ -62,8 +62,8 @@ def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
 
 
 def _distances(rows: Rows, spacing: Array | None) -> Tensor:
-    """The sums of each distance between prediction and target distributions over a block, in the
-    order of `loss_sums.FIELDS` from N_PROPER on; `distances` of the core does the same for arrays.
+    """The sums over a block of each distance between predicted and target distributions, in the
+    order of `loss_sums.FIELDS` from N_PROPER on. `distances` of the core does the same for arrays.
     """
     p, q = rows.p, rows.target_rows()
     difference = torch.special.entr(p).sum(dim=1) - torch.special.entr(q).sum(dim=1)
@@ -88,8 +88,8 @@ def _distances(rows: Rows, spacing: Array | None) -> Tensor:
 
 
 def _jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """The Jensen-Shannon divergence of each row of p and q. It has two forms, as in the core:
-    logarithms cancel where p is near q.
+    """The Jensen-Shannon divergence of each row of p from the same row of q. It has two forms, as
+    in the core: logarithms cancel where p is near q.
     """
     s = p + q
     d = torch.where(s > 0, (p - q) / s, 0.0)
@@ -102,7 +102,9 @@ def _jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def _same_ranking(p: Tensor, q: Tensor) -> Tensor:
-    """Which rows of p keep every strict preference between two classes of q, strictly."""
+    """Which rows of p rank the classes as q does: wherever q is strictly larger for one class than
+    for another, so is p.
+    """
     ranked_q, order = q.sort(dim=1, descending=True, stable=True)
     ranked_p = p.gather(1, order)
     smallest_before = ranked_p.cummin(dim=1).values[:, :-1]

@@ -37,9 +37,8 @@ N_SUMS = 5
 
 
 class Order:
-    """The sorted keys of a scalar problem of 0/1 targets, on a device.
-
-    A key is the bits of a prediction u times 2, plus its target z. A level is a distinct
+    """A scalar problem of 0/1 targets, sorted by prediction on a device. It holds a sorted key for
+    each row: the bits of the prediction u times 2, plus the target z. A level is a distinct
     prediction: a run of keys.
     """
 
@@ -53,16 +52,16 @@ class Order:
 
     @cached_property
     def _ones(self) -> Tensor:
-        """The number of targets that are 1 up to and including each key."""
+        """The number of targets 1 up to and including each key."""
         return (self.keys & 1).cumsum(0, dtype=torch.int32)
 
     def ones_before(self, positions: Tensor) -> Tensor:
-        """The number of targets that are 1 before each position among the keys."""
+        """The number of targets 1 before each position among the sorted keys."""
         return torch.where(positions > 0, self._ones[(positions - 1).clamp(min=0)], 0).long()
 
     def largest_partial(self) -> float:
-        """The largest absolute sum of prediction less target from the first key to the end of some
-        level.
+        """The largest absolute partial sum of prediction less target, over the keys from the first
+        to the end of any level.
         """
         n_chunks = -(-self.n // CHUNK)
         sums, largest = torch.empty((2, n_chunks), dtype=torch.float64, device=self.device)
@@ -77,15 +76,15 @@ class Order:
         return self._level_borders.numel() - 1
 
     def rising(self) -> bool:
-        """Whether the share of targets that are 1 never falls from one level to the next."""
+        """Whether the mean target never falls from one level to the next."""
         at = self._level_borders
         w, z = at.diff(), self.ones_before(at).diff()
         return bool((z[:-1] * w[1:] <= z[1:] * w[:-1]).all())  # of whole numbers: exact
 
     def borders(self, j: Tensor, m: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
-        """Where the bin j (from 0) of m bins of equal mass begins among the keys, equal predictions
-        together; the bits of the prediction that decides it; and whether that prediction is in the
-        bin before.
+        """The position among the keys where the bin j (from 0) of m bins of equal mass begins,
+        equal predictions together; the bits of the prediction at that border; and whether this
+        prediction belongs to the bin before.
         """
         at = ((j * self.n / m).ceil() - 1).long().clamp(0, self.n - 1)
         bits = self.keys[at] >> 1
@@ -95,16 +94,16 @@ class Order:
         return torch.where(in_lower, stop, start), bits, in_lower
 
     def sums(self, firsts: Tensor) -> Tensor:
-        """The sums (bins, fields) of bins that begin at the positions `firsts`, the last of which
-        is the end.
+        """The sums (bins, fields of BinTable) of bins that begin at the positions `firsts`, whose
+        last is the end.
         """
         _, z, u, u2, uz = self.sums_between(firsts).unbind(1)
         return fields_of_labels(firsts.diff().double(), u, u2, z, uz)
 
     def sums_between(self, firsts: Tensor, programs: int | None = None) -> Tensor:
-        """Sums over the keys from each of `firsts` to the next, (runs, 5): targets z, predictions
-        u, u^2 and u z in the columns 1 to 4 (the column 0 is not filled). `programs` limits the
-        programs of the device.
+        """Sums over the runs of keys from each of `firsts` to the next, (runs, 5): targets z,
+        predictions u, u^2 and u z in the columns 1 to 4; the column 0 is unset. `programs` limits
+        the programs of the device.
         """
         m = firsts.numel() - 1
         pieces = max(1, min((programs or PROGRAMS) // m, -(-self.n // BLOCK)))
@@ -115,11 +114,11 @@ class Order:
         return parts.sum(dim=1)
 
     def predictions(self, bits: Tensor) -> Tensor:
-        """Predictions in float64, from their bits."""
+        """The predictions in float64 with these bits."""
         return bits.view(torch.float64 if self.double else torch.float32).double()
 
     def with_ends(self, inner: Tensor) -> Tensor:
-        """The positions with 0 before them and the number of keys after them."""
+        """The positions with 0 added before them, and the number of keys after them."""
         ends = torch.tensor([0, self.n], device=self.device)
         return torch.cat([ends[:1], inner, ends[1:]])
 
@@ -137,7 +136,7 @@ class Order:
         return BinTable(sums.reshape(1, m, len(FIELDS))), Cuts(np.maximum.accumulate(inner))
 
     def fixed_sums(self, cuts: Cuts) -> Array:
-        """The sums (bins, fields) between given cuts, however many."""
+        """The sums (bins, fields) in any number of bins between the cuts."""
         inner = torch.from_numpy(cuts.inner.copy()).to(self.device)
         if self.double:
             keys = inner.clamp(min=0.0).view(torch.int64) * 2
@@ -149,17 +148,19 @@ class Order:
 
     @cached_property
     def _level_borders(self) -> Tensor:
-        """The positions at which levels begin, and the end."""
+        """The positions among the keys at which levels begin, followed by the end."""
         bits = self.keys >> 1
         return self.with_ends((bits[1:] != bits[:-1]).nonzero()[:, 0] + 1)
 
     @cached_property
     def _ones_at_borders(self) -> Tensor:
-        """The number of targets that are 1 before each level, and before the end."""
+        """The number of targets 1 before each level, and before the end."""
         return self.ones_before(self._level_borders)
 
     def levels(self) -> tuple[Array, Array]:
-        """The sums of every level, (levels, fields), and its prediction, brought to the host."""
+        """The sums of every level, (levels, fields), and each level's prediction, brought to the
+        host.
+        """
         firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
         n, z = self.rows_and_ones()
@@ -167,8 +168,8 @@ class Order:
         return sums.cpu().numpy(), u.cpu().numpy()
 
     def path(self) -> tuple[Tensor, Tensor]:
-        """Each level's prediction, and the sum of prediction less target up to and including the
-        level.
+        """Each level's prediction, and the partial sum of prediction less target up to and
+        including the level.
         """
         firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
@@ -176,15 +177,15 @@ class Order:
         return u, (rows * u - ones).cumsum(0)
 
     def rows_and_ones(self) -> tuple[Tensor, Tensor]:
-        """Each level's number of rows, and of targets that are 1."""
+        """The number of rows, and of targets 1, of each level."""
         return self._level_borders.diff().double(), self._ones_at_borders.diff().double()
 
     def hull(self) -> Tensor | None:
-        """Positions at which a block of the isotonic fit may begin, and the end; None if far too
-        many are left.
+        """Positions among the keys at which a block of the isotonic fit (a run of equal fitted
+        values) may begin, and the end; None if too many remain.
 
         They are the levels at which the cumulative sum of targets, against that of rows, is not
-        above the chord of its neighbours; levels above it are taken out in rounds.
+        above the chord of its neighbours; levels above it are removed in rounds.
         """
         at, ones = self._level_borders, self._ones_at_borders
         for _ in range(ROUNDS):
@@ -201,8 +202,8 @@ class Order:
 
 
 class DeviceLevels(OrderedLevels):
-    """The level sets (sums of each distinct prediction) of a scalar problem whose sorted keys lie
-    on a device. Its methods are those of `OrderedLevels`.
+    """The level sets (sums of each distinct prediction) of a scalar problem that is sorted on a
+    device. Its methods are those of `OrderedLevels`.
     """
 
     def __init__(self, order: Order) -> None:
@@ -211,18 +212,22 @@ class DeviceLevels(OrderedLevels):
         self._order: Order
 
     def largest_partial_residual(self) -> float:
-        """The largest absolute sum of residuals (prediction less target) up to the end of a
-        level.
+        """The largest absolute partial sum of residuals (prediction less target), up to the end of
+        any level.
         """
         return self._order.largest_partial()
 
     def partial_residual_range(self) -> float:
-        """The highest less the lowest sum of residuals up to the end of a level, 0 among them."""
+        """The highest less the lowest partial sum of residuals (prediction less target) up to the
+        end of a level; the sum 0 before the first level counts.
+        """
         _, partial = self._order.path()
         return float(partial.max().clamp(min=0.0) - partial.min().clamp(max=0.0))
 
     def averaged_two_bins(self, norm: str) -> float:
-        """The averaged two-bin error, of squares ("l2") or of absolute values ("l1")."""
+        """The averaged two-bin error of squares ("l2") or of absolute values ("l1");
+        `_measures.cutoffs` defines it.
+        """
         u, partial = self._order.path()
         rest = partial[-1] - partial
         two = partial.abs() + rest.abs() if norm == "l1" else partial**2 + rest**2
@@ -232,15 +237,15 @@ class DeviceLevels(OrderedLevels):
         return float(total) / float(self._order.n) ** (1 if norm == "l1" else 2)
 
     def ranked_pairs(self) -> float:
-        """The number of pairs of a target 1 and a target 0 with the higher prediction for the 1;
-        ties count one half.
+        """The number of pairs of a target 1 and a target 0 in which the 1 has the higher
+        prediction; ties count one half.
         """
         rows, ones = self._order.rows_and_ones()
         rest = rows - ones
         return float(ones @ (rest.cumsum(0) - rest / 2.0))
 
     def mean_risk(self) -> float:
-        """The mean over rows of the share of targets 0 among the rows predicted at least as
+        """The mean, over rows, of the share of targets 0 among the rows predicted at least as
         high.
         """
         rows, ones = (part.flip(0) for part in self._order.rows_and_ones())
@@ -248,13 +253,13 @@ class DeviceLevels(OrderedLevels):
         return float(rows @ risk) / float(self._order.n)
 
     def highest_targets(self, coverage: float) -> float:
-        """The sum of targets of the share `coverage` of rows with the highest predictions."""
+        """The sum of targets over the share `coverage` of rows with the highest predictions."""
         rows, ones = (part.flip(0) for part in self._order.rows_and_ones())
         room = coverage * float(self._order.n) - (rows.cumsum(0) - rows)
         return float((room / rows).clamp(0.0, 1.0) @ ones)
 
     def pooled(self) -> BinTable:
-        """The levels with those of one block of the isotonic fit put together, some or all of
+        """A table in which levels of one block of the isotonic fit are merged, some or all of
         them.
         """
         points = self._order.hull()
@@ -274,13 +279,13 @@ class DeviceLevels(OrderedLevels):
 
     @cached_property
     def totals(self) -> Array:
-        """The number of rows, and of targets that are 1."""
+        """The number of rows, and of targets 1, as an array of two."""
         order = self._order
         end = torch.tensor([order.n], device=order.device)
         return np.array([order.n, int(order.ones_before(end))], dtype=np.float64)
 
     def sums_before(self, j: Array, m: Array) -> Array:
-        """The numbers of rows and of targets 1 before the bins j (from 0) of m bins of equal mass,
+        """The numbers of rows and of targets 1 before the bin j (from 0) of m bins of equal mass,
         (2, bins).
         """
         order = self._order
@@ -290,12 +295,12 @@ class DeviceLevels(OrderedLevels):
         return both.cpu().numpy()
 
     def merged(self, m: int) -> BinTable:
-        """The levels put together into m bins of equal mass."""
+        """The table of m bins of equal mass."""
         return self._order.quantile_table(m)[0]
 
 
 class LevelCuts(Cuts):
-    """The edges between level sets, brought to the host when they are asked for."""
+    """The edges between level sets on a device, brought to the host at the first use."""
 
     def __init__(self, order: Order) -> None:
         object.__setattr__(self, "_order", order)
@@ -303,13 +308,13 @@ class LevelCuts(Cuts):
 
     @cached_property
     def inner(self) -> Array:
-        """The distinct predictions after the first."""
+        """The distinct predictions except the first, in increasing order."""
         return self._order.levels()[1][1:]
 
 
 def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
-    """The sorted keys of the binary or the confidence problem, kept for the next that asks; None if
-    kernels cannot read the problem.
+    """The binary or the confidence problem in order, as sorted keys, cached for other statistics;
+    None if the kernels cannot read the problem.
     """
     orders = shared_results(samples).orders
     if notion not in orders:
@@ -319,7 +324,7 @@ def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
 
 
 def sorted_keys(column: Column) -> Order | None:
-    """The sorted keys of a column; None if some target is neither 0 nor 1."""
+    """The column in order, as sorted keys; None if some target is neither 0 nor 1."""
     kind = torch.int64 if column.double else torch.int32
     keys = torch.empty(column.n, dtype=kind, device=column.u.device)
     status = column.new_status()

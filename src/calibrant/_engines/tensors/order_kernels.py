@@ -35,7 +35,8 @@ def pack(
     BLOCK: tl.constexpr,
 ):
     """Store a key for each row that sorts by prediction, then target: the prediction's bits times
-    2, plus the target. (A prediction in [0, 1] has its sign bit free.) Findings go to the status.
+    2, plus the target. (A prediction in [0, 1] has its sign bit free.) Clipped values and invalid
+    rows go to the status.
     """
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = rows < n
@@ -53,7 +54,7 @@ def pack(
 
 @triton.jit
 def unpacked(keys, DOUBLE: tl.constexpr):
-    """The predictions of keys in float64, and whether their targets are 1."""
+    """The predictions in float64, and whether their targets are 1, from the keys of rows."""
     bits = keys >> 1
     if DOUBLE:
         u = bits.to(tl.float64, bitcast=True)
@@ -64,8 +65,9 @@ def unpacked(keys, DOUBLE: tl.constexpr):
 
 @triton.jit
 def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BLOCK: tl.constexpr):
-    """Sums over each run of sorted keys from one of `firsts` to the next: targets z, predictions u,
-    u^2 and u z, in columns 1 to 4. Several programs share a run; each stores its piece.
+    """Store the sums over each run of sorted keys from one of `firsts` to the next: targets z,
+    predictions u, u^2 and u z, in columns 1 to 4. `pieces` programs share a run, and store a sum
+    each.
     """
     bin_ = tl.program_id(0)
     piece = tl.program_id(1)
@@ -92,7 +94,7 @@ def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BL
 def add_chunks(
     keys_ptr, sums_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr
 ):
-    """The sum of prediction less target (u - z) over each chunk of CHUNK sorted keys."""
+    """Store the sum of prediction less target (u - z) over each chunk of CHUNK sorted keys."""
     chunk = tl.program_id(0)
     total = tl.zeros([BLOCK], tl.float64)
     for t in range(CHUNK // BLOCK):
@@ -113,8 +115,9 @@ def largest_partial_sums(
     CHUNK: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """The largest absolute sum of prediction less target from the first key to the last of some
-    distinct prediction, in each chunk of sorted keys. `before` has the sum before each chunk.
+    """Store, for each chunk of sorted keys, the largest absolute sum of prediction less target from
+    the first key of all to the end of a distinct prediction in the chunk. `before` has the sum
+    before each chunk.
     """
     chunk = tl.program_id(0)
     carried = tl.load(before_ptr + chunk)
@@ -152,10 +155,10 @@ def split_by_windows(
 ):
     """Sum the rows outside M windows of predictions, and collect the keys of the rows inside.
 
-    Stored for each program are the number, targets z and predictions u of rows below each window
-    and of all its rows, (M + 1, 3), and `room` keys, the unused ones being `LAST`. A window reaches
-    from one number of a sorted sample to another, both included; `ranks` (2, M) are their places in
-    the sample.
+    A window reaches from one number of a sorted sample to another, both included; `ranks` (2, M)
+    are their positions in the sample. Each program stores the number, targets z and predictions u
+    of its rows below each window and of all its rows, (M + 1, 3), and `room` keys, the unused ones
+    being `LAST`.
     """
     program = tl.program_id(0)
     lows, highs = (), ()
@@ -220,7 +223,7 @@ def split_by_windows(
 
 @triton.jit
 def first_at_or_above(keys_ptr, wanted, n_keys, STEPS: tl.constexpr):
-    """The position of the first key at or above each wanted number, among sorted keys."""
+    """The position of the first sorted key at or above each wanted number."""
     low = wanted * 0
     high = low + n_keys
     for _ in range(STEPS):
@@ -247,11 +250,11 @@ def find_borders(
     LANES: tl.constexpr,
     STEPS: tl.constexpr,
 ):
-    """Find the borders between m bins of equal mass among the sorted keys of rows in windows.
+    """Find the borders between m bins of equal mass among the sorted keys of the rows in windows.
 
     Stored are the positions at which each window and the bin after each border begin, (m - 1, 2);
-    and the prediction that decides the border, whether it is in the bin before, and whether it is
-    in the window, as it must be, (m - 1, 3).
+    and the prediction at the border, whether it belongs to the bin before, and whether it lies in
+    the window, as it must, (m - 1, 3).
     """
     j = tl.arange(0, LANES)
     there = j < m - 1

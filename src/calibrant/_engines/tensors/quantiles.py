@@ -40,16 +40,16 @@ def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
 
 
 def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
-    """The rows in order of predictions, and in that order the bin of each, if m bins share out the
-    ranks equally.
+    """The rows of a scalar problem sorted by prediction, and in that order each row's bin, where m
+    bins get equal shares of the ranks.
     """
     order, bins = order_by_rank(whole.u, whole.w, m)
     return _reordered(whole, order), bins
 
 
 def order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
-    """The row numbers in order of predictions u, and in that order the bin of each, if m bins share
-    out the ranks (cumulative weights w) equally.
+    """The row numbers sorted by prediction u, and in that order each row's bin, where m bins get
+    equal shares of the ranks (cumulative weights w).
     """
     order = u.argsort(stable=True)
     n = order.numel()
@@ -63,8 +63,8 @@ def order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
 
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
-    """The rows in order of predictions, in that order the number of each row's distinct prediction,
-    and the distinct predictions.
+    """The rows of a scalar problem sorted by prediction, in that order the number of each row's
+    level (distinct prediction), and the distinct predictions.
     """
     taken = _reordered(whole, whole.u.argsort(stable=True))
     first = torch.ones_like(taken.u, dtype=torch.bool)
@@ -73,5 +73,5 @@ def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
 
 
 def _reordered(whole: Scalars, order: Tensor) -> Scalars:
-    """The rows of a scalar problem in another order."""
+    """The same scalar problem with its rows in another order."""
     return Scalars(whole.u[order], whole.z[order], None if whole.w is None else whole.w[order])

@@ -27,7 +27,7 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """The sums of (n, k) predictions that are asked for, from one read; the others are None.
+    """The requested sums of (n, k) predictions, from one read; the others are None.
 
     `classwise` and `confidence` are the cuts between the bins of every class against the rest, and
     of the top label. On a CUDA device the squares of the classes' predictions may be left out
@@ -39,8 +39,8 @@ def matrix_sums(
 def row_pass(
     samples: TensorSamples, classwise: Cuts | None, confidence: Cuts | None, losses: bool
 ) -> MatrixSums:
-    """The sums of (n, k) predictions that are asked for (see `matrix_sums`), from one read; they
-    come to the host in one transfer.
+    """The requested sums of (n, k) predictions (see `matrix_sums`), from one read; they come to the
+    host in one transfer.
 
     On a CUDA device with Triton, half and single precision are read by fused kernels, unless
     CALIBRANT_FUSED is 0.
@@ -48,7 +48,7 @@ def row_pass(
     if has_kernels(samples.predictions):
         from calibrant._engines.tensors import fused
 
-        if fused.fits(samples, classwise):
+        if fused.can_read(samples, classwise):
             return fused.row_pass(samples, classwise, confidence, losses)
     return plain_row_pass(samples, classwise, confidence, losses)
 
@@ -56,7 +56,7 @@ def row_pass(
 def plain_row_pass(
     samples: TensorSamples, classwise: Cuts | None, confidence: Cuts | None, losses: bool
 ) -> MatrixSums:
-    """The sums that `row_pass` gives, read in plain torch, in blocks of float64."""
+    """The same sums as `row_pass`, read in plain torch, in blocks of float64."""
     place, k = samples.place, samples.n_classes
     tally = Tally(place)
     by_class = _ClasswiseSums(samples, classwise) if classwise is not None else None
@@ -85,8 +85,8 @@ def plain_row_pass(
 
 
 class _ClasswiseSums:
-    """Sums of every class against the rest in bins between given cuts. Of hard labels only the
-    label's own entry has a target to add.
+    """Sums of every class against the rest in the bins between the cuts, added up block by block.
+    With hard labels only the label's own entry adds a target.
     """
 
     def __init__(self, samples: TensorSamples, cuts: Cuts) -> None:
@@ -96,7 +96,7 @@ class _ClasswiseSums:
         self.first = cuts.m * torch.arange(k, device=place)
 
     def add(self, rows: Rows) -> None:
-        """Add a block of rows."""
+        """Add the rows of a block."""
         p, w = rows.p, rows.w
         cells = torch.bucketize(p, self.edges, right=True) + self.first
         flat = cells.reshape(-1)
@@ -113,7 +113,7 @@ class _ClasswiseSums:
 
 def row_losses(rows: Rows, top: Scalars, tally: Tally) -> Tensor:
     """The sums of the proper losses of a block, in the order of `loss_sums.FIELDS` up to N_PROPER.
-    `top` is the block's confidence problem; clipped logarithms are counted in the tally.
+    `top` is the block's confidence problem; the tally counts clipped logarithms.
     """
     p, w = rows.p, rows.w
     squared_norm = (p * p).sum(dim=1)

@@ -24,8 +24,8 @@ FLAGS = tl.constexpr(128.0)
 
 @triton.jit
 def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """Load a prediction and its target for each thread, and check them: returns what `checked_row`
-    does.
+    """Load a prediction and its target for each thread, check them, and return the result of
+    `checked_row`.
     """
     u = tl.load(u_ptr + rows, mask=there, other=0.5)
     z = tl.load(z_ptr + rows, mask=there, other=0)
@@ -35,7 +35,7 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
 @triton.jit
 def as_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """The prediction in float32 or float64 (DOUBLE), whether its target is 1, and whether the
-    target is 0 or 1. With CONFIDENCE both are those of the larger of u and 1 - u.
+    target is 0 or 1 at all. With CONFIDENCE both are those of the larger of u and 1 - u.
     """
     if DOUBLE:
         u = u.to(tl.float64)
@@ -53,10 +53,9 @@ def as_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 
 @triton.jit
 def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """The prediction in its own precision and in float64, whether its target is 1, whether the
-    target is 0 or 1, whether the prediction is sound, and whether it was clipped.
-
-    A sound one is no further than an overshoot from [0, 1]; others become 0.
+    """Six values of a row: the prediction in its own precision and in float64, whether its target
+    is 1, whether the target is 0 or 1 at all, whether the prediction is valid, and whether it was
+    clipped. A valid one is no further than an overshoot from [0, 1]; others become 0.
     """
     u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     exact = u.to(tl.float64)
@@ -74,8 +73,8 @@ def in_unit(u):
 
 @triton.jit
 def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """As `checked_row`, in fewer steps: the prediction clipped to [0, 1], whether its target is 1,
-    and whether there is nothing to note about either.
+    """A shorter `checked_row`: the prediction clipped to [0, 1], whether its target is 1, and
+    whether the row needs neither a clip nor a note.
     """
     u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     return in_unit(u), one, label & (u >= 0.0) & (u <= 1.0)
@@ -83,7 +82,7 @@ def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 
 @triton.jit
 def raw_rows(u_ptr, z_ptr, first, n, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
-    """The predictions and the targets of DEPTH rows for each thread, as they are: two tuples of
+    """The unchecked predictions and targets of DEPTH rows for each thread: two tuples of
     tensors.
     """
     us, zs = (), ()
@@ -106,8 +105,8 @@ def add_notes(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """The first bad row and the numbers of clipped predictions and of targets that are neither 0
-    nor 1, as in `notes`, with those of some more rows.
+    """Check some more rows, and return the updated `notes`: the first invalid row, and the numbers
+    of clipped predictions and of targets that are neither 0 nor 1.
 
     The rows are read again: most never have anything to note, and need not be kept for it.
     """
@@ -133,9 +132,9 @@ def flag_as_double(flag):
 
 @triton.jit
 def note(status_ptr, n, bad, clipped, fractions, moved):
-    """Add what a program found to the status of all: how far the first bad row is from the end, and
-    the numbers of clipped predictions, of targets that are neither 0 nor 1, and of moved logarithms
-    or logits.
+    """Add a program's counts to the status of all: how far the first invalid row is from the end,
+    and the numbers of clipped predictions, of targets that are neither 0 nor 1, and of clipped
+    logarithms or logits (`moved`).
     """
     from_end = n - tl.min(bad, axis=0)
     if from_end > 0:
@@ -167,10 +166,11 @@ def add_to_few_bins(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Sum rows into M bins, each thread with sums of all bins in its registers: the numbers of rows
-    and of targets z = 1, the predictions u, and with SQUARES u^2 and u z, for each program and bin.
+    """Sum rows into M bins, with the sums of all bins in each thread's registers: the numbers of
+    rows and of targets z = 1, the predictions u, and with SQUARES u^2 and u z, for each program and
+    bin.
 
-    What a row adds to a bin is multiplied by a flag, 1 or 0: products take none of the units that
+    A row's addition to a bin is multiplied by a flag, 1 or 0: products take none of the units that
     comparisons and choices between numbers keep busy.
     """
     program = tl.program_id(0)

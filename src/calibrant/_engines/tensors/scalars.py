@@ -72,32 +72,33 @@ class Column:
 
     @property
     def flags(self) -> dict[str, bool]:
-        """The constants that kernels take from a column."""
+        """The compile-time constants that kernels take from a column, by name."""
         return {"CONFIDENCE": self.confidence, "DOUBLE": self.double}
 
     def programs(self, block: int, most: int | None = None) -> int:
-        """How many programs share the rows, each reading `block` at a time: `most` (None: PROGRAMS)
-        at most.
+        """The number of programs that share the rows, each reading `block` rows at a time: at most
+        `most` (None: PROGRAMS).
         """
         return min(-(-self.n // block), PROGRAMS if most is None else most)
 
     def warps(self) -> int:
-        """How many programs of one warp share the rows, if each thread reads DEPTH rows at a time
-        and fewer than MOST_OF_THREAD in all.
+        """The number of programs of one warp that share the rows, where each thread reads DEPTH
+        rows at a time and fewer than MOST_OF_THREAD in all.
         """
         most = max(WARPS, self.n // (WARP * (MOST_OF_THREAD - DEPTH)) + 1)
         return self.programs(WARP * DEPTH, most)
 
     def new_status(self) -> Tensor:
-        """A status for kernels to fill: how far the first bad row is from the end, or 0, then three
-        counters (clipped predictions, targets that are neither 0 nor 1, clipped logarithms or
-        logits).
+        """A status of zeros for kernels to fill: how far the first invalid row is from the end,
+        then three counters (clipped predictions, targets that are neither 0 nor 1, clipped
+        logarithms or logits).
         """
         return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
     def resolved(self, status: Tensor, *sums: Tensor) -> tuple[Findings, int, list[Array]] | None:
-        """The findings, the number of clipped logarithms or logits, and the sums, in one transfer.
-        None if some target is neither 0 nor 1; raises BadRow if a row is bad.
+        """The findings, the number of clipped logarithms or logits, and the sums, all brought to
+        the host in one transfer. None if some target is neither 0 nor 1; raises BadRow if a row is
+        invalid.
         """
         counts, *arrays = to_host(status.view(torch.float64), *sums)
         from_end, clipped, fractions, moved = counts.view(np.int64).tolist()
@@ -110,7 +111,7 @@ class Column:
 
 @dataclass(eq=False)
 class _SharedResults:
-    """Intermediate results that several statistics of the same samples share."""
+    """Intermediate results of some samples that several statistics share."""
 
     columns: dict[Notion, Column | None] = field(default_factory=dict)
     orders: dict[Notion, Any] = field(default_factory=dict)
@@ -125,7 +126,7 @@ def shared_results(samples: TensorSamples) -> _SharedResults:
 
 
 def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
-    """The binary or the confidence problem as a column, kept for the next that asks; None if the
+    """The binary or the confidence problem as a column, cached for other statistics; None if the
     kernels cannot read it.
     """
     if not has_kernels(samples.predictions) or notion == "classwise":
@@ -137,13 +138,13 @@ def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
 
 
 def _column(samples: TensorSamples, notion: Notion) -> Column | None:
-    """The binary or the confidence problem as a column; None for weights, no rows or too many, or
-    what the kernels cannot read.
+    """The binary or the confidence problem as a column; None for weighted samples, no rows or too
+    many, and other samples that the kernels cannot read.
     """
     if not 0 < samples.n <= MOST_ROWS or samples.weights is not None:
         return None
     if samples.multiclass:
-        if not fused.fits(samples, None):
+        if not fused.can_read(samples, None):
             return None
         u, hit, findings = fused.confidences(samples)
         return Column(u, hit, findings=findings)
@@ -164,8 +165,8 @@ def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
 def bin_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool
 ) -> tuple[Array, Findings] | None:
-    """The sums (bins, fields) of a scalar problem between given cuts, and the findings; None for
-    more than FEW_BINS bins, or what the kernels cannot read.
+    """The sums (bins, fields) of a scalar problem in the bins between the cuts, and the findings;
+    None for more than FEW_BINS bins, or samples that the kernels cannot read.
     """
     column = column_of(samples, notion) if cuts.m <= FEW_BINS else None
     return None if column is None else few_bins(column, cuts, squares=squares)
@@ -203,8 +204,8 @@ def few_bins(column: Column, cuts: Cuts, *, squares: bool = True) -> tuple[Array
 
 
 def edges_on(column: Column, cuts: Cuts) -> Tensor:
-    """The inner edges on the device, and an infinite one after them. For float32 predictions an
-    edge is the smallest float32 at or above it: a prediction reaches both or neither.
+    """The inner edges on the device, followed by an infinite edge. For float32 predictions an edge
+    becomes the smallest float32 at or above it: a prediction reaches both or neither.
     """
     inner = cuts.inner
     if not column.double:
@@ -216,7 +217,7 @@ def edges_on(column: Column, cuts: Cuts) -> Tensor:
 
 def loss_sums(samples: TensorSamples) -> tuple[LossSums, Findings] | None:
     """The sums of the proper losses of binary predictions, and the findings; None for (n, k)
-    predictions, or what the kernels cannot read.
+    predictions, or samples that the kernels cannot read.
     """
     column = None if samples.multiclass else column_of(samples, "binary")
     return None if column is None else losses_of(column)
@@ -276,8 +277,8 @@ def deposit(
     low: float,
     high: float,
 ) -> Tensor:
-    """The moments of the masses in cells between nodes, (copies, rows, nodes, 4), in one read;
-    `grid_kernels.deposit` describes them.
+    """The moments of the rows' masses in the cells between grid nodes, (copies, rows, nodes, 4),
+    from one read; `grid_kernels.deposit` describes them.
 
     `rows` is 2 for a logit grid and 1 for a unit grid. A row's position in nodes is `middle` plus
     its logit (of predictions clipped to [low, high]) or prediction, times `per_unit`.
@@ -310,7 +311,9 @@ def deposit(
 
 
 def masses(moments: Tensor) -> Tensor:
-    """The masses at nodes, (rows, nodes), from the moments of cells (copies, rows, nodes, 4)."""
+    """The masses at grid nodes, (rows, nodes), from the moments of the cells between them (copies,
+    rows, nodes, 4).
+    """
     copies, rows, n_nodes, _ = moments.shape
     out = torch.empty((rows, n_nodes), dtype=torch.float64, device=moments.device)
     grid_kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
@@ -320,10 +323,10 @@ def masses(moments: Tensor) -> Tensor:
 
 
 def doubles(device: torch.device, *values: float) -> Tensor:
-    """Numbers for a kernel, in double precision, on a device."""
+    """A float64 tensor of numbers on a device, as an argument of a kernel."""
     return fused.edges_on(device, np.array(values).tobytes())
 
 
 def _empty(column: Column, *shape: int) -> Tensor:
-    """An unfilled float64 tensor on the column's device."""
+    """A float64 tensor on the column's device with unset values."""
     return torch.empty(shape, dtype=torch.float64, device=column.u.device)

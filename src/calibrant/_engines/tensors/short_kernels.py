@@ -26,7 +26,7 @@ HITS = tl.constexpr(4096.0)
 
 @triton.jit
 def copies_of(value, N: tl.constexpr):
-    """A tuple of N times the value."""
+    """A tuple that holds the value N times."""
     out = ()
     for _ in tl.static_range(N):
         out = out + (value,)
@@ -35,7 +35,7 @@ def copies_of(value, N: tl.constexpr):
 
 @triton.jit
 def single_edges(edges_ptr, M: tl.constexpr):
-    """The M - 1 inner edges of M bins in float32, as a tuple."""
+    """The M - 1 inner edges of M bins, loaded in float32, as a tuple."""
     out = ()
     for b in tl.static_range(M - 1):
         out = out + (tl.load(edges_ptr + b).to(tl.float32),)
@@ -45,7 +45,7 @@ def single_edges(edges_ptr, M: tl.constexpr):
 @triton.jit
 def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
     """The sums of each bin (rows and hits in one number, confidences u, u^2, u of hits) with one
-    more row for each thread. Threads whose row is not `there` add nothing.
+    more row for each thread added. Threads whose row is not `there` add nothing.
     """
     v = tl.where(there, u, float("nan"))  # in no bin
     uz = tl.where(hit, u, 0.0)
@@ -73,8 +73,8 @@ def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
 
 @triton.jit
 def is_near(u, there, edges, margin, M: tl.constexpr, EVEN_BINS: tl.constexpr):
-    """Whether a confidence is within `margin` of an edge, so that it must be computed again.
-    EVEN_BINS says that the bins have equal widths.
+    """Whether a confidence is within `margin` of an edge, so that it must be computed again in
+    float64. EVEN_BINS says that the bins have equal widths.
     """
     if EVEN_BINS:
         scaled = u * M
@@ -166,8 +166,8 @@ def read_short_rows(
     EVEN_BINS: tl.constexpr,
     SUM: tl.constexpr,
 ):
-    """As `read_rows`, for few classes: a thread owns a row, has all of it in registers, and sums
-    losses and M bins of the top label on its way.
+    """Do the work of `read_rows` for few classes: a thread reads its whole row into registers, and
+    sums losses and M bins of the top label at once.
 
     With M = 0 there are no bins, and confidences and hits are stored instead; else only those of
     rows near an edge are. Sums are taken in the type SUM over the `loops` rows of a thread, and in

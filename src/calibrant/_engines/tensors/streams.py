@@ -24,8 +24,8 @@ Arrays = dict[str, Array]
 
 
 def stream_sums(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:
-    """The sums that a stream keeps; `holds` has the names of the groups of arrays to sum. One read
-    gives bins and losses, one more the grids.
+    """The sums that a stream (Accumulator) keeps of these samples, in its `cells`; `holds` has the
+    names of the groups of arrays to sum. One read gives bins and losses, one more the grids.
     """
     passes = Passes(_scalar_sums, matrix_sums, loss_sums, top_class_sums)
     arrays, findings = binned_sums(passes, samples, cells, holds)
@@ -37,15 +37,15 @@ def stream_sums(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> 
 def _scalar_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """The sums (bins, fields) of a scalar problem, and the findings. `squares` is ignored: streams
-    of tensors keep sums of squared predictions whether they are asked for or not.
+    """The sums (bins, fields) of a scalar problem in the bins between the cuts, and the findings.
+    `squares` is ignored: streams of tensors always keep sums of squared predictions.
     """
     return scalar_sums(samples, notion, cuts)
 
 
 def _grids(samples: TensorSamples, holds: frozenset[str]) -> Arrays:
-    """The arrays of the grids named in `holds` ("logits", "residuals"), from one read of the scalar
-    problem; with "logits" also `logits_clipped`, how many logits were clipped.
+    """The stream's arrays of the grids named in `holds` ("logits", "residuals"), from one read of
+    the scalar problem; with "logits" also `logits_clipped`, how many logits were clipped.
     """
     notion: Notion = "confidence" if samples.multiclass else "binary"
     nodes = LogitGrid.n_nodes(STREAM_SPACING, logit_reach(EPS, True))

@@ -15,8 +15,8 @@ _MOST_COPIES = 256
 
 
 class BinSums:
-    """Sums per bin on the device, added up block by block. The caller says each row's bin,
-    from 0.
+    """Sums of the fields of BinTable per bin, on the device, added up block by block. The caller
+    gives each row's bin, from 0.
     """
 
     def __init__(
@@ -37,10 +37,8 @@ class BinSums:
         self.add_targets(index, block.u, block.z, block.w)
 
     def add_predictions(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
-        """Add the fields in which targets have no part: counts, weights w (None: 1) and predictions
-        u.
-        """
-        at = self._places(index)
+        """Add the fields without targets: counts, weights w (None: 1) and predictions u."""
+        at = self._columns_of_rows(index)
         if w is None:
             self._add(N, at, torch.ones((), dtype=torch.float64, device=u.device).expand_as(u))
             wu = u
@@ -53,29 +51,29 @@ class BinSums:
             self._add(SUM_WU2, at, wu * u)
 
     def add_targets(self, index: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> None:
-        """Add the fields with targets z, given predictions u and weights w (None: 1). Rows with a
-        target of 0 may be left out: they add nothing.
+        """Add the fields with targets z, from predictions u and weights w (None: 1). Rows with a
+        target of 0 may be left out, since they add 0.
         """
-        at = self._places(index)
+        at = self._columns_of_rows(index)
         wz = z if w is None else w * z
         for field, values in ((SUM_WZ, wz), (SUM_WUZ, wz * u), (SUM_WZ2, wz * z)):
             self._add(field, at, values)
         if w is not None:
             self._add(SUM_W2Z, at, w * w * z)
 
-    def _places(self, index: Tensor) -> Tensor:
-        """The place of each row's bin in the table, in one of the copies in turn."""
+    def _columns_of_rows(self, index: Tensor) -> Tensor:
+        """The column of each row's bin in the sums; rows take turns among the copies of a bin."""
         if self.copies == 1:
             return index
         turn = torch.arange(index.numel(), device=index.device) % self.copies
         return index * self.copies + turn
 
     def _add(self, field: int, at: Tensor, values: Tensor) -> None:
-        """Add values at these places to one field."""
+        """Add the values to one field of the sums, in the columns `at`."""
         self._sums[field].index_add_(0, at, values)
 
     def result(self) -> Tensor:
-        """The sums over all copies, (bins, fields)."""
+        """The sums of each bin over all copies, (bins, fields)."""
         sums = self._sums.reshape(len(FIELDS), self.m, self.copies).sum(dim=2).T.clone()
         if not self.weighted:
             sums[:, SUM_W] = sums[:, SUM_W2] = sums[:, N]

@@ -26,8 +26,8 @@ from calibrant._engines.tensors.tally import Tally, resolved
 def scalar_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """The sums (bins, fields) of the binary or the confidence problem between given cuts, and the
-    findings.
+    """The sums (bins, fields) of the binary or the confidence problem in the bins between the cuts,
+    and the findings.
     """
     if samples.multiclass:
         total = row_pass(samples, None, cuts, False)
@@ -54,8 +54,8 @@ def scalar_sums(
 def bin_table(
     samples: TensorSamples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
-    """The table of the binary or the confidence problem, the cuts between the bins that were used,
-    and the findings.
+    """The bin sums of the binary or the confidence problem by any rule of bins, the cuts between
+    the bins, and the findings.
     """
     if isinstance(rule, FixedRule):
         cuts = fixed_cuts(rule, samples.precision)
@@ -64,7 +64,7 @@ def bin_table(
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
     if has_kernels(samples.predictions):
-        fast = _key_table(samples, notion, rule, squares)
+        fast = _table_from_keys(samples, notion, rule, squares)
         if fast is not None:
             return fast
     tally = Tally(samples.place)
@@ -79,11 +79,11 @@ def bin_table(
     return BinTable(_check_weight(sums)[None]), Cuts(inner), findings
 
 
-def _key_table(
+def _table_from_keys(
     samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets, squares: bool
 ) -> tuple[BinTable, Cuts, Findings] | None:
-    """The table, its cuts and the findings, from sorted keys on the device; None where kernels
-    cannot make them.
+    """The table, its cuts and the findings, from sorted keys (predictions with their targets) on
+    the device; None where kernels cannot make them.
     """
     from calibrant._engines.tensors.column_quantiles import quantile_table
     from calibrant._engines.tensors.order import DeviceLevels, LevelCuts, order_of
@@ -106,8 +106,8 @@ def _key_table(
 
 
 def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
-    """The table of m bins that share out the ranks equally, cuts for display (equal predictions may
-    be on both sides of one), and the findings.
+    """The table of m bins with equal shares of the ranks, where equal predictions may be in
+    different bins; the cuts between them, for display only; and the findings.
     """
     ordered, index = rank_order(whole, m)
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
@@ -137,7 +137,7 @@ def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
 
 
 def _check_weight(sums: Array) -> Array:
-    """The sums. Raises InputError if their total weight is 0, because bins of equal mass then do
+    """Return the sums, or raise InputError if their total weight is 0: bins of equal mass then do
     not exist.
     """
     if not sums[..., 1].sum() > 0:
@@ -148,7 +148,9 @@ def _check_weight(sums: Array) -> Array:
 def classwise_table(
     samples: TensorSamples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
-    """The table of every class against the rest, each with its own bins, and the findings."""
+    """One table with the bin sums of every class against the rest, each class with its own bins,
+    and the findings.
+    """
     if rule.is_fixed:
         read = plain_row_pass if squares else row_pass  # fused kernels leave squares out
         total = read(samples, fixed_cuts(rule, samples.precision), None, False)
@@ -168,8 +170,8 @@ def classwise_table(
 
 
 def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) -> BinTable | None:
-    """The table of the predictions above a threshold in bins of equal mass, with the classes that
-    have any; None if none has.
+    """The table of the predictions above the threshold in bins of equal mass, with the classes that
+    have any; None if no class has.
     """
     if rule.ties == "together" and has_kernels(samples.predictions):
         from calibrant._engines.tensors.fused import class_quantiles, fits_class_quantiles

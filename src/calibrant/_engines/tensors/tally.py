@@ -12,10 +12,10 @@ from calibrant._engines.protocol import BAD_ROW, SOFT, Findings, new_status
 
 
 class Tally:
-    """The counters of a pass and its first bad row, on the device.
+    """The counters of a pass over rows and the number of its first invalid row, kept on the device.
 
-    Nothing here waits for the device: a bad row is known when the sums come to the host, so what is
-    summed meanwhile must be safe to index with whatever the row holds.
+    No method waits for the device: an invalid row is noticed when the sums come to the host, so
+    computations meanwhile must be safe to index with any value of the row.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -24,23 +24,27 @@ class Tally:
         self.counts[BAD_ROW] = torch.inf
 
     def check(self, good: Tensor, start: int) -> None:
-        """Note the first row that is not good in the block that begins at row `start`."""
+        """Record the first row that is not `good` in the block that begins at row `start`."""
         rows = torch.arange(start, start + good.numel(), dtype=torch.float64, device=good.device)
         first = torch.where(good, torch.inf, rows).amin()
         self.counts[BAD_ROW] = torch.minimum(self.counts[BAD_ROW], first)
 
     def count(self, slot: int, flags: Tensor) -> None:
-        """Add the number of flags that are true to the counter `slot` (N_CLIPPED, ...)."""
+        """Add the number of true flags to the counter at position `slot` of the status (N_CLIPPED,
+        ...).
+        """
         self.counts[slot] += flags.sum()
 
     def note_soft(self, targets: Tensor) -> None:
-        """Note whether some target is neither 0 nor 1."""
+        """Record whether some target is neither 0 nor 1."""
         soft = ((targets != 0) & (targets != 1)).any()
         self.counts[SOFT] = torch.maximum(self.counts[SOFT], soft.double())
 
 
 def to_host(*tensors: Tensor) -> list[Array]:
-    """Tensors of float64 as arrays, in one transfer; each array has memory of its own."""
+    """Float64 tensors as arrays, brought from the device in one transfer; each array has memory of
+    its own.
+    """
     ends = np.cumsum([part.numel() for part in tensors])[:-1]
     packed = torch.cat([part.reshape(-1) for part in tensors]).cpu().numpy()
     pairs = zip(np.split(packed, ends), tensors, strict=True)
@@ -48,8 +52,8 @@ def to_host(*tensors: Tensor) -> list[Array]:
 
 
 def bring_back(tally: Tally, *sums: Tensor) -> tuple[Counts, list[Array]]:
-    """The status array of a pass (see `protocol`) and its sums, in one transfer. Raises BadRow if a
-    row was bad.
+    """The status array of a pass (see `protocol`) and its sums, brought to the host in one
+    transfer. Raises BadRow if a row was invalid.
     """
     counts, *arrays = to_host(tally.counts, *sums)
     if np.isfinite(counts[BAD_ROW]):
@@ -60,6 +64,8 @@ def bring_back(tally: Tally, *sums: Tensor) -> tuple[Counts, list[Array]]:
 
 
 def resolved(tally: Tally, *sums: Tensor) -> tuple[Findings, list[Array]]:
-    """The findings of a pass and its sums, in one transfer. Raises BadRow if a row was bad."""
+    """The findings of a pass and its sums, brought to the host in one transfer. Raises BadRow if a
+    row was invalid.
+    """
     status, arrays = bring_back(tally, *sums)
     return Findings.from_status(status), arrays

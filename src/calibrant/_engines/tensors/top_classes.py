@@ -20,8 +20,8 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findings]:
-    """The table of the confidence problem, the rows of each predicted class apart, and the
-    findings. All classes share the bins of the confidence.
+    """The table of the confidence problem with the rows of each predicted class as a class of the
+    table, and the findings. All classes share the bins of the confidence.
     """
     if isinstance(rule, LevelSets | Quantile):
         if samples.n == 0:
@@ -37,15 +37,15 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
 
 
 def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[Array, Findings]:
-    """The sums of the rows of each predicted class between given cuts of the confidence, (classes,
-    bins, fields), and the findings.
+    """The bin sums of the rows of each predicted class, (classes, bins, fields), in bins of the
+    confidence between the cuts, and the findings.
     """
     return _sums(samples, edges_of(cuts, samples.place))
 
 
 def _sums(samples: TensorSamples, edges: Tensor) -> tuple[Array, Findings]:
-    """The sums of the rows of each predicted class between inner edges of the confidence, (classes,
-    bins, fields), and the findings.
+    """The bin sums of the rows of each predicted class, (classes, bins, fields), in bins of the
+    confidence between the inner edges, and the findings.
     """
     m, tally = edges.numel() + 1, Tally(samples.place)
     sums = BinSums(samples.n_classes * m, samples.place, weighted=samples.weighted)
@@ -57,15 +57,16 @@ def _sums(samples: TensorSamples, edges: Tensor) -> tuple[Array, Findings]:
 
 
 def _top_class(rows: Rows) -> tuple[Tensor, Scalars]:
-    """The predicted class of each row (the first of equals), and the scalar problem of its
+    """The predicted class of each row (the lowest of equals), and the scalar problem of its
     probability.
     """
     return rows.p.max(dim=1).indices, rows.top_label()  # the first of equals
 
 
 def _sorted_table(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
-    """The table of bins by rank, or of one bin for each pair of predicted class and distinct
-    confidence, and the findings. The top labels of all rows are on the device at once.
+    """The table of `top_class_table` for bins by rank, or with one bin for each pair of predicted
+    class and distinct confidence, and the findings. The top labels of all rows are on the device at
+    once.
     """
     tally = Tally(samples.place)
     tops, blocks = zip(*(_top_class(rows) for rows in row_blocks(samples, tally)), strict=True)

@@ -27,7 +27,9 @@ NODES = 1024
 
 
 class DeviceUnitGrid(UnitGrid):
-    """Sums of target less prediction at the nodes of a unit grid, for one problem, on a device."""
+    """Sums of target less prediction at the nodes of a grid of [0, 1], for one problem, on a
+    device.
+    """
 
     def __init__(self, residuals: Tensor) -> None:
         object.__setattr__(self, "_residuals", residuals)
@@ -40,17 +42,17 @@ class DeviceUnitGrid(UnitGrid):
 
     @property
     def cells(self) -> int:
-        """The number of cells, one less than nodes."""
+        """The number of cells, one less than the number of nodes."""
         return self._residuals.numel() - 1
 
     @property
     def n_classes(self) -> int:
-        """Always 1."""
+        """The number of classes, always 1."""
         return 1
 
     def smoothed(self, r: int) -> Smoothed:
-        """The function that gives the integral of the smoothed residual's absolute value, by the
-        width of noise and a number of cells. `r` is ignored, since there is one class.
+        """The function from a width of noise and a number of cells to the integral of the smoothed
+        residual's absolute value. The class `r` is ignored, since there is one.
         """
         return self._integral
 
@@ -65,8 +67,8 @@ class DeviceUnitGrid(UnitGrid):
         return torch.fft.rfft(mirrored).real / 2.0
 
     def _integral(self, width: float, cells: int) -> float:
-        """The integral over [0, 1] of the absolute residual after noise of this width, by so many
-        cells; `smooth_ece._smoothed` has that of arrays.
+        """The integral over [0, 1] of the absolute residual smoothed by noise of this width,
+        computed on so many cells; `smooth_ece._smoothed` does the same for arrays.
         """
         sigma = min(width, WIDE_SIGMA)
         left = min(cells, math.ceil(TAIL / (math.pi * sigma)))
@@ -83,32 +85,32 @@ class DeviceUnitGrid(UnitGrid):
 
 
 def unit_grid(column: Column, cells: int) -> tuple[DeviceUnitGrid, Findings] | None:
-    """The sums of target less prediction on a grid of so many cells of [0, 1], what lies beyond the
-    ends folded back, and the findings. None if some target is neither 0 nor 1.
+    """The sums of target less prediction on a grid of so many cells of [0, 1], mass beyond the ends
+    folded back inside, and the findings. None if some target is neither 0 nor 1.
 
-    The read of a column is kept, and serves coarser grids too.
+    The read of a column is cached, and serves coarser grids too.
     """
-    kept: _Grids | None = column.kept.get("unit grids")
+    kept: _CachedGrids | None = column.kept.get("unit grids")
     if kept is None or kept.fine % cells:
         fine = FINE_CELLS if column.n >= MANY_ROWS and FINE_CELLS % cells == 0 else cells
         status = column.new_status()
         moments = deposit(column, status, 1, fine + 4, float(fine), 1, 0.0, 1.0).sum(dim=0)[0]
         # The grids that may be asked for next are begun while the device still reads rows.
-        grids = {size: _grid(moments, fine // size) for size in {cells, fine}}
+        grids = {size: _coarser_grid(moments, fine // size) for size in {cells, fine}}
         grids[fine].cosines  # noqa: B018
         found = column.resolved(status)
         if found is None:
             return None
-        column.kept["unit grids"] = kept = _Grids(fine, moments, found[0], grids)
+        column.kept["unit grids"] = kept = _CachedGrids(fine, moments, found[0], grids)
     if cells not in kept.grids:
-        kept.grids[cells] = _grid(kept.moments, kept.fine // cells)
+        kept.grids[cells] = _coarser_grid(kept.moments, kept.fine // cells)
     return kept.grids[cells], kept.findings
 
 
 @dataclass(eq=False)
-class _Grids:
-    """The moments of a fine grid's cells, with its findings, and the grids made from them so far,
-    by number of cells.
+class _CachedGrids:
+    """The moments of a fine grid's cells, with the findings, and the coarser grids made from them
+    so far, by number of cells.
     """
 
     fine: int
@@ -117,8 +119,8 @@ class _Grids:
     grids: dict[int, DeviceUnitGrid]
 
 
-def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
-    """The grid whose cells each join `together` neighbouring cells of a finer grid, given the finer
+def _coarser_grid(moments: Tensor, together: int) -> DeviceUnitGrid:
+    """The grid whose cells each join `together` neighbouring cells of a finer grid, from the finer
     cells' moments (cells and 4 spare, 4).
     """
     if together > 1:
@@ -136,8 +138,8 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
 
 @lru_cache(maxsize=8)
 def _coarsening(device: torch.device, together: int) -> Tensor:
-    """The matrix (4 times together, 4) from the moments of neighbouring cells to those of one cell
-    that joins them: the offset t in the cell r becomes (r + t) / together.
+    """The matrix (4 times together, 4) that turns the moments of neighbouring cells into those of
+    one cell joining them: the offset t in the cell r becomes (r + t) / together.
     """
     out = np.zeros((together, 4, 4))
     for r in range(together):

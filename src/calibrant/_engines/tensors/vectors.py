@@ -24,18 +24,18 @@ from calibrant._engines.tensors.tally import Tally, resolved
 def vector_table(
     samples: TensorSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
-    """The table of a linear property of the label, and the findings.
+    """Sums by cell of vector predictions, for a linear property of the label, and the findings.
 
-    `phi` (k, d) has the property's value for each class; None stands for the label itself, as a
-    vector with a 1 for its class. Level sets, and bins by rank, need every vector prediction at
-    once, on the device.
+    `phi` (k, d) has the property's value for each class; None means the label itself, as a vector
+    with a 1 for its class. A cell is which coordinate is largest and the bin of that coordinate.
+    Level sets, and bins by rank, need every vector prediction at once, on the device.
     """
     tally = Tally(samples.place)
     property_ = _Property(samples, phi)
     if isinstance(rule, LevelSets):
-        return _levels(samples, property_, tally)
+        return _level_table(samples, property_, tally)
     if isinstance(rule, Quantile) and rule.ties == "rank":
-        return _ranked(samples, rule.m, property_, tally)
+        return _rank_table(samples, rule.m, property_, tally)
     edges = _edges(samples, rule, property_)
     m = edges.numel() + 1
     sums = _CellSums(property_.d * m, property_.d, samples.place)
@@ -74,7 +74,7 @@ class _Property:
         return tuple(torch.cat(part) for part in zip(*parts, strict=True))
 
     def scaled(self, u: Tensor) -> Tensor:
-        """Vector predictions with each coordinate brought from its range to [0, 1], so that
+        """Vector predictions with each coordinate scaled from its range to [0, 1], so that
         coordinates can be compared and binned.
         """
         return u if self.phi is None else (u - self.low) / self.span
@@ -92,21 +92,23 @@ def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
         whole = column(samples, "confidence", apart)
         largest, w = whole.u, whole.w
     else:
-        largest = torch.cat(list(_largest(samples, property_, apart)))
+        largest = torch.cat(list(_largest_coordinate(samples, property_, apart)))
         w = samples.weight_block(0, samples.n)
     return quantile_edges(largest[None], w, rule.m)[0]
 
 
-def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iterator[Tensor]:
+def _largest_coordinate(
+    samples: TensorSamples, property_: _Property, tally: Tally
+) -> Iterator[Tensor]:
     """Yield the largest coordinate, scaled to [0, 1], of the rows of each block."""
     for rows in row_blocks(samples, tally):
         yield property_.scaled(property_.vectors(rows)[0]).amax(dim=1).clamp(0.0, 1.0)
 
 
-def _ranked(
+def _rank_table(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
-    """The table by cells of which coordinate is largest and its bin by rank, and the findings;
+    """The table whose cells are which coordinate is largest and its bin by rank, and the findings;
     every vector prediction is on the device at once.
     """
     u, z, w = property_.all_vectors(samples, tally)
@@ -119,7 +121,7 @@ def _ranked(
     return sums.table(tally)
 
 
-def _levels(
+def _level_table(
     samples: TensorSamples, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
     """The table with a cell for each distinct vector prediction, and the findings."""
@@ -138,8 +140,8 @@ class _CellSums:
         self.residual = torch.zeros((cells, d), dtype=torch.float64, device=device)
 
     def add(self, cell: Tensor, difference: Tensor, w: Tensor) -> None:
-        """Add rows to their cells: `difference` (rows, d) is prediction less target, w the
-        weights.
+        """Add rows to their cells: `difference` (rows, d) is prediction less target, w the weights,
+        `cell` the number of each row's cell.
         """
         d = self.residual.shape[1]
         self.weight.index_add_(0, cell, w)

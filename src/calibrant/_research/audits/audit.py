@@ -20,7 +20,7 @@ from calibrant._research.audits import (
     truthfulness,
     weighting,
 )
-from calibrant._research.audits.subjects import Function, Subject, call
+from calibrant._research.audits.subjects import Function, Subject, call_function
 from calibrant.results._audit import Audit, AuditVerdict
 
 PROPERTIES = ("truthful", "continuous", "complete", "sound", "weighted", "bin_sensitivity")
@@ -99,18 +99,18 @@ def audit(
     >>> result.replay(row)
     {'truth': 0.375, 'misreport': 0.1875, 'standard_error': 0.0}
     """
-    wanted = _wanted(properties)
+    wanted = _check_properties(properties)
     check_count("n_draws", n_draws, 2)
     check_seed(seed)
     if shape is not None:
         one_of("shape", shape, _SHAPES)
     if bins is not None:
         as_rule(bins)
-    subjects, notes = _subjects(measure, shape, bins, _claimed(claims, measure))
+    subjects, notes = _make_subjects(measure, shape, bins, _check_claims(claims, measure))
     rows: list[AuditVerdict] = []
     with np.errstate(invalid="ignore"):  # a user's function may be infinite
         for each in _SHAPES:
-            rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
+            rows += _run_tests([s for s in subjects if s.shape == each], wanted, n_draws, seed)
     if measure is not None:
         notes += _notes_on_untested(subjects, rows)
     # Rows are in the order of the measures asked for, and then of the properties.
@@ -129,14 +129,18 @@ def audit(
 
 @dataclass(frozen=True)
 class _Replay:
-    """Computes a witness again. It can be pickled, and so is a user's function if that can be."""
+    """Recomputes the evidence of an audited row from its witness, for `Audit.replay`.
+
+    It can be pickled, and keeps a user's function through pickling where that function can be
+    pickled.
+    """
 
     bins: Bins | None
     function: Function | None = field(repr=False)
     lost: bool = False
 
     def __call__(self, row: AuditVerdict) -> dict[str, float]:
-        """The numbers of a row's evidence, computed again from its witness."""
+        """Compute the numbers of a row's evidence again, by name, from the row's witness."""
         assert row.witness is not None
         shape: Any = row.shape
         if self.lost:
@@ -150,7 +154,7 @@ class _Replay:
         return _REPLAYS[row.property](subject, row.witness)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The parts to pickle: a function that cannot be pickled is left out and marked as lost."""
+        """What pickle stores; a function that cannot be pickled is dropped and marked as lost."""
         import pickle
 
         try:
@@ -161,14 +165,20 @@ class _Replay:
 
 
 def _notes_on_untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tuple[str, ...]:
-    """A note for each measure that none of the properties asked for applies to."""
+    """A note for each measure to which none of the requested properties applies.
+
+    `rows` are the verdicts of the audit; a measure without a row was not tested.
+    """
     tested = {row.measure for row in rows}
     names = dict.fromkeys(s.name for s in subjects if s.name not in tested)
     return tuple(f"not audited: none of the properties asked for is about {n}" for n in names)
 
 
-def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
-    """The checked claims of a user's own function; None if there are none."""
+def _check_claims(claims: Any, measure: Any) -> dict[str, bool] | None:
+    """Check the claims a user makes of an own function: a dict of property to True or False.
+
+    The result is None if there are no claims. Claims about a measure of the catalogue are an error.
+    """
     if claims is None:
         return None
     if not callable(measure):
@@ -180,10 +190,13 @@ def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
     return dict(claims)
 
 
-def _verdicts(
+def _run_tests(
     subjects: list[Subject], wanted: tuple[str, ...], n_draws: int, seed: int
 ) -> list[AuditVerdict]:
-    """All verdicts on the wanted properties for subjects of one shape, which share the work."""
+    """Run the tests of the requested properties on subjects (measures) of one shape.
+
+    The result has one verdict for each subject and property that applies to it.
+    """
     rows: list[AuditVerdict] = []
     tests = (("truthful", truthfulness.truthfulness), ("continuous", continuity.continuity))
     for what, test in tests:
@@ -202,8 +215,11 @@ def _verdicts(
     return rows
 
 
-def _wanted(properties: Iterable[str] | None) -> tuple[str, ...]:
-    """The checked properties in the order of `PROPERTIES`; all of them for None."""
+def _check_properties(properties: Iterable[str] | None) -> tuple[str, ...]:
+    """Check the names of the requested properties, and put them in the order of `PROPERTIES`.
+
+    None requests all of them.
+    """
     if properties is None:
         return PROPERTIES
     asked = [properties] if isinstance(properties, str) else list(properties)
@@ -214,12 +230,14 @@ def _wanted(properties: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(p for p in PROPERTIES if p in asked)
 
 
-def _subjects(
+def _make_subjects(
     measure: Any, shape: str | None, bins: Bins | None, claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
-    """The measures under test, one for each name and shape, and notes on what is left out.
+    """The subjects of an audit (measures under test), one for each measure and shape, and notes.
 
-    An InputError if a name is unknown or not defined for the shapes.
+    `shape` is "binary" or "multiclass", or None for both. `measure` is a name, a list of names, a
+    user's function, or None for the whole catalogue. The notes name shapes that a function rejects.
+    A name that is unknown, or not defined for the shapes, is an InputError.
     """
     shapes = tuple(s for s in _SHAPES if shape in (None, s))
     if callable(measure):
@@ -233,15 +251,15 @@ def _subjects(
     for name in dict.fromkeys(names):
         fitting = [s for s in shapes if any(m.name == name for m in catalogue(s))]
         if not fitting:
-            _unknown(name, shapes)
+            _raise_unknown_measure(name, shapes)
         subjects += [Subject(name, s, find(name, s), bins=bins) for s in fitting]
     if not subjects:
         raise InputError("measure is an empty list: leave it out for the whole catalogue")
     return subjects, ()
 
 
-def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
-    """Raise an InputError that says why this is no measure of the shapes."""
+def _raise_unknown_measure(name: object, shapes: tuple[Shape, ...]) -> None:
+    """Raise an InputError that says why a name is no measure of the catalogue for these shapes."""
     if not isinstance(name, str):
         raise InputError(
             "measure must be a name of the catalogue, a list of names, or a function "
@@ -256,9 +274,10 @@ def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
 def _subjects_of_function(
     function: Function, shapes: tuple[Shape, ...], claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
-    """A user's function for each shape that it takes, and a note for each that it refuses.
+    """A subject (measure under test) for each shape that a user's function accepts, and notes.
 
-    It takes a shape if a call with a small sample ends without an error.
+    A function accepts a shape ("binary" or "multiclass") if a call with 7 rows of that shape raises
+    no error. Each shape that it rejects gets a note.
     """
     name = getattr(function, "__name__", type(function).__name__)
     name = "your function" if name == "<lambda>" else str(name)
@@ -271,7 +290,7 @@ def _subjects_of_function(
         predictions = rng.random(7) if shape == "binary" else rng.dirichlet(np.ones(3), 7)
         labels = np.arange(7) % (2 if shape == "binary" else 3)
         try:
-            call(subject, labels, predictions)
+            call_function(subject, labels, predictions)
         except InputError:
             raise
         except Exception as error:  # a user's function may raise anything

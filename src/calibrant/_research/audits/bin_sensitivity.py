@@ -20,11 +20,12 @@ _N_PREDICTORS = 8
 _N_ROWS = 1000
 
 
-def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
-    """Labels of 1000 rows, and the predictions of eight predictors for them.
+def draw_pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
+    """Draw labels of 1000 rows, and the predictions of eight predictors for these rows.
 
-    The predictors differ in how much they know and in how sure they are. `number` and `seed` decide
-    on the random numbers.
+    Predictions are (n,) for the shape "binary", and (n, 4) for "multiclass". The predictors differ
+    in accuracy and in sharpness, and all are nearly calibrated. `number` is the index of the pool;
+    together with `seed` it determines the random numbers.
     """
     rng = np.random.default_rng([seed, number])
     width = (_N_ROWS,) if shape == "binary" else (_N_ROWS, 4)
@@ -40,15 +41,15 @@ def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
 
 
 def _probabilities(logits: Array) -> Array:
-    """Probabilities from logits, (n,) by the sigmoid or (n, k) by the softmax."""
+    """Probabilities from logits: sigmoid of logits (n,), softmax of logits (n, k)."""
     return sigmoid(logits) if logits.ndim == 1 else softmax(logits)
 
 
 def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject that has bins: how often pairs of predictors change order.
+    """For each subject that has bins, how often two predictors change order with the bins.
 
-    All subjects are of one shape. Nothing is claimed of bin sensitivity, so that nothing holds or
-    fails; `n_draws` is not used.
+    Subjects are measures under test, all of one shape. The verdicts hold a share of order changes
+    and neither pass nor fail, as no measure claims this property. `n_draws` is not used.
     """
     binned = [s for s in subjects if s.binned]
     if not binned:
@@ -56,7 +57,7 @@ def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> 
     shape = binned[0].shape
     values = np.empty((N_POOLS, len(COUNTS), _N_PREDICTORS, len(binned)))
     for number in range(N_POOLS):
-        labels, predictors = pool(shape, number, seed)
+        labels, predictors = draw_pool(shape, number, seed)
         for c, m in enumerate(COUNTS):
             for i, predictions in enumerate(predictors):
                 values[number, c, i] = binned_values(binned, labels, predictions, m)
@@ -66,7 +67,8 @@ def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> 
 def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
     """The verdict on one subject: the share of order changes, with the clearest as a witness.
 
-    `values` has the shape (pools, numbers of bins, predictors).
+    `values` are the measure's values, of shape (pools, numbers of bins, predictors). An order
+    change is a pair of predictors whose order differs between two numbers of bins.
     """
     flips, total, worst, largest = 0, 0, 0.0, None
     for number in range(N_POOLS):
@@ -95,8 +97,11 @@ def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The values of two predictors at two numbers of bins, computed again, as "first at 5"."""
-    labels, predictors = pool(subject.shape, witness["pool"], witness["seed"])
+    """Recompute the values that a witness of `bin_sensitivity` stands for.
+
+    They are the values of two predictors at two numbers of bins; keys are such as "first at 5".
+    """
+    labels, predictors = draw_pool(subject.shape, witness["pool"], witness["seed"])
     return {
         f"{which} at {m}": float(binned_values([subject], labels, predictors[witness[which]], m)[0])
         for m in witness["bins"]

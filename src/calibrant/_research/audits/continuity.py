@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import NO_VALUES, Array, SharedValues, Subject, values
+from calibrant._research.audits.subjects import NO_VALUES, Array, CachedValues, Subject, values
 from calibrant._research.audits.worlds import Labels
 from calibrant.results._audit import AuditVerdict
 
@@ -33,9 +33,10 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Predictions ``centre + t direction`` for t from -1 to 1.
+    """A straight line of predictions, ``centre + t direction`` for t from -1 to 1.
 
-    At t = 0 the predictions are the centre to the last bit: that is where ties are.
+    The labels (and weights) are the same along the whole path. At t = 0 the predictions are exactly
+    the centre, where a path has its ties.
     """
 
     name: str
@@ -45,13 +46,13 @@ class Path:
     weights: Array | None = None
 
     def predictions(self, t: float) -> Array:
-        """The predictions at t."""
+        """The predictions at position t of the path: (n,), or (n, k) of several classes."""
         return self.centre + t * self.direction
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Two neighbouring points of a path, `start` and `end`, and the value at each."""
+    """Two neighbouring positions on a path, `start` and `end`, and the measure's value at each."""
 
     path: Path
     start: float
@@ -61,13 +62,16 @@ class Step:
 
     @property
     def size(self) -> float:
-        """The difference of the two values; 0 where one is not a number."""
+        """The absolute difference of the two values; 0 if it is not finite."""
         difference = abs(self.end_value - self.start_value)
         return difference if np.isfinite(difference) else 0.0
 
 
 def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject, all of one shape, on whether it jumps; `n_draws` is not used."""
+    """A verdict for each subject on whether its value jumps as predictions move continuously.
+
+    Subjects are measures under test, all of one shape; `n_draws` is not used.
+    """
     jumps: dict[str, Step] = {}
     largest: dict[str, float] = {s.name: 0.0 for s in subjects}
     sizes: dict[str, float] = {s.name: 1.0 for s in subjects}
@@ -80,38 +84,50 @@ def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[
         if not left:
             continue
         times = np.linspace(-1, 1, _POINTS)
-        along = np.array(
+        path_values = np.array(
             [values(left, path.labels, path.predictions(t), path.weights) for t in times]
         )
-        shared = SharedValues(left)
+        shared = CachedValues(left)
         for i, subject in enumerate(left):
-            finite = np.isfinite(along[:, i])
+            finite = np.isfinite(path_values[:, i])
             seen[subject.name] += bool((finite[1:] & finite[:-1]).any())
-            scale = float(np.max(np.abs(along[finite, i]), initial=0.0))
+            scale = float(np.max(np.abs(path_values[finite, i]), initial=0.0))
             sizes[subject.name] = max(sizes[subject.name], scale)
-            small = max(_JUMP * scale, _ROUNDING * sizes[subject.name])
-            step = _largest(subject, shared, path, times, along[:, i], small)
+            jump_threshold = max(_JUMP * scale, _ROUNDING * sizes[subject.name])
+            step = _largest_step(subject, shared, path, times, path_values[:, i], jump_threshold)
             largest[subject.name] = max(largest[subject.name], step.size)
-            if step.size > small:
+            if step.size > jump_threshold:
                 jumps[subject.name] = step
     return [_verdict(s, jumps.get(s.name), largest[s.name], seen[s.name]) for s in subjects]
 
 
-def _largest(
-    subject: Subject, shared: SharedValues, path: Path, times: Array, along: Array, small: float
+def _largest_step(
+    subject: Subject,
+    shared: CachedValues,
+    path: Path,
+    times: Array,
+    path_values: Array,
+    jump_threshold: float,
 ) -> Step:
-    """The largest step that is left after refining some steps of the coarse path.
+    """The largest step (change of the value) that remains after refining a coarse path.
 
-    `times` are the points of the coarse path, `along` the values there. The search ends once a
-    refined step is larger than `small`, which makes it a jump.
+    `times` are the positions of the coarse path, and `path_values` the subject's values there. The
+    largest steps, and those most unlike their neighbours, are refined. Refinement stops at the
+    first refined step larger than `jump_threshold`, which counts as a jump.
     """
 
     def value(t: float) -> float:
-        """The subject's value at the point t of the path."""
+        """The subject's value at position t of the path."""
         return shared(subject, path.labels, path.predictions(t), path.weights)
 
     steps = [
-        Step(path, float(times[i]), float(times[i + 1]), float(along[i]), float(along[i + 1]))
+        Step(
+            path,
+            float(times[i]),
+            float(times[i + 1]),
+            float(path_values[i]),
+            float(path_values[i + 1]),
+        )
         for i in range(len(times) - 1)
     ]
     sizes = np.array([step.size for step in steps])
@@ -120,19 +136,20 @@ def _largest(
     chosen = dict.fromkeys(int(i) for order in orders for i in order[:_ZOOMS])
     left = Step(path, 0.0, 0.0, 0.0, 0.0)
     for i in chosen:
-        left = max(left, _zoom(steps[i], value, small), key=lambda step: step.size)
-        if left.size > small:
+        left = max(left, _refine_step(steps[i], value, jump_threshold), key=lambda step: step.size)
+        if left.size > jump_threshold:
             break
     return left
 
 
-def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
-    """A step halved again and again, keeping the half over which the value changes more.
+def _refine_step(step: Step, value: Callable[[float], float], jump_threshold: float) -> Step:
+    """Halve a step repeatedly, each time keeping the half over which the value changes more.
 
-    It ends when the change is at most `small`, or after `_HALVINGS`.
+    `value` computes the measure at a position of the path. Halving ends when the change is at most
+    `jump_threshold`, or after `_HALVINGS` halvings.
     """
     for _ in range(_HALVINGS):
-        if step.size <= small:
+        if step.size <= jump_threshold:
             break
         middle = (step.start + step.end) / 2
         at = value(middle)
@@ -145,9 +162,10 @@ def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
 
 
 def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) -> AuditVerdict:
-    """The verdict on a subject with its jump, or None if no path has one.
+    """The verdict on a subject's continuity; `jump` is None if no path has a jump.
 
-    `largest` is the largest step that was left, `n_paths` the number of paths with finite values.
+    `largest` is the largest step that remained after refinement, and `n_paths` the number of paths
+    with finite values. Without such a path the verdict is undecided.
     """
     if jump is None and not n_paths:
         return subject.verdict("continuous", None, NO_VALUES)
@@ -172,9 +190,9 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The values before and after a jump, computed again from the predictions in the witness.
+    """Recompute the values on both sides of a jump, from the predictions in the witness.
 
-    The keys are "before" and "after".
+    The keys of the result are "before" and "after".
     """
     labels = np.asarray(witness["labels"])
     ends = {name: np.asarray(witness[name], dtype=np.float64) for name in ("before", "after")}
@@ -188,29 +206,31 @@ _WEIGHTS = np.array([5.0, 1.0, 0.5, 2.0, 1.0, 3.0])
 
 
 def paths(shape: Shape, seed: int) -> tuple[Path, ...]:
-    """The paths that measures of a shape are tested along.
+    """The paths (lines of predictions) along which measures of a shape are tested.
 
-    They go through ties, over the edges of bins, and past a change of the top class.
+    They pass through ties, over edges of bins, and past a change of the top class.
     """
     rng = np.random.default_rng(seed)
-    return _binary(rng) if shape == "binary" else _multiclass(rng)
+    return _binary_paths(rng) if shape == "binary" else _multiclass_paths(rng)
 
 
-def _path(name: str, labels: list[int], centre: object, direction: object) -> Path:
-    """A path from lists of numbers, without weights."""
+def _unweighted_path(name: str, labels: list[int], centre: object, direction: object) -> Path:
+    """A path without weights, from lists of labels, predictions (`centre`) and their direction."""
     as_floats = (np.asarray(rows, dtype=np.float64) for rows in (centre, direction))
     return Path(name, np.array(labels), *as_floats)
 
 
-def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
-    """The paths of predictions P(y = 1), (n,)."""
+def _binary_paths(rng: np.random.Generator) -> tuple[Path, ...]:
+    """The paths for binary predictions P(y = 1), of shape (n,)."""
     a, b = rng.uniform(0.02, 0.98, (2, 6))
     labels = rng.integers(0, 2, 6)
     return (
-        _path("two points part at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
-        _path("two equal predictions part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
-        _path("two ties part", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]),
-        _path(
+        _unweighted_path("two points part at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
+        _unweighted_path("two equal predictions part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
+        _unweighted_path(
+            "two ties part", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]
+        ),
+        _unweighted_path(
             "one prediction goes from 0 to 1",
             [1, 0, 0, 1, 0],
             [0.5, 0.2, 0.4, 0.6, 0.8],
@@ -221,20 +241,20 @@ def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
     )
 
 
-def _multiclass(rng: np.random.Generator) -> tuple[Path, ...]:
-    """The paths of rows of class probabilities, (n, k)."""
+def _multiclass_paths(rng: np.random.Generator) -> tuple[Path, ...]:
+    """The paths for rows of class probabilities, of shape (n, k)."""
     a, b = rng.dirichlet(np.ones(3), (2, 4))
     labels = rng.integers(0, 3, 4)
     tied, parting = [[0.5, 0.3, 0.2]] * 2, [[-0.1, 0.05, 0.05], [0.1, -0.05, -0.05]]
     return (
-        _path(
+        _unweighted_path(
             "the top class changes",
             [0, 1],
             [[0.4, 0.4, 0.2], [0.35, 0.25, 0.4]],
             [[0.1, -0.1, 0], [0, 0, 0]],
         ),
-        _path("two equal rows part", [0, 1], tied, parting),
-        _path("two equal rows with one label part", [0, 0], tied, parting),
+        _unweighted_path("two equal rows part", [0, 1], tied, parting),
+        _unweighted_path("two equal rows with one label part", [0, 0], tied, parting),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
         Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS[:4]),
     )

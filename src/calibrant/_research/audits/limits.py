@@ -24,8 +24,8 @@ from calibrant._research.audits.worlds import draw_labels
 from calibrant.results._audit import AuditVerdict
 
 SIZES = (125, 1_000, 8_000, 64_000)
-# Means of small samples need more draws, and cost less; but of the smallest, which is there to be
-# seen beside the others, a limit hardly ever depends.
+# Means of small samples need more draws, which cost less. The smallest size gets few: it is shown
+# beside the others, and a limit hardly ever depends on it.
 _REPEATS = (6, 12, 8, 5)
 _TWINS = 4
 # Where the slope is too uncertain, draws are added until there are this many times as many. (Not
@@ -44,29 +44,34 @@ _UNLIKE_TWIN = 2.0
 _NOTHING = 1e-5
 
 
-def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> list[AuditVerdict]:
-    """Verdicts on completeness, soundness or both for subjects of one shape.
+def limits(
+    subjects: Sequence[Subject], properties: Sequence[str], *, seed: int
+) -> list[AuditVerdict]:
+    """Verdicts on completeness, soundness or both for subjects (measures) of one shape.
 
-    `what` has "complete", "sound" or both; a subject gets a verdict on each that applies to it.
+    `properties` has "complete", "sound" or both; a subject gets a verdict on each that applies to
+    it.
     """
     by_name = _curves(subjects, seed)
     verdicts = []
     for subject in subjects:
         calibrated = [c for c in by_name[subject.name] if not c.population.broken]
         others = [c for c in by_name[subject.name] if c.population.broken]
-        if "complete" in what and subject.applies("complete"):
+        if "complete" in properties and subject.applies("complete"):
             verdicts.append(_completeness(subject, calibrated, seed))
-        if "sound" in what and subject.applies("sound"):
+        if "sound" in properties and subject.applies("sound"):
             verdicts.append(_soundness(subject, calibrated, others, seed))
     return verdicts
 
 
 def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> AuditVerdict:
-    """The verdict on whether a measure vanishes on every calibrated population.
+    """The verdict on whether a measure tends to 0 on every calibrated population.
 
-    It goes by the curve that speaks most against it, and is undecided (None) if that curve is.
+    `calibrated` are the measure's curves (mean values at growing sample sizes) on these
+    populations. The curve with the strongest evidence against it decides; `holds` is None if that
+    is undecided.
     """
-    worst = max(calibrated, key=_evidence_against)
+    worst = max(calibrated, key=_completeness_key)
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
         holds = None
@@ -83,16 +88,17 @@ def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> Audit
 def _soundness(
     subject: Subject, calibrated: list[Curve], others: list[Curve], seed: int
 ) -> AuditVerdict:
-    """The verdict on whether a measure stays above its limit on calibrated populations.
+    """The verdict on whether miscalibrated populations get higher limits than calibrated ones.
 
-    `others` are the curves of miscalibrated populations. If the measure tends to 0 on calibrated
-    ones, each is compared with its own twin, or else with the calibrated population that is worst.
+    `calibrated` and `others` are the measure's curves on calibrated and on miscalibrated
+    populations. If the measure tends to 0 on calibrated ones, each other curve is compared with its
+    own twin (the same predictions, made calibrated); if not, with the worst calibrated population.
     """
-    worst = max(calibrated, key=_evidence_against)
+    worst = max(calibrated, key=_completeness_key)
     complete = worst.limit == 0.0
     tends = [curve.limit_beside_twin if complete else curve.limit for curve in others]
     # One population that it does not detect refutes soundness; an undecided one counts next.
-    index = min(range(len(tends)), key=lambda i: _order(tends[i], worst.limit))
+    index = min(range(len(tends)), key=lambda i: _soundness_key(tends[i], worst.limit))
     lowest, limit = others[index], tends[index]
     name, last = lowest.population.name, subject.error(lowest.values[-1])
     if np.isnan(limit) or np.isnan(worst.limit):
@@ -108,21 +114,22 @@ def _soundness(
     return _verdict(subject, "sound", holds, lowest, words, seed)
 
 
-def _order(limit: float, calibrated: float) -> tuple[int, float]:
-    """The evidence of a miscalibrated population against soundness, for sorting: strongest first.
+def _soundness_key(limit: float, calibrated_limit: float) -> tuple[int, float]:
+    """Sort key of a miscalibrated population's limit: strongest evidence against soundness first.
 
-    Limits that are no higher than `calibrated` come first, undecided (NaN) ones next, then the
-    rest.
+    Limits up to `calibrated_limit`, the largest limit of a calibrated population, come first; then
+    undecided ones (NaN); then higher ones.
     """
     if np.isnan(limit):
         return 1, 0.0
-    return (0 if limit <= calibrated else 2), limit
+    return (0 if limit <= calibrated_limit else 2), limit
 
 
-def _evidence_against(curve: Curve) -> tuple[int, float]:
-    """The evidence of a calibrated population against completeness, for sorting: strongest last.
+def _completeness_key(curve: Curve) -> tuple[int, float]:
+    """Sort key of a calibrated population's curve: strongest evidence against completeness last.
 
-    A positive limit refutes completeness; an undecided one counts next.
+    A limit of 0 comes first, an undecided one (NaN) next, and a positive one, which refutes
+    completeness, last.
     """
     if curve.limit == 0.0:
         return 0, curve.slope
@@ -130,23 +137,26 @@ def _evidence_against(curve: Curve) -> tuple[int, float]:
 
 
 def _verdict(
-    subject: Subject, what: str, holds: bool | None, curve: Curve, words: str, seed: int
+    subject: Subject, property_name: str, holds: bool | None, curve: Curve, words: str, seed: int
 ) -> AuditVerdict:
-    """The verdict in words, with a curve's values as evidence; its witness is for `replay`."""
+    """The verdict on a property, with the curve's values by sample size as its evidence.
+
+    `words` state the reason, and the witness has what `replay` needs.
+    """
     shown = [float(subject.error(value)) for value in curve.values]
     evidence = {f"at {n}": value for n, value in zip(curve.sizes, shown, strict=True)}
     witness = {"population": curve.population.name, "seed": seed, "more": curve.more}
-    return subject.verdict(what, holds, words, evidence, witness)
+    return subject.verdict(property_name, holds, words, evidence, witness)
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The mean errors of a witness, computed again, as "at n" for every number of rows n.
+    """Recompute the mean errors of a witness, under keys "at n" for every sample size n.
 
     `witness` is that of a verdict on completeness or soundness.
     """
     for number, population in enumerate(populations(subject.shape)):
         if population.name == witness["population"]:
-            drawn = _Draws(population, number, witness["seed"])
+            drawn = _SampledErrors(population, number, witness["seed"])
             drawn.add([subject], witness["more"])
             means, _ = drawn.means([subject])
             pairs = zip(SIZES[: len(means)], means[:, 0], strict=True)
@@ -159,11 +169,12 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Mean errors of one population at the first of `SIZES`, and of its twin at the last of these.
+    """A measure's mean values on one population, at each of the first `SIZES` (numbers of rows).
 
-    `errors` are the standard errors of the means, `more` says how many times as many draws as usual
-    were taken, and `scale` is the largest value of the measure. `twin` is NaN for a calibrated
-    population.
+    `errors` are the standard errors of these means, `more` is the factor by which the usual number
+    of samples was multiplied, and `scale` is the largest value of the measure. `twin` is the mean
+    value at the last of these sizes on the population's twin (the same predictions with labels
+    drawn from them), NaN for a calibrated population.
     """
 
     population: Population
@@ -175,28 +186,28 @@ class Curve:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of rows at which there are values."""
+        """The sample sizes (numbers of rows) that have a value."""
         return SIZES[: len(self.values)]
 
     @property
-    def nothing(self) -> float:
-        """The size below which a value counts as 0."""
+    def zero_threshold(self) -> float:
+        """The threshold below which a value counts as 0."""
         return _NOTHING * self.scale
 
     @property
     def vanished(self) -> bool:
-        """Whether the last value is 0, up to rounding."""
-        return bool(np.isfinite(self.values[-1]) and abs(self.values[-1]) <= self.nothing)
+        """Whether the value at the largest size counts as 0."""
+        return bool(np.isfinite(self.values[-1]) and abs(self.values[-1]) <= self.zero_threshold)
 
     @property
     def slope(self) -> float:
-        """The power of n that the values follow between the last two sizes; see `_slope`."""
+        """The exponent b of values ~ n^b between the last two sizes; see `_slope`."""
         return self._slope(2)[0]
 
     def _slope(self, over: int) -> tuple[float, float]:
-        """The power of n that the values follow over the last `over` sizes, and its standard error.
+        """The exponent b of values ~ n^b over the last `over` sizes, and its standard error.
 
-        The power is -inf if the last value is 0, and NaN if either end is not above 0.
+        The exponent is -inf if the last value counts as 0, and NaN if an end value is not positive.
         """
         if self.vanished:
             return -np.inf, 0.0
@@ -210,7 +221,7 @@ class Curve:
 
     @property
     def limit(self) -> float:
-        """What the values tend to: 0, or the last value; NaN where the sizes do not decide."""
+        """The limit of the values as n grows: 0, or the last value; NaN if it is undecided."""
         if self.vanished:
             return 0.0
         last = float(self.values[-1])
@@ -228,28 +239,30 @@ class Curve:
 
     @property
     def limit_beside_twin(self) -> float:
-        """What the values tend to, for a measure that vanishes on the twin: 0 or the last value.
+        """The limit of the values as n grows, judged by the twin's: 0, the last value, or NaN.
 
-        Noise hides the limit for long, but values that vanish end where those of the twin do. NaN
-        says that the sizes do not decide.
+        The measure must vanish on the twin, a calibrated population with the same predictions.
+        Values that vanish too end near the twin's, even where noise still hides the limit. NaN
+        means undecided.
         """
         last = float(self.values[-1])
-        if last <= _LIKE_TWIN * max(self.twin, self.nothing):
+        if last <= _LIKE_TWIN * max(self.twin, self.zero_threshold):
             return 0.0
         return last if last > _UNLIKE_TWIN * self.twin else np.nan
 
 
 def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
-    """Each subject's curves, by its name, over the populations that tell something of it.
+    """Each subject's curves by its name, one curve for each population relevant to the subject.
 
-    If a limit is undecided on a calibrated population, more draws are taken.
+    A curve holds mean values at growing sample sizes. On a calibrated population with an undecided
+    limit, more samples are drawn.
     """
     out: dict[str, list[Curve]] = {s.name: [] for s in subjects}
     for number, population in enumerate(populations(subjects[0].shape) if subjects else ()):
-        fit = [s for s in subjects if _is_about(population, s)]
+        fit = [s for s in subjects if _is_relevant(population, s)]
         if not fit:
             continue
-        drawn = _Draws(population, number, seed)
+        drawn = _SampledErrors(population, number, seed)
         drawn.add(fit)
         means, errors = drawn.means(fit)
         twins = np.full(len(fit), np.nan)
@@ -273,14 +286,15 @@ def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
                 )
         for subject, curve in zip(fit, found, strict=True):
             out[subject.name].append(curve)
-    return {name: _scaled(own) for name, own in out.items()}
+    return {name: _with_common_scale(own) for name, own in out.items()}
 
 
-def _is_about(population: Population, subject: Subject) -> bool:
-    """Whether a subject's values on a population count.
+def _is_relevant(population: Population, subject: Subject) -> bool:
+    """Whether a population is relevant to a subject's completeness or soundness.
 
-    Weighted populations need a subject that takes weights. A broken one needs a subject to which
-    soundness applies, and whose notion of calibration (such as "classwise") is one that it fails.
+    A weighted population needs a subject that takes weights. A miscalibrated (`broken`) one needs a
+    subject to which soundness applies, and whose notion of calibration (such as "classwise") it
+    violates.
     """
     if population.weighted and not subject.takes_weights:
         return False
@@ -289,18 +303,18 @@ def _is_about(population: Population, subject: Subject) -> bool:
     return subject.notion in population.broken and subject.applies("sound")
 
 
-def _scaled(unscaled: list[Curve]) -> list[Curve]:
-    """The curves of one subject, with the largest absolute value of all of them as their scale."""
+def _with_common_scale(unscaled: list[Curve]) -> list[Curve]:
+    """The curves of one subject, their `scale` set to the largest absolute value of all of them."""
     sizes = [np.nanmax(np.abs(c.values), initial=0.0) for c in unscaled]
     scale = float(max(sizes, default=1.0))
     return [replace(curve, scale=scale) for curve in unscaled]
 
 
-class _Draws:
-    """Samples of one population and the errors of subjects in them.
+class _SampledErrors:
+    """Random samples of one population, and the errors of subjects (measures) on them.
 
-    `number` is that of the population; it and the seed decide on the samples. Adding goes on where
-    the last sample ended.
+    `number` is the index of the population; together with `seed` it determines the samples. Each
+    call of `add` continues the same sequence of random numbers.
     """
 
     def __init__(self, population: Population, number: int, seed: int) -> None:
@@ -312,9 +326,9 @@ class _Draws:
         self._errors: dict[str, list[Array]] = {}
 
     def add(self, subjects: Sequence[Subject], times: int = 1) -> None:
-        """Draw until there are `times` as many samples of each size as `_REPEATS` says.
+        """Draw samples until each size has `times` times its usual number (`_REPEATS`).
 
-        Errors of the new samples are computed for these subjects alone.
+        The new samples are evaluated for `subjects` alone.
         """
         for size, repeats in enumerate(self._repeats):
             more = repeats * (times - self._times)
@@ -325,7 +339,7 @@ class _Draws:
         self._times = times
 
     def means(self, subjects: Sequence[Subject]) -> tuple[Array, Array]:
-        """Mean errors and their standard errors, a row per size and a column per subject."""
+        """Mean errors and their standard errors, two arrays of shape (sizes, subjects)."""
         means, errors = np.empty((2, len(self._repeats), len(subjects)))
         for i, subject in enumerate(subjects):
             for size, column in enumerate(self._errors[subject.name]):
@@ -343,10 +357,10 @@ def _errors_of_draws(
     *,
     twin: bool = False,
 ) -> Array:
-    """The error of each subject (columns) in each of `repeats` samples (rows).
+    """The error of each subject on each of `repeats` random samples, (repeats, subjects).
 
-    A sample has ``SIZES[size]`` rows. Labels are drawn from the truth, or for a `twin` from the
-    predictions, which are then calibrated.
+    `size` is an index into `SIZES`, the numbers of rows. Labels are drawn from the true
+    probabilities; with `twin`, from the predictions, which are then calibrated.
     """
     drawn = np.empty((repeats, len(subjects)))
     for row in range(repeats):

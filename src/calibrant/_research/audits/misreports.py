@@ -29,11 +29,12 @@ _MORE_OF_A_KIND = (
 
 
 def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
-    """The standard misreports of these true probabilities, as (name, predictions).
+    """The standard misreports (predictions other than the truth), as pairs (name, predictions).
 
-    With `few`, some that are larger or smaller variants of another are left out.
+    `truth` has the true probabilities, (n,) or (n, k). `few` drops those that are a larger or
+    smaller variant of another.
     """
-    every = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
+    every = _binary_misreports(truth) if truth.ndim == 1 else _multiclass_misreports(truth)
     return [
         (name, predictions)
         for name, predictions in every
@@ -42,14 +43,17 @@ def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
 
 
 def tempered(truth: Array, temperature: float) -> Array:
-    """Probabilities with their logits divided by a temperature: one below 1 sharpens them."""
+    """Divide the logits of probabilities, (n,) or (n, k), by a temperature.
+
+    A temperature below 1 sharpens them, one above 1 blunts them.
+    """
     powered = both_classes(truth) ** (1 / temperature)
     out: Array = powered / powered.sum(axis=1, keepdims=True)
     return out[:, 1] if truth.ndim == 1 else out
 
 
-def _shared(truth: Array) -> Iterator[Misreport]:
-    """Misreports that are defined alike for a probability and for a row of them."""
+def _common_misreports(truth: Array) -> Iterator[Misreport]:
+    """Yield misreports that exist for binary and multiclass truths, as (name, predictions)."""
     n = len(truth)
     yield "the mean for all", np.repeat(truth.mean(axis=0, keepdims=True), n, axis=0)
     for temperature in (0.5, 0.25):
@@ -60,7 +64,7 @@ def _shared(truth: Array) -> Iterator[Misreport]:
     order = np.argsort(truth if truth.ndim == 1 else truth.max(axis=1), kind="stable")
     for size in (2, (n + 1) // 2):
         if 1 < size < n:
-            yield f"pooled in blocks of {size}", _pooled(truth, order, size)
+            yield f"pooled in blocks of {size}", _pool_blocks(truth, order, size)
     if n <= _FEW_ROWS:
         for i, j in combinations(range(n), 2):
             merged = truth.copy()
@@ -68,8 +72,13 @@ def _shared(truth: Array) -> Iterator[Misreport]:
             yield f"rows {i} and {j} pooled", merged
 
 
-def _pooled(truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size: int) -> Array:
-    """The true probabilities with every block of `size` rows, in this order, given its mean."""
+def _pool_blocks(
+    truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size: int
+) -> Array:
+    """Replace the probabilities of every block of `size` consecutive rows by the block's mean.
+
+    `order` has the row indices in the order in which blocks are formed.
+    """
     out = truth.copy()
     for start in range(0, len(truth), size):
         block = order[start : start + size]
@@ -77,12 +86,12 @@ def _pooled(truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size
     return out
 
 
-def _binary(truth: Array) -> Iterator[Misreport]:
-    """Misreports of probabilities P(y = 1), (n,), as (name, predictions)."""
+def _binary_misreports(truth: Array) -> Iterator[Misreport]:
+    """Yield misreports of binary probabilities P(y = 1), (n,), as pairs (name, predictions)."""
     n = len(truth)
     for constant in (0.5, 0.1, 0.25, 0.75, 0.9):
         yield f"{constant:g} for all", np.full(n, constant)
-    yield from _shared(truth)
+    yield from _common_misreports(truth)
     yield "certain: 0 or 1", (truth > 0.5).astype(float)
     yield "turned round", 1 - truth
     yield "a little up", np.minimum(truth + 0.01, 1.0)
@@ -90,12 +99,12 @@ def _binary(truth: Array) -> Iterator[Misreport]:
     yield "ties parted", np.clip(truth + 1e-3 * (np.arange(n) - (n - 1) / 2) / n, 0, 1)
 
 
-def _multiclass(truth: Array) -> Iterator[Misreport]:
-    """Misreports of rows of class probabilities, (n, k), as (name, predictions)."""
+def _multiclass_misreports(truth: Array) -> Iterator[Misreport]:
+    """Yield misreports of rows of class probabilities, (n, k), as pairs (name, predictions)."""
     n, k = truth.shape
     rows, top = np.arange(n), truth.argmax(axis=1)
     yield "uniform", np.full((n, k), 1 / k)
-    yield from _shared(truth)
+    yield from _common_misreports(truth)
     certain = np.eye(k)[top]
     yield "certain of the top class", certain
     yield "a little surer of the top class", 0.99 * truth + 0.01 * certain

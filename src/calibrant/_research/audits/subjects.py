@@ -33,10 +33,11 @@ _MANY = 8
 
 @dataclass(frozen=True)
 class Subject:
-    """A measure under test, for one shape of predictions.
+    """A measure under test, for one shape of predictions ("binary" or "multiclass").
 
-    `bins` is the rule asked for; None means the measure's own, which in limits grows with n.
-    `claims` are those made of a user's own function.
+    It is a `measure` of the catalogue, or a user's `function`. `bins` is the requested binning
+    rule; with None the measure's default applies, and in limits the number of bins grows with n.
+    `claims` are a user's claims about the function, by property.
     """
 
     name: str
@@ -46,43 +47,45 @@ class Subject:
     bins: Bins | None = None
     claims: Mapping[str, bool] | None = None
 
-    def claim(self, what: str) -> Claim:
-        """What is claimed of a property: True, False, or None for nothing.
+    def claim(self, property_name: str) -> Claim:
+        """Whether the measure is claimed to have a property: True, False, or None without a claim.
 
-        The catalogue claims nothing of other binning rules than a measure's own.
+        The catalogue's claims hold for a measure's default bins alone.
         """
         if self.measure is None:
-            return (self.claims or {}).get(what)
+            return (self.claims or {}).get(property_name)
         if self.bins is not None:
             return None
-        claim: Claim = getattr(self.measure.claims, what, None)
+        claim: Claim = getattr(self.measure.claims, property_name, None)
         return claim
 
     def verdict(
         self,
-        what: str,
+        property_name: str,
         holds: bool | None,
         sentence: str,
         evidence: dict[str, float] | None = None,
         witness: dict[str, Any] | None = None,
     ) -> AuditVerdict:
-        """The verdict on one property, beside what is claimed of it.
+        """The verdict on one property, together with what is claimed of it.
 
-        `holds` is None if it is undecided. `evidence` has numbers by name, and `witness` what a
-        replay needs to compute them again.
+        `holds` is None if the test is undecided. `evidence` has numbers by name, `witness` what a
+        replay needs to compute them again, and `sentence` the reason in words.
         """
-        claim, found = self.claim(what), evidence or {}
-        return AuditVerdict(self.name, self.shape, what, holds, claim, found, witness, sentence)
+        claim, found = self.claim(property_name), evidence or {}
+        return AuditVerdict(
+            self.name, self.shape, property_name, holds, claim, found, witness, sentence
+        )
 
-    def applies(self, what: str) -> bool:
-        """Whether the property means anything for the measure."""
-        if what == "weighted" and not self.takes_weights:
+    def applies(self, property_name: str) -> bool:
+        """Whether a property, such as "sound", is defined for the measure."""
+        if property_name == "weighted" and not self.takes_weights:
             return False
-        return self.measure is None or getattr(self.measure.claims, what) is not None
+        return self.measure is None or getattr(self.measure.claims, property_name) is not None
 
     @cached_property
     def takes_weights(self) -> bool:
-        """Whether it takes weights: all of the catalogue, and functions with `sample_weight`."""
+        """Whether the measure takes weights: a function needs a parameter `sample_weight`."""
         if self.function is None:
             return True
         try:
@@ -91,21 +94,24 @@ class Subject:
             return False
 
     def error(self, value: Any) -> Any:
-        """The value as something to keep low: a score becomes its distance from the best value."""
+        """A value of the measure as an error, where lower is better.
+
+        A score, where higher is better, becomes its distance from the best value.
+        """
         if self.measure is not None and self.measure.higher_is_better:
             return self.measure.high - value
         return value
 
     @property
     def binned(self) -> bool:
-        """Whether the value depends on a binning rule."""
+        """Whether the measure has bins."""
         return self.measure is not None and self.measure.is_binned
 
     @property
     def notion(self) -> str:
         """The kind of calibration that is measured, such as "confidence", "classwise" or "full".
 
-        A user's own function counts as "full": it must see every fault.
+        A user's own function counts as "full": it must detect every miscalibration.
         """
         if self.measure is None or self.measure.notion in ("loss", "distribution"):
             return "full"
@@ -116,16 +122,21 @@ class Subject:
 
 
 def values(subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None) -> Array:
-    """The value of each subject, (subjects,); NaN where a measure refuses the sample."""
+    """The value of each subject on one sample, (subjects,); NaN where a measure rejects it.
+
+    Bins are those requested, or else 15.
+    """
     bins = subjects[0].bins if subjects else None
-    return _values(subjects, y, predictions, _DEFAULT_BINS if bins is None else bins, weights)
+    return _values_with_bins(
+        subjects, y, predictions, _DEFAULT_BINS if bins is None else bins, weights
+    )
 
 
-class SharedValues:
-    """Values of subjects that are looked at one after the other, on many of the same samples.
+class CachedValues:
+    """Computes values of subjects one at a time, and caches those that share a statistic.
 
-    When a measure of a sample is asked for, all measures that read the same statistic are computed
-    and kept, which costs little more. A user's function is called each time.
+    A call for one measure also computes all measures that read the same statistic of the sample,
+    which costs little more. A user's function is called each time.
     """
 
     def __init__(self, subjects: Sequence[Subject]) -> None:
@@ -138,7 +149,7 @@ class SharedValues:
     def __call__(
         self, subject: Subject, y: Any, predictions: Array, weights: Weights = None
     ) -> float:
-        """The value of one subject for labels y; `weights` must be the same in all calls."""
+        """The subject's value on a sample with labels y; `weights` must be equal in all calls."""
         if subject.measure is None:
             return float(values([subject], y, predictions, weights)[0])
         statistic = subject.measure.statistic
@@ -153,10 +164,10 @@ class SharedValues:
 def limit_values(
     subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None
 ) -> Array:
-    """The value of each subject under rules that depend on the number of rows n, (subjects,).
+    """The value of each subject, (subjects,), with bins that depend on the number of rows n.
 
-    There are n^(1/3) bins, and the logit-smoothed error has noise of n^(-1/3), unless the subjects
-    have a rule of their own; sums of squares over bins are multiplied by the number of bins.
+    There are n^(1/3) bins, and the logit-smoothed error has noise of n^(-1/3), unless bins were
+    requested. Sums of squares over bins are multiplied by the number of bins, to have a limit.
     """
     if not subjects:
         return np.empty(0)
@@ -167,7 +178,7 @@ def limit_values(
     shrinking = [s.measure is not None and s.measure.statistic == "logit_grid" for s in subjects]
     out = np.empty(len(subjects))
     rest = [s for s, alone in zip(subjects, shrinking, strict=True) if not alone]
-    out[np.logical_not(shrinking)] = _values(rest, y, predictions, m, weights)
+    out[np.logical_not(shrinking)] = _values_with_bins(rest, y, predictions, m, weights)
     for i, subject in enumerate(subjects):
         if shrinking[i]:
             out[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
@@ -180,31 +191,34 @@ def limit_values(
 
 
 def binned_values(subjects: Sequence[Subject], y: Any, predictions: Any, m: int) -> Array:
-    """The value of each subject in m bins, (subjects,)."""
-    return _values(subjects, y, predictions, m)
+    """The value of each subject on one sample with m bins, (subjects,)."""
+    return _values_with_bins(subjects, y, predictions, m)
 
 
-def _values(
+def _values_with_bins(
     subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights = None
 ) -> Array:
-    """The value of each subject under a rule of binning, (subjects,); NaN where it is refused."""
+    """The value of each subject with these bins, (subjects,).
+
+    It is NaN where a measure of the catalogue rejects the sample.
+    """
     out = np.full(len(subjects), np.nan)
-    by_name = _evaluated(subjects, y, predictions, bins, weights)
+    by_name = _catalogue_values(subjects, y, predictions, bins, weights)
     for i, subject in enumerate(subjects):
         if subject.measure is not None:
             out[i] = by_name[subject.name]
         else:
-            out[i] = call(subject, y, predictions, weights)
+            out[i] = call_function(subject, y, predictions, weights)
     return out
 
 
-def _evaluated(
+def _catalogue_values(
     subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights
 ) -> dict[str, float]:
-    """The values of the catalogue's measures by name, all from one summary of the sample.
+    """The values of the catalogue's measures among the subjects, by name, from one sample.
 
-    NaN stands for what is refused. An audit asks this of tens of thousands of small samples, and
-    needs nothing else of an evaluation.
+    The sample is summarised once. A value is NaN if the measure rejects the sample. An audit calls
+    this for tens of thousands of small samples, and so skips the rest of an evaluation.
     """
     known = [s.measure for s in subjects if s.measure is not None]
     if not known:
@@ -214,19 +228,22 @@ def _evaluated(
     except CalibrantError:
         return {measure.name: np.nan for measure in known}
     summary = Summary(samples, *both_rules(bins), together=len(known) > _MANY)
-    return {measure.name: _value(measure, summary) for measure in known}
+    return {measure.name: _value_or_nan(measure, summary) for measure in known}
 
 
-def _value(measure: Measure, summary: Summary) -> float:
-    """A measure's value, or NaN if it is not defined for the sample."""
+def _value_or_nan(measure: Measure, summary: Summary) -> float:
+    """A measure's value from the summary of a sample; NaN if it is not defined there."""
     try:
         return measure.compute(summary)
     except CalibrantError:
         return np.nan
 
 
-def call(subject: Subject, y: Any, predictions: Any, weights: Weights = None) -> float:
-    """The value of a user's function; an InputError if it is not a number."""
+def call_function(subject: Subject, y: Any, predictions: Any, weights: Weights = None) -> float:
+    """The value of a subject's function, which is the user's own.
+
+    A result that is not a single number is an InputError.
+    """
     assert subject.function is not None
     more = {} if weights is None else {"sample_weight": np.array(weights)}
     value = subject.function(np.array(y), np.array(predictions), **more)

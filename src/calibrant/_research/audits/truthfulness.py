@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant._data.links import both_classes, softmax
 from calibrant._research.audits.misreports import misreports
-from calibrant._research.audits.subjects import NO_VALUES, Array, SharedValues, Subject
+from calibrant._research.audits.subjects import NO_VALUES, Array, CachedValues, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
 from calibrant.results._audit import AuditVerdict
 
@@ -31,7 +31,11 @@ _FRESH = 1_000_003  # added to the seed for draws that no misreport was chosen o
 
 @dataclass(frozen=True, eq=False)
 class Duel:
-    """Expected errors of the truth and of a misreport; the standard error of their difference."""
+    """The truth against one misreport in one world: which has the lower expected error?
+
+    `truth_value` and `misreport_value` are their expected errors, and `standard_error` is that of
+    the difference. `predictions` are those of the misreport.
+    """
 
     world: World
     misreport: str
@@ -42,25 +46,26 @@ class Duel:
 
     @property
     def gain(self) -> float:
-        """How much lower the misreport's expected error is than that of the truth."""
+        """The expected error of the truth less that of the misreport."""
         return self.truth_value - self.misreport_value
 
     @property
-    def judged(self) -> bool:
-        """Whether the measure has values that can be compared."""
+    def is_defined(self) -> bool:
+        """Whether both expected errors are defined (not NaN)."""
         return not np.isnan(self.gain)
 
     @property
     def won(self) -> bool:
-        """Whether the misreport beats the truth by more than rounding or chance can explain."""
+        """Whether the misreport beats the truth by more than rounding and chance explain."""
         scale = max(1.0, abs(self.truth_value))
         return self.gain > max(_STANDARD_ERRORS * self.standard_error, _ROUNDING * scale)
 
 
 def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
-    """A verdict for each subject, all of one shape, on whether some misreport beats the truth.
+    """A verdict for each subject on whether a misreport has a lower expected error than the truth.
 
-    Worlds that are too large to sum over every outcome are drawn `n_draws` times.
+    Subjects are measures under test, all of one shape. In a world with too many outcomes to sum
+    over, `n_draws` outcomes are drawn.
     """
     winners: dict[str, Duel] = {}
     tried, seen = {s.name: 0 for s in subjects}, {s.name: 0 for s in subjects}
@@ -70,18 +75,18 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
             left = [s for s in left if s.takes_weights]
         if not left:
             continue
-        duels = _canned(left, world, n_draws, seed)
-        shared = SharedValues(left)
+        duels = _standard_duels(left, world, n_draws, seed)
+        shared = CachedValues(left)
         for subject in left:
             own = duels[subject.name]
-            n_judged = sum(duel.judged for duel in own)
+            n_judged = sum(duel.is_defined for duel in own)
             if world.searched and not any(duel.won for duel in own):
-                own.append(_searched(subject, shared, world, seed))
-                n_judged += _SEARCH_STEPS * own[-1].judged
+                own.append(_duel_by_search(subject, shared, world, seed))
+                n_judged += _SEARCH_STEPS * own[-1].is_defined
             tried[subject.name] += n_judged
             seen[subject.name] += n_judged > 0
             best = max(own, key=lambda duel: duel.gain if duel.won else -np.inf)
-            if best.won and _stands(subject, best, n_draws, seed):
+            if best.won and _wins_again(subject, best, n_draws, seed):
                 winners[subject.name] = best
     return [
         _verdict(s, winners.get(s.name), tried[s.name], seen[s.name], n_draws, seed)
@@ -92,14 +97,17 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
 def duel(
     subject: Subject, world: World, misreport: str, predictions: Array, *, n_draws: int, seed: int
 ) -> Duel:
-    """One misreport against the truth in one world; `misreport` is its name."""
+    """Compare a misreport (its name, and its predictions) with the truth in one world.
+
+    In a world that is not exact, expectations are means over `n_draws` drawn outcomes.
+    """
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
     strategic = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
-    return _duel(world, misreport, predictions, truth, strategic, chances)
+    return _duel_of_errors(world, misreport, predictions, truth, strategic, chances)
 
 
-def _duel(
+def _duel_of_errors(
     world: World,
     misreport: str,
     predictions: Array,
@@ -107,9 +115,10 @@ def _duel(
     strategic: Array,
     chances: Array,
 ) -> Duel:
-    """The duel of errors under each outcome: of the truth and of the misreport, (outcomes,) each.
+    """The duel of a misreport with the truth, from their errors under each outcome, (outcomes,).
 
-    `chances` are those of the outcomes. In an exact world the standard error is 0.
+    `truth` and `strategic` are the errors of the truth and of the misreport, and `chances` the
+    probabilities of the outcomes. In an exact world the standard error is 0.
     """
     error = 0.0
     if not world.exact:
@@ -118,10 +127,10 @@ def _duel(
     return Duel(world, misreport, predictions, *expected, error)
 
 
-def _canned(
+def _standard_duels(
     subjects: Sequence[Subject], world: World, n_draws: int, seed: int
 ) -> dict[str, list[Duel]]:
-    """The duels of every standard misreport with the truth in one world, by name of the subject."""
+    """The duels of every standard misreport with the truth in one world, by the subject's name."""
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of(subjects, world.truth, outcomes, world.weights)
     out: dict[str, list[Duel]] = {s.name: [] for s in subjects}
@@ -129,35 +138,35 @@ def _canned(
         strategic = errors_of(subjects, predictions, outcomes, world.weights)
         for i, subject in enumerate(subjects):
             out[subject.name].append(
-                _duel(world, name, predictions, truth[:, i], strategic[:, i], chances)
+                _duel_of_errors(world, name, predictions, truth[:, i], strategic[:, i], chances)
             )
     return out
 
 
-def _searched(subject: Subject, shared: SharedValues, world: World, seed: int) -> Duel:
-    """The duel of the truth with the best misreport that a search finds in an exact world."""
+def _duel_by_search(subject: Subject, shared: CachedValues, world: World, seed: int) -> Duel:
+    """Search an exact world for the best misreport, and give its duel with the truth."""
     outcomes, chances = world.outcomes(0, seed)
 
     def errors(predictions: Array) -> Array:
-        """The subject's error of the predictions under each outcome, (outcomes,)."""
+        """The subject's error for these predictions under each outcome, (outcomes,)."""
         found = [shared(subject, y, predictions, world.weights) for y in outcomes]
         out: Array = subject.error(np.array(found))
         return out
 
     def expected(predictions: Array) -> float:
-        """The expected error of the predictions; infinite if it is not a finite number."""
+        """The expected error of these predictions; infinite if it is not a finite number."""
         value = float(chances @ errors(predictions))
         return value if np.isfinite(value) else np.inf
 
-    predictions = search(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
+    predictions = search_misreport(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
     truth, strategic = errors(world.truth), errors(predictions)
-    return _duel(world, "found by search", predictions, truth, strategic, chances)
+    return _duel_of_errors(world, "found by search", predictions, truth, strategic, chances)
 
 
-def _stands(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
-    """Whether a misreport that was chosen because it won also wins on fresh draws.
+def _wins_again(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
+    """Whether a misreport that was chosen because it won wins again on new draws.
 
-    In an exact world nothing is drawn, and it does.
+    In an exact world, where nothing is drawn, this is true.
     """
     if best.world.exact:
         return True
@@ -170,10 +179,10 @@ def _stands(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
 def _verdict(
     subject: Subject, won: Duel | None, tried: int, n_worlds: int, n_draws: int, seed: int
 ) -> AuditVerdict:
-    """The verdict on a subject, with the duel that a misreport won, or None if none did.
+    """The verdict on a subject's truthfulness; `won` is the duel that a misreport won, or None.
 
-    `tried` counts the misreports with values, over `n_worlds` worlds; without any the verdict is
-    undecided.
+    `tried` is the number of misreports with defined values, over `n_worlds` worlds. The verdict is
+    undecided if it is 0.
     """
     if won is None and not tried:
         return subject.verdict("truthful", None, NO_VALUES)
@@ -208,17 +217,17 @@ def _verdict(
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The expected values of a witness, computed again: of the truth and of the misreport.
+    """Recompute the expected values of the truth and of the misreport in a witness.
 
-    The keys are "truth", "misreport" and "standard_error", that of their difference.
+    The keys are "truth", "misreport" and "standard_error" (of their difference).
     """
-    weights = None if witness["weights"] is None else _array(witness["weights"])
-    world = World(witness["world"], _array(witness["truth"]), witness["exact"], weights=weights)
+    weights = None if witness["weights"] is None else _as_array(witness["weights"])
+    world = World(witness["world"], _as_array(witness["truth"]), witness["exact"], weights=weights)
     again = duel(
         subject,
         world,
         witness["misreport"],
-        _array(witness["predictions"]),
+        _as_array(witness["predictions"]),
         n_draws=witness["n_draws"],
         seed=witness["seed"],
     )
@@ -229,19 +238,22 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def _array(numbers: Any) -> Array:
+def _as_array(numbers: Any) -> Array:
+    """Nested lists of numbers as an array of float64."""
     return np.asarray(numbers, dtype=np.float64)
 
 
 # --- searching for a misreport ------------------------------------------------------------------
 
 
-def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed: int) -> Array:
-    """The predictions with the lowest expectation that random steps find, without a gradient.
+def search_misreport(
+    expected: Callable[[Array], float], truth: Array, *, steps: int, seed: int
+) -> Array:
+    """The predictions with the lowest expected error that a random search of `steps` steps finds.
 
-    Steps are in logits, of a size that grows after a success and shrinks after failures; one in
-    four makes two rows equal instead, which no step of a random size would ever do. Half of the
-    steps start from the truth with a small step, half with a large one.
+    `expected` computes the expected error of predictions. A step changes logits at random, by a
+    size that grows after a success and shrinks after a failure; one step in four makes two rows
+    equal. Half of the steps start from `truth` with a small size, half with a large one.
     """
     rng = np.random.default_rng(seed)
     best: Array | None = None
@@ -249,11 +261,7 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
     for size in (0.1, 2.0):
         at, here = truth, np.inf
         for _ in range(steps // 2):
-            tried = (
-                _with_two_rows_pooled(at, rng)
-                if rng.random() < 0.25
-                else _random_step(at, size, rng)
-            )
+            tried = _pool_two_rows(at, rng) if rng.random() < 0.25 else _random_step(at, size, rng)
             value = expected(tried)
             if value < here:
                 at, here, size = tried, value, min(size * 1.5, 3.0)
@@ -265,9 +273,9 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
 
 
 def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> Array:
-    """Predictions with normal noise of scale `size` added to their log-probabilities.
+    """Add normal noise of scale `size` to the log-probabilities of one random row, or of all rows.
 
-    It is added to one random row or, half of the time, to all rows.
+    Each case has probability 1/2. The result has the shape of `predictions`.
     """
     rows = both_classes(predictions)
     # One row or all of them.
@@ -279,8 +287,8 @@ def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> A
     return out[:, 1] if predictions.ndim == 1 else out
 
 
-def _with_two_rows_pooled(predictions: Array, rng: np.random.Generator) -> Array:
-    """The predictions with two random rows replaced by their mean."""
+def _pool_two_rows(predictions: Array, rng: np.random.Generator) -> Array:
+    """Replace two random rows of the predictions by their mean."""
     i, j = rng.choice(len(predictions), 2, replace=False)
     out = predictions.copy()
     out[[i, j]] = (predictions[i] + predictions[j]) / 2

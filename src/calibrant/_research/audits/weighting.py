@@ -30,16 +30,16 @@ Sample = tuple[Labels, Array, Array | None]
 def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
     """A verdict for each subject on whether it treats weights as shares of the total.
 
-    All subjects are of one shape; `n_draws` is not used.
+    Subjects are measures under test, all of one shape; `n_draws` is not used.
     """
     refuted: dict[str, AuditVerdict] = {}
     tried = {s.name: 0 for s in subjects}
     for number in range(_N_SAMPLES if subjects else 0):
-        for words, first, second in _pairs(subjects[0].shape, number, seed):
+        for words, first, second in _sample_pairs(subjects[0].shape, number, seed):
             one, two = (values(subjects, *sample) for sample in (first, second))
             for i, subject in enumerate(subjects):
                 tried[subject.name] += bool(np.isfinite(one[i]) or np.isfinite(two[i]))
-                if subject.name not in refuted and not _same(one[i], two[i]):
+                if subject.name not in refuted and not _are_equal(one[i], two[i]):
                     refuted[subject.name] = subject.verdict(
                         "weighted",
                         False,
@@ -47,20 +47,24 @@ def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[A
                         {"before": float(one[i]), "after": float(two[i])},
                         {"number": number, "seed": seed, "change": words},
                     )
-    return [refuted.get(s.name) or _borne_out(s, tried[s.name]) for s in subjects]
+    return [refuted.get(s.name) or _verdict_unrefuted(s, tried[s.name]) for s in subjects]
 
 
-def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
-    """The verdict on a subject that no sample refutes; undecided if it had no finite value.
+def _verdict_unrefuted(subject: Subject, tried: int) -> AuditVerdict:
+    """The verdict on a subject that gives equal values for each pair of samples.
 
-    `tried` is the number of pairs of samples on which it had one.
+    `tried` is the number of pairs with a finite value; the verdict is undecided if it is 0.
     """
     words = f"the same in {tried} samples with the same shares of weight" if tried else NO_VALUES
     return subject.verdict("weighted", True if tried else None, words, {"tried": tried})
 
 
-def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
-    """What differs between two samples in words, and the samples, which should have one value."""
+def _sample_pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
+    """Yield pairs of samples that must have equal values, as (what differs, first, second).
+
+    A sample is labels, predictions and weights. The first item says in words how the second sample
+    differs. `number` and `seed` determine the random numbers.
+    """
     rng = np.random.default_rng([seed, number])
     truth = rng.random(_N_ROWS) if shape == "binary" else rng.dirichlet(np.ones(3), _N_ROWS)
     labels, weights = draw_labels(truth, rng), rng.gamma(1.0, size=_N_ROWS)
@@ -79,16 +83,16 @@ def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, 
     yield "rows of no weight left out", (labels, predictions, weights * kept), without
 
 
-def _same(first: float, second: float) -> bool:
-    """Whether two values are equal up to rounding; two NaN are, and so are equal infinities."""
+def _are_equal(first: float, second: float) -> bool:
+    """Whether two values are equal up to rounding; NaN equals NaN, and infinities can be equal."""
     if not (np.isfinite(first) and np.isfinite(second)):
         return bool(first == second or (np.isnan(first) and np.isnan(second)))
     return bool(abs(first - second) <= _ROUNDING * max(abs(first), abs(second)))
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
-    """The values of the two samples of a witness, "before" and "after", computed again."""
-    for words, *samples in _pairs(subject.shape, witness["number"], witness["seed"]):
+    """Recompute the values of the two samples of a witness, under the keys "before" and "after"."""
+    for words, *samples in _sample_pairs(subject.shape, witness["number"], witness["seed"]):
         if words == witness["change"]:
             before, after = (float(values([subject], *sample)[0]) for sample in samples)
             return {"before": before, "after": after}

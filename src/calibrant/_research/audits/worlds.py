@@ -19,9 +19,10 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Independent rows with true probabilities (n,) or (n, k), of equal weight or not.
+    """Independent rows with known true probabilities, (n,) or (n, k), and weights or none.
 
-    An exact world is small enough to sum over every outcome; the others are drawn.
+    An `exact` world has so few outcomes (labels of all rows) that expectations are sums over all of
+    them; in other worlds outcomes are drawn.
     """
 
     name: str
@@ -33,13 +34,13 @@ class World:
 
     @property
     def shape(self) -> Shape:
-        """Whether the rows are probabilities or rows of class probabilities."""
+        """The shape of predictions: "binary" for truth (n,), "multiclass" for (n, k)."""
         return "binary" if self.truth.ndim == 1 else "multiclass"
 
     def outcomes(self, n_draws: int, seed: int) -> tuple[list[Labels], Array]:
-        """Possible labels of all rows, (n,) each, and the chances of these outcomes.
+        """Outcomes of the world (labels of all rows, (n,) each), and their probabilities.
 
-        An exact world gives every outcome; of others `n_draws` are drawn, with equal chances.
+        An exact world gives every outcome; another gives `n_draws` drawn ones, equally likely.
         """
         if self.exact:
             return _every_outcome(self.truth)
@@ -49,7 +50,7 @@ class World:
 
 
 def draw_labels(truth: Array, rng: np.random.Generator) -> Labels:
-    """One random label for each row, (n,), from true probabilities (n,) or (n, k)."""
+    """Draw one label for each row, (n,), from true probabilities, (n,) or (n, k)."""
     if truth.ndim == 1:
         return (rng.random(len(truth)) < truth).astype(np.int64)
     at, total = rng.random(len(truth)), truth.sum(axis=1)
@@ -62,9 +63,9 @@ def draw_labels(truth: Array, rng: np.random.Generator) -> Labels:
 
 
 def _every_outcome(truth: Array) -> tuple[list[Labels], Array]:
-    """All labels that the rows can have, (n,) each, and the chance of each outcome.
+    """Every possible outcome (labels of all rows, (n,) each), and the probability of each.
 
-    Classes of probability 0 are left out.
+    Classes of probability 0 are skipped.
     """
     rows = both_classes(truth)
     labels, chances = [], []
@@ -80,19 +81,22 @@ def errors_of(
     outcomes: Sequence[Labels],
     weights: Array | None = None,
 ) -> Array:
-    """The error of the predictions by each subject (columns) under each outcome (rows)."""
+    """The error of the predictions, (outcomes, subjects): by each measure, under each outcome.
+
+    An outcome has a label for each row, (n,).
+    """
     out = np.array([values(subjects, y, predictions, weights) for y in outcomes])
     return np.stack([s.error(out[:, i]) for i, s in enumerate(subjects)], axis=1)
 
 
 def example_1_1(n: int) -> Array:
-    """Lu, Wu, Hartline and Hu, example 1.1: the i-th row has the true probability i/n."""
+    """The truth of example 1.1 of Lu, Wu, Hartline and Hu, (n,): row i of n has P(y = 1) = i/n."""
     out: Array = np.arange(1, n + 1) / n
     return out
 
 
 def example_c_1(n: int, k: int) -> Array:
-    """Lu, Wu, Hartline and Hu, example C.1: the same row n times.
+    """The truth of example C.1 of Lu, Wu, Hartline and Hu, (n, k): one row, n times.
 
     Class 1 has 1/2, class 0, which wins the ties of a uniform prediction, 1/k, and class 2 the
     rest.
@@ -106,9 +110,9 @@ _FIVE_TO_ONE = np.array([5.0, 1.0])
 
 
 def worlds(shape: Shape) -> tuple[World, ...]:
-    """The worlds that measures of a shape are tested in.
+    """The worlds in which measures of a shape are tested, the smallest first.
 
-    The smallest come first, so that a witness can be checked by hand.
+    A witness from a small world can be checked by hand.
     """
     if shape == "binary":
         return (

@@ -26,9 +26,13 @@ from calibrant._research.papers.ambiguous_experiments import (
     Method,
     Outcome,
     outcomes,
-    toy,
+    toy_errors,
 )
-from calibrant._research.papers.ambiguous_figures import draw_errors, draw_label_smoothing, ratios
+from calibrant._research.papers.ambiguous_figures import (
+    draw_errors,
+    draw_label_smoothing,
+    temperature_ratios,
+)
 from calibrant._research.papers.ambiguous_printed import BENCHMARKS, ERRATA, PRINTED
 from calibrant._research.papers.ambiguous_votes import ACCEPTED, VotedPredictor, read_votes
 from calibrant._research.papers.folder import (
@@ -56,23 +60,23 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     progress: TaskProgress | None = None,
 ) -> Reproduction:
-    """The made-up example of the paper's section 4; with `data`, also its comparison on real votes.
+    """The toy example of the paper's section 4; with `data`, also its comparison on real votes.
 
     `data` is a folder of predictors and votes (`read_votes`). `quick` takes fewer splits of the
-    rows, drawn votes and bootstrap resamples.
+    rows, drawn votes and bootstrap resamples. `seed` None is 42.
     """
     seed = SEED if seed is None else seed
     predictors, unreadable = (None, ()) if data is None else read_votes(data)
     counts = {"n_splits": 5, "n_draws": 20, "n_resamples": 1000}
     if quick:
         counts = {"n_splits": 1, "n_draws": 10, "n_resamples": 200}
-    sections = [_toy(seed)]
+    sections = [_toy_section(seed)]
     if predictors is None:
         need = f"Left out: they need a folder with {ACCEPTED}; give it as data."
         sections.append(Section("Real votes", (need,)))
     else:
         found = outcomes(predictors, seed, progress or TaskProgress(False), **counts)
-        sections += _votes(found, predictors, counts, unreadable)
+        sections += _vote_sections(found, predictors, counts, unreadable)
     command = f"calibrant reproduce ambiguous --seed {seed}"
     recipe: dict[str, Any] = {
         "command": command + (" --quick" if quick else "") + (" --data FOLDER" if data else ""),
@@ -85,9 +89,9 @@ def reproduce(
     return Reproduction("ambiguous", title, PAPER, tuple(sections), ERRATA, recipe)
 
 
-def _toy(seed: int) -> Section:
-    """The section on the made-up example: what was done, and a table of errors map by map."""
-    found = toy(seed)
+def _toy_section(seed: int) -> Section:
+    """The section on the toy example: what was computed, and a table of errors by map."""
+    found = toy_errors(seed)
     return Section(
         "Section 4: a majority hides the votes",
         (
@@ -109,7 +113,7 @@ def _toy(seed: int) -> Section:
     )
 
 
-def _votes(
+def _vote_sections(
     found: list[Outcome],
     predictors: tuple[VotedPredictor, ...],
     counts: dict[str, int],
@@ -117,8 +121,9 @@ def _votes(
 ) -> list[Section]:
     """The four sections on real votes: claims, maps compared, targets compared, single predictors.
 
-    `found` has one outcome for each of `predictors`; `counts` says how many splits, drawn votes and
-    resamples were taken; `unreadable` names the files that could not be read.
+    `found` has one outcome (all numbers of one predictor) for each of `predictors`. `counts` has
+    the numbers of splits, drawn votes and resamples, and `unreadable` the files that could not be
+    read.
     """
     sets: dict[str, list[Outcome]] = {}
     for each in found:
@@ -137,7 +142,7 @@ def _votes(
                 "is no map of this library. Printed values are those of the tables in the authors' "
                 "repository (Linwei94/CalibrationAGT), from which the ranges of the abstract "
                 "follow.",
-                *(_sentence_about(rows, group, of_set[rows]) for rows, group in sets.items()),
+                *(_set_sentence(rows, group, of_set[rows]) for rows, group in sets.items()),
                 *((f"Could not be read: {', '.join(unreadable)}.",) if unreadable else ()),
             ),
             (
@@ -146,7 +151,7 @@ def _votes(
                     "The paper's claims. Reductions are of the ECE against the shares of "
                     "the votes, relative to a temperature that is fitted to the majority; median "
                     "over predictors, and the range.",
-                    _claims(sets),
+                    _claims_columns(sets),
                 ),
             ),
             (
@@ -184,7 +189,7 @@ def _votes(
                 "Differences are to a temperature that is fitted to the majority, with 95 % "
                 "intervals of a paired bootstrap, on the first split. Those of the ECE are wide, "
                 "because the ECE is a sum of absolute values; those of the log loss are not.",
-                _about_smoothing(found),
+                _smoothing_paragraph(found),
             ),
             (
                 Table(
@@ -192,15 +197,15 @@ def _votes(
                     "Errors: how often the top label is not the majority's. "
                     "Departing: how often a single vote is not. Epsilon: of label smoothing. T: "
                     "means over splits.",
-                    _temperatures_of(found),
+                    _predictor_columns(found),
                 ),
-                Table("errors", "ECE against votes, %, as means over splits.", _errors_of(found)),
+                Table("errors", "ECE against votes, %, as means over splits.", _ece_columns(found)),
                 Table(
                     "differences",
                     "Differences to a temperature fitted to the majority, first split.",
-                    _differences(found),
+                    _difference_columns(found),
                 ),
-                Table("everything", "Every number.", _everything(found), on_page=False),
+                Table("everything", "Every number.", _all_columns(found), on_page=False),
             ),
             (
                 Figure(
@@ -209,18 +214,18 @@ def _votes(
                     "majority too low, of smoothed labels too high, the more so the more often a "
                     "predictor errs for each vote that departs from the majority.",
                     partial(draw_label_smoothing, found),
-                    ratios(found),
+                    temperature_ratios(found),
                 ),
             ),
         ),
     ]
 
 
-def _sentence_about(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
-    """One sentence on a set of rows: how many predictors, rows, classes and votes it has.
+def _set_sentence(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
+    """A sentence on a set of rows: its numbers of predictors, rows, classes and votes.
 
-    `rows` is the name of the set, `group` has the outcomes of its predictors, and `predictor` is
-    one of them, whose votes are counted.
+    `group` has the outcomes of the predictors on these rows; the votes of `predictor`, one of them,
+    are counted.
     """
     m = predictor.votes.sum(axis=1)
     votes = f"{m.min()}" if m.min() == m.max() else f"{m.min()} to {m.max()}"
@@ -233,8 +238,8 @@ def _sentence_about(rows: str, group: list[Outcome], predictor: VotedPredictor) 
     )
 
 
-def _about_smoothing(found: list[Outcome]) -> str:
-    """A paragraph that says for how many predictors label smoothing makes the ECE larger."""
+def _smoothing_paragraph(found: list[Outcome]) -> str:
+    """A paragraph on label smoothing: for how many predictors it increases the ECE."""
     worse = sum(each.reduction(SMOOTHED) < 0 for each in found)
     better = sum(each.judged[RATE_KNOWN].ece < each.judged[SMOOTHED].ece for each in found)
     return (
@@ -246,8 +251,8 @@ def _about_smoothing(found: list[Outcome]) -> str:
     )
 
 
-def _range(values: Sequence[float], as_text: str) -> str:
-    """The median of values as text, followed by "(smallest to largest)" if there are several.
+def _median_and_range(values: Sequence[float], as_text: str) -> str:
+    """The median of values as text, with "(smallest to largest)" after it if there are several.
 
     `as_text` is a format of one number, such as "{:.2f}".
     """
@@ -257,8 +262,8 @@ def _range(values: Sequence[float], as_text: str) -> str:
     return f"{middle} ({as_text.format(min(values))} to {as_text.format(max(values))})"
 
 
-def _claims(sets: dict[str, list[Outcome]]) -> Columns:
-    """The table of the paper's claims: what the paper prints, and what comes out for each set.
+def _claims_columns(sets: dict[str, list[Outcome]]) -> Columns:
+    """The columns of the table of claims: what the paper prints, and the results of each set.
 
     `sets` maps the name of a set of rows to the outcomes of its predictors. The columns are
     "claim", "the paper", and one for each set, with the median over its predictors and the range.
@@ -286,21 +291,25 @@ def _claims(sets: dict[str, list[Outcome]]) -> Columns:
         ]
         gaps = [100 * (each.judged[ONE].ece - each.judged[SOFT_TS].ece) for each in group]
         cut = {
-            m: _range([100 * each.reduction(m) for each in group], "{:.0f}") + " %"
+            m: _median_and_range([100 * each.reduction(m) for each in group], "{:.0f}") + " %"
             for m in (DIRICHLET, Method("matrix", "shares"), SMOOTHED)
         }
         columns[rows] = [
-            _range(temperatures, "{:.2f}"),
+            _median_and_range(temperatures, "{:.2f}"),
             cut[DIRICHLET],
             cut[Method("matrix", "shares")],
-            _range(gaps, "{:+.2f}"),
+            _median_and_range(gaps, "{:+.2f}"),
             cut[SMOOTHED],
         ]
     return columns
 
 
 def _methods_table(rows: str, group: list[Outcome]) -> Table:
-    """The table of one set of rows: a line for each map, beside what the paper prints for it."""
+    """The table that compares methods on one set of rows, beside the numbers of the paper.
+
+    A row is a recalibration map and its targets. `group` has the outcomes of the predictors on
+    these rows.
+    """
     k = group[0].n_classes
     shown = [m for m in METHODS if m in PAPER_NAMES or m in (DIRICHLET, RATE_KNOWN)]
     judged = {m: [each.judged[m] for each in group] for m in shown}
@@ -308,9 +317,11 @@ def _methods_table(rows: str, group: list[Outcome]) -> Table:
         "map": [m.map for m in shown],
         "fitted to": [m.targets for m in shown],
         "the paper's": [PAPER_NAMES.get(m, "") for m in shown],
-        "T": [_temperatures(judged[m]) for m in shown],
-        "ECE, %": [_range([100 * j.ece for j in judged[m]], "{:.2f}") for m in shown],
-        "by drawn votes": [_range([100 * j.drawn_ece for j in judged[m]], "{:.2f}") for m in shown],
+        "T": [_temperature_text(judged[m]) for m in shown],
+        "ECE, %": [_median_and_range([100 * j.ece for j in judged[m]], "{:.2f}") for m in shown],
+        "by drawn votes": [
+            _median_and_range([100 * j.drawn_ece for j in judged[m]], "{:.2f}") for m in shown
+        ],
         "Brier": [f"{np.median([j.brier for j in judged[m]]):.3f}" for m in shown],
         "log loss": [f"{np.median([j.log_loss for j in judged[m]]):.3f}" for m in shown],
     }
@@ -324,14 +335,18 @@ def _methods_table(rows: str, group: list[Outcome]) -> Table:
     return Table(f"methods_{_file_name(rows)}", f"{rows}.{many}", columns)
 
 
-def _temperatures(judged: list[Any]) -> str:
-    """Median and range of the temperatures of judged maps as text; "" if no map has one."""
+def _temperature_text(judged: list[Any]) -> str:
+    """The median and range of the maps' temperatures as text; "" if no map has one."""
     values = [j.temperature for j in judged if j.temperature is not None]
-    return _range(values, "{:.2f}") if values else ""
+    return _median_and_range(values, "{:.2f}") if values else ""
 
 
 def _targets_table(rows: str, group: list[Outcome]) -> Table:
-    """The table of one set of rows: ECE and log loss of each map, by what the map was fitted to."""
+    """The table that compares targets of the fit on one set of rows: ECE and log loss of each map.
+
+    A target is the majority, one vote, or the shares of the votes. `group` has the outcomes of the
+    predictors on these rows.
+    """
     columns: dict[str, list[Any]] = {"map": [*MAPS, SMOOTHED.map]}
     for measure, text, scale in (("ece", "ECE, %", 100.0), ("log_loss", "log loss", 1.0)):
         for target in TARGETS:
@@ -351,12 +366,11 @@ def _targets_table(rows: str, group: list[Outcome]) -> Table:
     )
 
 
-def _temperatures_of(found: list[Outcome]) -> Columns:
-    """Columns with a row for each predictor: errors, departing votes, and temperatures.
+def _predictor_columns(found: list[Outcome]) -> Columns:
+    """Columns of errors, disagreement and temperatures, with a row for each predictor.
 
     "errors" is how often its top label is not the majority's, "departing" how often a single vote
-    is not, and "epsilon" the smoothing of the labels. A temperature "T: ..." is given for three
-    methods.
+    is not, and "epsilon" the smoothing of the labels. "T: ..." are temperatures of three methods.
     """
     return {
         "predictor": [each.name for each in found],
@@ -370,8 +384,8 @@ def _temperatures_of(found: list[Outcome]) -> Columns:
     }
 
 
-def _errors_of(found: list[Outcome]) -> Columns:
-    """Columns with a row for each predictor: its ECE against votes in percent, by method."""
+def _ece_columns(found: list[Outcome]) -> Columns:
+    """Columns of the ECE against votes in percent, a row for each predictor, a column by method."""
     shown = (RAW, TS, ONE, SOFT_TS, DIRICHLET, SMOOTHED, RATE_KNOWN)
     return {
         "predictor": [each.name for each in found],
@@ -379,10 +393,10 @@ def _errors_of(found: list[Outcome]) -> Columns:
     }
 
 
-def _differences(found: list[Outcome]) -> Columns:
-    """Columns with a row for each predictor and method: differences to TS, with 95 % intervals.
+def _difference_columns(found: list[Outcome]) -> Columns:
+    """Columns of differences to TS with 95 % intervals, a row for each predictor and method.
 
-    TS is the temperature that is fitted to the majority of the votes.
+    TS is the temperature fitted to the majority of the votes.
     """
     return columns_of(
         {
@@ -399,8 +413,8 @@ def _differences(found: list[Outcome]) -> Columns:
     )
 
 
-def _everything(found: list[Outcome]) -> Columns:
-    """Columns with a row for each predictor and method: every number that was measured."""
+def _all_columns(found: list[Outcome]) -> Columns:
+    """Columns of every number that was measured, with a row for each predictor and method."""
     return columns_of(
         {
             "set": each.rows,
@@ -422,8 +436,8 @@ def _everything(found: list[Outcome]) -> Columns:
 
 
 def _file_name(rows: str) -> str:
-    """The name of a set of rows as part of a file name: other characters become "_".
+    """The name of a set of rows, made safe for a file name.
 
-    Letters, digits, "_" and "-" are kept.
+    Characters other than letters, digits, "_" and "-" become "_".
     """
     return re.sub(r"[^A-Za-z0-9_-]+", "_", rows)

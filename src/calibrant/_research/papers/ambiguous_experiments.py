@@ -29,7 +29,7 @@ MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
 TARGETS = (MAJORITY, ONE_VOTE, SHARES)
 MAPS = ("temperature", "vector", "matrix", "Dirichlet", "isotonic")
 LABEL_SMOOTHING = "label smoothing"
-# The penalty of the paper's code is on a sum of squares, the library's on a mean: `_map` converts.
+# The paper's code penalises a sum of squares, the library a mean: `_unfitted_map` converts.
 PENALTY = 1e-3
 # The clusters of section 4, and the distribution of votes in each.
 MEANS = np.array([[-3.2, 1.1], [0.0, 0.0], [3.2, -1.1]])
@@ -70,9 +70,9 @@ COMPARED = (TS, SMOOTHED, Method("temperature", ONE_VOTE), SOFT_TS, DIRICHLET)
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """How one map does on the rows that it was not fitted to.
+    """The errors of one recalibration map on held-out rows.
 
-    `ece` and `log_loss` are against the shares of the votes, `drawn_ece` and `brier` are means
+    `ece` and `log_loss` are against the shares of the votes; `drawn_ece` and `brier` are means
     against single votes drawn from them. `temperature` is None if the map has none.
     """
 
@@ -85,9 +85,10 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What all maps make of one predictor: means over splits, and differences to TS on the first.
+    """The errors of all methods for one predictor: means over splits, and differences to TS.
 
-    TS is the temperature that is fitted to the majority of the votes.
+    TS is the temperature fitted to the majority of the votes; differences are those of the first
+    split. `rows` is the name of the predictor's set of rows.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Outcome:
     comparison: Mapping[Method, tuple[Any, Any]]  # differences to TS: ECE, log loss
 
     def reduction(self, method: Method) -> float:
-        """The share of the ECE of TS that the method removes; below 0 if its ECE is larger."""
+        """The share of TS's ECE that the method removes; negative if its ECE is larger."""
         return 1.0 - self.judged[method].ece / self.judged[TS].ece
 
 
@@ -115,38 +116,42 @@ def outcomes(
     n_draws: int,
     n_resamples: int,
 ) -> list[Outcome]:
-    """The outcome of every predictor: maps are fitted to half of its rows, judged on the rest.
+    """Fit every method to half of each predictor's rows, and measure it on the other half.
 
-    There are `n_splits` such splits; `n_draws` times a vote is drawn for each row for the ECE
-    against single votes, and `n_resamples` resamples give the intervals of differences.
+    The result has an outcome for each predictor, with means over `n_splits` random halves. The ECE
+    against single votes is the mean over `n_draws` draws of a vote for each row; `n_resamples`
+    bootstrap resamples give the intervals of differences.
     """
     found = []
     with progress.task("Predictors with votes", len(predictors)) as step:
         for predictor in predictors:
-            found.append(_outcome(predictor, seed, n_splits, n_draws, n_resamples))
+            found.append(_outcome_of(predictor, seed, n_splits, n_draws, n_resamples))
             step()
     return found
 
 
-def _outcome(
+def _outcome_of(
     predictor: VotedPredictor, seed: int, n_splits: int, n_draws: int, n_resamples: int
 ) -> Outcome:
-    """The outcome of one predictor: all maps on every split, and their means; see `outcomes`."""
+    """Fit and measure all methods on every split of one predictor's rows; see `outcomes`."""
     shares, majority = predictor.shares, predictor.votes.argmax(axis=1)
     runs: list[dict[Method, Judged]] = []
     comparison: dict[Method, tuple[Any, Any]] = {}
     for split in range(n_splits):
         rng = np.random.default_rng(seed + split)
         fitted = half_of_each_class(majority, rng)
-        maps, temperatures = mapped(predictor, fitted, rng)
+        maps, temperatures = fit_and_map(predictor, fitted, rng)
         judged_on = shares[~fitted]
         runs.append(
-            {m: _judged(judged_on, p, temperatures.get(m), n_draws, seed) for m, p in maps.items()}
+            {
+                m: _measure_map(judged_on, p, temperatures.get(m), n_draws, seed)
+                for m, p in maps.items()
+            }
         )
         if split == 0:
             epsilon = temperatures[RATE_KNOWN, "smoothing"], temperatures[SMOOTHED, "smoothing"]
-            comparison = _differences(judged_on, maps, n_resamples, seed)
-    judged = {m: _mean([run[m] for run in runs]) for m in METHODS}
+            comparison = _differences_to_ts(judged_on, maps, n_resamples, seed)
+    judged = {m: _mean_over_splits([run[m] for run in runs]) for m in METHODS}
     spread = {m: float(np.std([run[m].ece for run in runs])) for m in METHODS}
     wrong = float((predictor.logits.argmax(axis=1) != majority).mean())
     return Outcome(
@@ -164,7 +169,10 @@ def _outcome(
 
 
 def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A mask of the rows to fit to: a random half of those of each majority class."""
+    """A random half of the rows of each class, as a mask, (n,).
+
+    `majority` has the class with the most votes in each row.
+    """
     chosen = np.zeros(len(majority), dtype=np.bool_)
     for label in range(int(majority.max()) + 1):
         rows = np.flatnonzero(majority == label)
@@ -172,34 +180,34 @@ def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> 
     return chosen
 
 
-def drawn_votes(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The class of one vote for each row, drawn with the row's shares as probabilities, (n,)."""
+def draw_votes(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw one vote (a class) for each row, (n,), with the row's shares as probabilities."""
     levels = np.cumsum(shares, axis=1)
     levels[:, -1] = 1.0
     out: NDArray[np.intp] = (rng.random((len(shares), 1)) >= levels).sum(axis=1)
     return out
 
 
-def mapped(
+def fit_and_map(
     predictor: VotedPredictor, fitted: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[dict[Method, Array], dict[Any, float]]:
-    """What each method makes of the rows that it is not fitted to, and the fitted numbers.
+    """Fit each method to the rows in the mask `fitted`, and apply it to the other rows.
 
-    The first dict has probabilities by method. The second has temperatures by method, and under
-    ``(method, "smoothing")`` the smoothing of labels.
+    The first result has the probabilities of those rows by method. The second has temperatures by
+    method, and under ``(method, "smoothing")`` the amount of label smoothing.
     """
     logits, shares = predictor.logits, predictor.shares[fitted]
     majority = predictor.votes[fitted].argmax(axis=1)
     targets: dict[str, Any] = {
         MAJORITY: majority,
-        ONE_VOTE: drawn_votes(shares, rng),
+        ONE_VOTE: draw_votes(shares, rng),
         SHARES: shares,
     }
     departing = float(1.0 - shares.max(axis=1).mean())
     out: dict[Method, Array] = {RAW: _softmax(logits[~fitted])}
     numbers: dict[Any, float] = {(RATE_KNOWN, "smoothing"): departing}
     for method in METHODS[1:]:
-        map_ = _map(method, logits.shape[1], departing)
+        map_ = _unfitted_map(method, logits.shape[1], departing)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as that nobody voted for a class in one half
             map_.fit(targets.get(method.targets, majority), logits[fitted])
@@ -211,11 +219,11 @@ def mapped(
     return out, numbers
 
 
-def _map(method: Method, k: int, departing: float) -> scaling.Scaler:
-    """The unfitted map of a method for k classes.
+def _unfitted_map(method: Method, k: int, departing: float) -> scaling.Scaler:
+    """The unfitted recalibration map of a method, for k classes.
 
-    `departing`, the rate at which votes depart from the majority, is the smoothing of the labels if
-    the method is said to know it.
+    `departing`, the rate at which votes differ from the majority, is the amount of label smoothing
+    of the method that knows this rate.
     """
     if method.map == LABEL_SMOOTHING:
         return scaling.LabelSmoothingTemperature(
@@ -232,12 +240,15 @@ def _map(method: Method, k: int, departing: float) -> scaling.Scaler:
     return maps[method.map]
 
 
-def _judged(
+def _measure_map(
     shares: Array, proba: Array, temperature: float | None, n_draws: int, seed: int
 ) -> Judged:
-    """One map's errors on held-out rows: against shares, and against `n_draws` draws of a vote."""
+    """Measure one map's probabilities on held-out rows, against shares and against drawn votes.
+
+    Shares and probabilities are (n, k). Each of `n_draws` draws takes one vote for each row.
+    """
     rng = np.random.default_rng([seed, 1])
-    drawn = [ece(drawn_votes(shares, rng), proba) for _ in range(n_draws)]
+    drawn = [ece(draw_votes(shares, rng), proba) for _ in range(n_draws)]
     return Judged(
         ece(shares, proba),
         float(np.mean(drawn)),
@@ -248,16 +259,20 @@ def _judged(
 
 
 def drawn_brier(shares: Array, proba: Array) -> float:
-    """The mean Brier score against single votes: that against the shares plus their variance."""
+    """The expected Brier score against a single vote drawn from the shares of each row.
+
+    It is the score against the shares, plus the variance of a vote. Both arrays are (n, k).
+    """
     return brier_score(shares, proba) + float((1.0 - (shares**2).sum(axis=1)).mean())
 
 
-def _differences(
+def _differences_to_ts(
     shares: Array, maps: Mapping[Method, Array], n_resamples: int, seed: int
 ) -> dict[Method, tuple[Any, Any]]:
-    """By method other than TS: its ECE and its log loss less those of TS, with intervals.
+    """The differences of ECE and log loss to TS, by method, each with its interval.
 
-    `maps` has the probabilities by method of the held-out rows of one split.
+    `maps` has the probabilities by method of the held-out rows of one split, and `shares` the
+    shares of their votes. TS is the temperature fitted to the majority of the votes.
     """
     found = compare(
         shares,
@@ -275,8 +290,8 @@ def _differences(
     }
 
 
-def _mean(runs: list[Judged]) -> Judged:
-    """The mean over splits of each number; the temperature is None if no split has one."""
+def _mean_over_splits(runs: list[Judged]) -> Judged:
+    """The mean of each error over splits; the temperature is None if no split has one."""
     temperatures = [run.temperature for run in runs if run.temperature is not None]
     return Judged(
         float(np.mean([run.ece for run in runs])),
@@ -290,21 +305,21 @@ def _mean(runs: list[Judged]) -> Judged:
 # --- section 4: a made-up example --------------------------------------------------------------
 
 
-def toy(seed: int, n: int = 3000) -> Columns:
-    """Columns of errors on made-up points of three clusters, on one of which people are divided.
+def toy_errors(seed: int, n: int = 3000) -> Columns:
+    """Columns of errors on toy data: points of three clusters, on one of which annotators disagree.
 
-    A row is a map and what it is fitted to. Its ECE is against the voted label, and against the
-    distribution that votes are drawn from.
+    A row is a map and what it is fitted to. Its ECE is measured against the voted label, and
+    against the distribution that votes are drawn from.
 
-    The paper trains a network on the voted labels. Here the predictor is what such a network tends
-    to, the exact probability of the voted label given the point, so that nothing but the target of
-    the fit is at fault.
+    The paper trains a network on the voted labels. The predictor here is the limit of such a
+    network, the exact probability of the voted label given the point, so that errors come from the
+    target of the fit alone.
     """
     rng = np.random.default_rng(seed)
-    clusters, points = _points(rng, n)
+    clusters, points = _draw_points(rng, n)
     counts = rng.multinomial(N_VOTES, CLUSTER_VOTES[clusters])
-    new_clusters, new_points = _points(rng, n)
-    logits, new_logits = _logits(points), _logits(new_points)
+    new_clusters, new_points = _draw_points(rng, n)
+    logits, new_logits = _cluster_logits(points), _cluster_logits(new_points)
     shares = counts / N_VOTES
     # The distribution of votes at a point: that of each cluster, times its probability there.
     truth = _softmax(new_logits) @ CLUSTER_VOTES
@@ -332,16 +347,16 @@ def toy(seed: int, n: int = 3000) -> Columns:
     }
 
 
-def _points(rng: np.random.Generator, n: int) -> tuple[NDArray[np.int64], Array]:
-    """The cluster of each of n random points, (n,), and the points in the plane, (n, 2)."""
+def _draw_points(rng: np.random.Generator, n: int) -> tuple[NDArray[np.int64], Array]:
+    """Draw n points of random clusters: the cluster of each, (n,), and its coordinates, (n, 2)."""
     clusters = rng.integers(0, 3, n)
     return clusters, MEANS[clusters] + SPREADS[clusters] * rng.normal(size=(n, 2))
 
 
-def _logits(points: Array) -> Array:
-    """Log densities of the clusters at points, (n, 3): softmax makes them probabilities.
+def _cluster_logits(points: Array) -> Array:
+    """The log density of each cluster at points of the plane, (n, 3).
 
-    The voted label of a point is its cluster.
+    Their softmax is the probability of each cluster, which is the voted label of a point.
     """
     gaps = (points[:, None, :] - MEANS) / SPREADS
     out: Array = -0.5 * (gaps**2).sum(axis=2) - np.log(SPREADS).sum(axis=1)
@@ -349,5 +364,6 @@ def _logits(points: Array) -> Array:
 
 
 def _softmax(logits: Array) -> Array:
+    """The softmax of each row of logits, (n, k)."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)

@@ -36,7 +36,7 @@ SHOWN = (
 
 
 def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
-    """Draw the ECE against the shares of the votes: a panel a set, a point a predictor.
+    """Draw each predictor's ECE against the shares of the votes, a panel for each set of rows.
 
     `sets` maps the name of a set of rows to the outcomes of its predictors.
     """
@@ -47,7 +47,7 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
                 values = [100 * each.judged[method].ece for each in found]
                 colour = COLOURS[1] if "majority" in method.targets else COLOURS[0]
                 axis.plot(values, [i] * len(values), "o", ms=4, alpha=0.6, color=colour)
-                printed = _printed(found[0].n_classes, method)
+                printed = _printed_eces(found[0].n_classes, method)
                 axis.plot(printed, [i] * len(printed), "D", ms=5, mfc="none", color="black")
             axis.set_yticks(range(len(SHOWN)), [str(method) for method in SHOWN])
             axis.set_xlabel("ECE against votes, %")
@@ -68,10 +68,10 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
 
 
 def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
-    """Draw, for three ways to fit a temperature, how it compares with that of the votes.
+    """Draw temperatures of three methods, relative to the one fitted to the shares of the votes.
 
-    The horizontal axis has the predictor's rate of errors over the rate at which votes depart from
-    the majority. There is a point for each predictor and way.
+    There is a point for each predictor and method. The horizontal axis is the predictor's error
+    rate over the rate at which votes differ from the majority.
     """
     figure, axes = new_figure(size=(5.6, 3.6))
     axis = axes[0, 0]
@@ -79,7 +79,7 @@ def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
         for i, (label, method) in enumerate(
             (("majority", TS), ("label smoothing", SMOOTHED), ("rate known", RATE_KNOWN))
         ):
-            columns = ratios(found)
+            columns = temperature_ratios(found)
             axis.plot(
                 columns["errors / departing votes"],
                 columns[str(method)],
@@ -96,11 +96,11 @@ def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
     return figure
 
 
-def ratios(found: Sequence[Outcome]) -> dict[str, list[Any]]:
+def temperature_ratios(found: Sequence[Outcome]) -> dict[str, list[Any]]:
     """The columns that `draw_label_smoothing` shows, with a row for each predictor.
 
-    They are its name, its errors over departing votes, and for three methods the temperature over
-    that fitted to the shares of the votes.
+    They are its name, its error rate over the rate at which votes differ from the majority, and for
+    three methods the temperature over that fitted to the shares of the votes.
     """
     columns: dict[str, list[Any]] = {
         "predictor": [each.name for each in found],
@@ -114,8 +114,11 @@ def ratios(found: Sequence[Outcome]) -> dict[str, list[Any]]:
     return columns
 
 
-def _printed(n_classes: int, method: Method) -> list[float]:
-    """The ECEs that the paper prints for a method on the benchmark with `n_classes`; [] if none."""
+def _printed_eces(n_classes: int, method: Method) -> list[float]:
+    """The ECEs that the paper prints for a method on its benchmark with this number of classes.
+
+    The list is empty if there are none.
+    """
     name = PAPER_NAMES.get(method)
     if n_classes not in BENCHMARKS or name is None:
         return []

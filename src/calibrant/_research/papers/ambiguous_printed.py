@@ -24,10 +24,11 @@ BENCHMARKS: Mapping[int, tuple[str, tuple[str, str]]] = {
 }
 
 
-def _table(text: str) -> dict[str, tuple[Printed, Printed]]:
-    """What the paper prints for each method on both networks, from lines "name | eight numbers".
+def _read_printed(text: str) -> dict[str, tuple[Printed, Printed]]:
+    """Read the printed numbers of each method on two networks, by the method's name.
 
-    Four numbers belong to each network, in the order of `Printed`; "-" stands for None.
+    A line of the text is "name | eight numbers": four for each network, in the order of `Printed`,
+    with "-" for None.
     """
     table = {}
     for line in text.strip().splitlines():
@@ -39,7 +40,7 @@ def _table(text: str) -> dict[str, tuple[Printed, Printed]]:
 
 
 PRINTED: Mapping[int, Mapping[str, tuple[Printed, Printed]]] = {
-    10: _table("""
+    10: _read_printed("""
         Uncalibrated   |  -   4.97 0.120 0.692   -   4.99 0.111 0.678
         TS             | 2.03 4.29 0.112 0.363  2.04 4.48 0.106 0.346
         Dirichlet-Hard |  -   4.46 0.114 0.395   -   4.70 0.107 0.394
@@ -49,7 +50,7 @@ PRINTED: Mapping[int, Mapping[str, tuple[Printed, Printed]]] = {
         SoftPlatt      |  -   1.52 0.110 0.288   -   0.88 0.101 0.272
         Dirichlet-Soft |  -   1.25 0.109 0.271   -   0.72 0.100 0.255
     """),
-    3: _table("""
+    3: _read_printed("""
         Uncalibrated   |  -  27.79 0.650 1.384   -  35.97 0.743 2.148
         TS             | 2.42 10.55 0.537 0.886 3.81 11.63 0.549 0.900
         Dirichlet-Hard |  -  11.55 0.535 0.889   -  12.69 0.539 0.895

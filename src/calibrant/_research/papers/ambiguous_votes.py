@@ -36,7 +36,7 @@ ACCEPTED = (
 
 @dataclass(frozen=True, eq=False)
 class VotedPredictor:
-    """A predictor's logits (n, k), and how many people voted for each class, (n, k)."""
+    """A predictor's logits, (n, k), and the number of votes for each class, (n, k)."""
 
     name: str
     rows: str  # the set of rows it belongs to
@@ -51,8 +51,8 @@ class VotedPredictor:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """The logits, labels and votes of one run of rows of a file; None for what is not there."""
+class _FilePart:
+    """The arrays that a file holds under one prefix ("dev_", ...); None for a missing one."""
 
     logits: Array | None
     labels: Array | None
@@ -62,37 +62,36 @@ class _Part:
 def read_votes(
     data: str | os.PathLike[str],
 ) -> tuple[tuple[VotedPredictor, ...], tuple[str, ...]]:
-    """Every predictor of a folder that has votes, and the names of the files that cannot be read.
+    """Read every predictor of a folder that has votes, and the names of the unreadable files.
 
-    Shapes and values are checked here. It is an error if no predictor has votes.
+    Shapes and values are checked. It is an error if no predictor has votes.
     """
-    read = {path.stem: _parts(path) for path in npz_files(data)}
+    read = {path.stem: _read_parts(path) for path in npz_files(data)}
     files = {name: parts for name, parts in read.items() if parts is not None}
     found = []
     for name, parts in files.items():
         pairs = [(part.logits, part.votes) for part in parts]
         own = [(x, v) for x, v in pairs if x is not None and v is not None]
         if own:
-            found.append(_predictor(name, "", own))
+            found.append(_join_pairs(name, "", own))
             continue
         shared = _shared_votes(parts, files)
         if shared is not None:
             logits, votes, rows = shared
-            found.append(_predictor(name, rows, [(logits, votes)]))
+            found.append(_join_pairs(name, rows, [(logits, votes)]))
     unreadable = tuple(name for name, parts in read.items() if parts is None)
     if not found:
         broken = f" ({', '.join(unreadable)} cannot be read)" if unreadable else ""
         raise InputError(
             f"data={str(data)!r} has no predictor with votes{broken}: there must be {ACCEPTED}"
         )
-    return _in_sets(found), unreadable
+    return _name_sets(found), unreadable
 
 
-def _in_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
-    """The predictors, each with the name of its set of rows (`rows`) filled in where it is "".
+def _name_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
+    """Name the set of rows of each predictor that has no name of a set yet (`rows` is "").
 
-    Predictors whose own files have the same votes are a set; its name is the common beginning of
-    their names.
+    Predictors with equal votes form a set; its name is the common beginning of their names.
     """
     names: dict[bytes, list[str]] = {}
     for each in found:
@@ -103,19 +102,24 @@ def _in_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
     )
 
 
-def _parts(path: Path) -> list[_Part] | None:
-    """The runs of rows that a file holds: [] if it holds none, None if it cannot be read."""
+def _read_parts(path: Path) -> list[_FilePart] | None:
+    """Read the arrays of a file, a part for each prefix of array names ("dev_", ...).
+
+    The list is empty if the file has no usable part; None if the file cannot be read.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
-            return [part for prefix in _PARTS if (part := _part(path, file, prefix)) is not None]
+            return [
+                part for prefix in _PARTS if (part := _read_part(path, file, prefix)) is not None
+            ]
     except InputError:
         raise
     except Exception:  # zipfile, zlib, NumPy and the system each have their own
         return None
 
 
-def _part(path: Path, file: Mapping[str, Array], prefix: str) -> _Part | None:
-    """The logits, labels and votes of a file under one prefix of array names ("dev_", ...).
+def _read_part(path: Path, file: Mapping[str, Array], prefix: str) -> _FilePart | None:
+    """Read the logits, labels and votes of a file under one prefix of array names ("dev_", ...).
 
     None if there are neither votes nor predictions with labels, or if the predictions are no matrix
     of numbers.
@@ -138,7 +142,7 @@ def _part(path: Path, file: Mapping[str, Array], prefix: str) -> _Part | None:
             if not (logits >= 0).all():
                 raise InputError(f"data: {path.name}: {prefix + kind[0]!r} must be probabilities")
             logits = np.log(np.maximum(logits, _FLOOR))
-    return _Part(
+    return _FilePart(
         logits,
         file[f"{prefix}labels"] if labelled else None,
         None if votes is None else file[prefix + votes],
@@ -146,11 +150,12 @@ def _part(path: Path, file: Mapping[str, Array], prefix: str) -> _Part | None:
 
 
 def _shared_votes(
-    parts: list[_Part], files: Mapping[str, list[_Part]]
+    parts: list[_FilePart], files: Mapping[str, list[_FilePart]]
 ) -> tuple[Array, Array, str] | None:
     """A predictor's logits, votes from another file with the same labels, and that file's name.
 
-    None if no other file has votes on the same labels, in the shape of the logits.
+    `parts` are the predictor's, and `files` has those of all files by name. None if no other file
+    has votes on the same labels, in the shape of the logits.
     """
     for part in parts:
         if part.logits is None or part.labels is None:
@@ -164,11 +169,11 @@ def _shared_votes(
     return None
 
 
-def _predictor(name: str, rows: str, pairs: list[tuple[Array, Array]]) -> VotedPredictor:
-    """The checked predictor made of (logits, votes) pairs, one for each run of rows, put together.
+def _join_pairs(name: str, set_name: str, pairs: list[tuple[Array, Array]]) -> VotedPredictor:
+    """Check the (logits, votes) pairs of a predictor, and join their rows into one predictor.
 
-    Rows without a vote are left out. It is an error if shapes differ, if values are not valid, or
-    if too few rows are left.
+    `set_name` is the name of its set of rows, or "". Rows without a vote are dropped. It is an
+    error if shapes differ, if values are not valid, or if too few rows remain.
     """
     for logits, votes in pairs:
         if votes.shape != logits.shape:
@@ -189,4 +194,4 @@ def _predictor(name: str, rows: str, pairs: list[tuple[Array, Array]]) -> VotedP
             f"data: {name}: votes were given on {np.count_nonzero(voted)} rows; half of them are "
             f"fitted to, which takes {2 * logits.shape[1]} at least"
         )
-    return VotedPredictor(name, rows, logits[voted], votes[voted].astype(np.int64))
+    return VotedPredictor(name, set_name, logits[voted], votes[voted].astype(np.int64))

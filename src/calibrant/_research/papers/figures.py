@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 PURPOSE = "drawing a paper's figures"
 
-__all__ = ["COLOURS", "MARKERS", "new_figure", "plot_with_band", "rendered", "style"]
+__all__ = ["COLOURS", "MARKERS", "new_figure", "plot_with_band", "render_files", "style"]
 
 
 def new_figure(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (6.4, 3.6), **sharing: Any
 ) -> tuple[Figure, Any]:
-    """A figure with an array of axes (rows, columns), in the style of all papers.
+    """A new figure in the style of all papers, with an array of axes of shape (rows, columns).
 
-    It is made without pyplot, so there is nothing to close and no backend to choose.
+    It is made without pyplot, so there is nothing to close and no backend to choose. `size` is
+    (width, height) in inches.
     """
     matplotlib = need("matplotlib", PURPOSE)
     from matplotlib.figure import Figure
@@ -34,7 +35,7 @@ def new_figure(
 
 
 def style() -> Any:
-    """The style of all papers, as a context to draw in."""
+    """A context manager that applies the style of all papers to matplotlib."""
     return need("matplotlib", PURPOSE).rc_context(STYLE)
 
 
@@ -43,14 +44,18 @@ def plot_with_band(
 ) -> None:
     """Draw `middle` over x as a line with markers, and the band between `low` and `high`.
 
-    `colour` is the place of both the colour and the marker in the style; `look` goes to the line.
+    `colour` is the index of the colour and of the marker in the style; `look` are options of the
+    line.
     """
     axis.fill_between(x, low, high, color=COLOURS[colour], alpha=0.2, linewidth=0)
     axis.plot(x, middle, color=COLOURS[colour], marker=MARKERS[colour], **look)
 
 
-def rendered(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[str, bytes]:
-    """The figure as files, by kind: "svg" and "png". The same figure gives the same bytes."""
+def render_files(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[str, bytes]:
+    """The bytes of the figure's files, by kind: "svg" and "png".
+
+    The same figure gives the same bytes.
+    """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     with style():
@@ -62,11 +67,11 @@ def rendered(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[st
         if layout is not None:
             layout.execute(figure)
             figure.set_layout_engine(None)
-        return {kind: _saved(figure, kind) for kind in kinds}
+        return {kind: _render_file(figure, kind) for kind in kinds}
 
 
-def _saved(figure: Figure, kind: str) -> bytes:
-    """The figure as a file of one kind, without a date or a program's name in it."""
+def _render_file(figure: Figure, kind: str) -> bytes:
+    """The bytes of the figure's file of one kind, without a date or a program's name in it."""
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     figure.savefig(out, format=kind, metadata=metadata)

@@ -42,7 +42,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calibrant._research.papers.figures import rendered
+from calibrant._research.papers.figures import render_files
 from calibrant._research.papers.output import replace_folder
 from calibrant.results._pages.page import environment
 from calibrant.results._rendering import json_value, shown
@@ -54,7 +54,11 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 class PageRow(NamedTuple):
-    """A row of a table on the page: what each cell shows, and the erratum that it points to."""
+    """A row of a table on the page: the texts of its cells, and the erratum that each points to.
+
+    A mark is the number of an erratum, or None. `begins_group` says that the first cell differs
+    from the one above.
+    """
 
     texts: list[str]
     marks: list[str | None]
@@ -63,7 +67,7 @@ class PageRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns with a caption; see the top of the file."""
+    """Columns with a caption, and marks: numbers of errata by (row, column) of a cell."""
 
     name: str
     caption: str
@@ -73,11 +77,11 @@ class Table:
     on_page: bool = True
 
     def to_csv(self) -> str:
-        """Comma-separated values, floats with all their digits, without the marks."""
+        """The table as comma-separated values, floats with all their digits, without the marks."""
         return as_csv(self.columns)
 
     def numeric(self) -> list[bool]:
-        """Whether each column has numbers, or texts of numbers such as "0.0766 ± 0.0034"."""
+        """Whether each column holds numbers, or texts of numbers such as "0.0766 ± 0.0034"."""
         columns = [[shown(value) for value in values] for values in self.columns.values()]
         return [
             any(texts) and all(not text or text.lstrip("-+")[:1].isdigit() for text in texts)
@@ -85,9 +89,9 @@ class Table:
         ]
 
     def page_rows(self) -> list[PageRow]:
-        """The rows as the page shows them: a first cell that repeats the one above is left empty.
+        """The rows as the page shows them, where a first cell equal to the one above is empty.
 
-        So the printed, measured and corrected values of one thing form a group.
+        The printed, measured and corrected values of one thing so form a group.
         """
         rows: list[PageRow] = []
         previous = None
@@ -102,7 +106,7 @@ class Table:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """The table for a JSON file."""
+        """The table as plain dicts and lists, for a JSON file."""
         return {
             "name": self.name,
             "caption": self.caption,
@@ -128,20 +132,20 @@ class Figure:
     data: Columns = field(default_factory=dict)
 
     @cached_property
-    def _pictures(self) -> dict[str, bytes]:
-        """The figure as files, by "svg" and "png", drawn once for both."""
-        return rendered(self.draw())
+    def _file_bytes(self) -> dict[str, bytes]:
+        """The bytes of the figure's files by kind, "svg" and "png", drawn once for both."""
+        return render_files(self.draw())
 
     @cached_property
     def svg(self) -> bytes:
-        """The figure as an SVG file. It is drawn alone unless the PNG was asked for before."""
-        drawn = "_pictures" in vars(self)
-        return (self._pictures if drawn else rendered(self.draw(), ("svg",)))["svg"]
+        """The bytes of the figure's SVG file, drawn without the PNG unless both exist already."""
+        drawn = "_file_bytes" in vars(self)
+        return (self._file_bytes if drawn else render_files(self.draw(), ("svg",)))["svg"]
 
     @property
     def png(self) -> bytes:
-        """The figure as a PNG file."""
-        return self._pictures["png"]
+        """The bytes of the figure's PNG file."""
+        return self._file_bytes["png"]
 
 
 @dataclass(frozen=True)
@@ -225,7 +229,7 @@ class Reproduction:
         files: dict[str, bytes] = {}
         for table in self.tables.values():
             files[f"tables/{table.name}.csv"] = table.to_csv().encode()
-            files[f"tables/{table.name}.json"] = _json(table.to_dict())
+            files[f"tables/{table.name}.json"] = _json_bytes(table.to_dict())
         for figure in self.figures.values():
             files[f"figures/{figure.name}.png"] = figure.png  # before SVG: drawn once for both
             files[f"figures/{figure.name}.svg"] = figure.svg
@@ -240,13 +244,13 @@ class Reproduction:
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """A list of values for each name, from rows that all have the same names."""
+    """Turn rows (dicts with the same keys) into columns: a list of values for each key."""
     listed = list(rows)
     return {name: [row[name] for row in listed] for name in listed[0]}
 
 
 def as_csv(columns: Columns) -> str:
-    """Columns as comma-separated values: floats with all their digits, empty for None."""
+    """Columns as comma-separated values: floats with all their digits, an empty cell for None."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -254,13 +258,13 @@ def as_csv(columns: Columns) -> str:
     return out.getvalue()
 
 
-def _json(value: Any) -> bytes:
-    """A value as an indented JSON file in UTF-8."""
+def _json_bytes(value: Any) -> bytes:
+    """A value as the bytes of an indented JSON file in UTF-8."""
     return (json.dumps(json_value(value), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that the numbers depend on, by name."""
+    """The versions of Python and of the packages that compute the numbers, by name."""
     packages = {name: metadata.version(name) for name in ("calibrant", "numpy")}
     with suppress(metadata.PackageNotFoundError):
         packages["matplotlib"] = metadata.version("matplotlib")

@@ -29,9 +29,9 @@ SPREAD = 2.0  # standard deviation of the logits in the worlds of theorem 5.4
 
 
 def two_point(epsilons: tuple[float, ...] = (0.0, 1e-12, 1e-6, 1e-3, 1e-2, 1e-1)) -> Columns:
-    """Definition 3.1: errors of predictions that lie epsilon on the right side of 1/2.
+    """Definition 3.1: columns of errors of predictions 1/2 -/+ epsilon, right for both labels.
 
-    x is y - 1/2, and both labels are equally likely: errors are exact and need no sample.
+    There is a row for each epsilon. Both labels are equally likely, so errors are exact.
     """
     y = [0, 1]
     predictions = [[0.5 - epsilon, 0.5 + epsilon] for epsilon in epsilons]
@@ -45,16 +45,17 @@ def two_point(epsilons: tuple[float, ...] = (0.0, 1e-12, 1e-6, 1e-3, 1e-2, 1e-1)
 
 
 def no_level_sets(seed: int, n: int = 200_000) -> Columns:
-    """Proposition 3.5: the prediction g(x) = x1 is calibrated, but small perturbations are not.
+    """Proposition 3.5: columns of errors of a calibrated predictor and of small perturbations.
 
-    There is a row for g and for each size delta of a perturbation, measured on n draws.
+    The predictor is g(x) = x1. There is a row for g and for each size delta of a perturbation,
+    measured on n drawn rows.
     """
     rng = np.random.default_rng(seed)
     x1 = rng.random(n)
     upper = rng.random(n) < x1  # whether x2 >= 1/2, which is the label
 
     def row(predictor: str, g: Array, error: float, expected: float, bound: float | None) -> Row:
-        """One row of the table: errors of the predictions g beside what is expected of the ECE."""
+        """One row of the table: errors of predictions g, beside the expected ECE and its bound."""
         return {
             "predictor": predictor,
             "ECE": error,
@@ -76,10 +77,7 @@ def no_level_sets(seed: int, n: int = 200_000) -> Columns:
 
 
 def two_point_sample(seed: int, n: int = 1000) -> tuple[Array, Array]:
-    """Figure 2: n labels y of the two-point distribution, and the predictions sigmoid(x / 1000).
-
-    x is y - 1/2.
-    """
+    """Draw the sample of figure 2: n labels y, and the predictions sigmoid((y - 1/2) / 1000)."""
     from scipy.special import expit
 
     y = np.random.default_rng(seed).integers(0, 2, n).astype(np.float64)
@@ -87,7 +85,7 @@ def two_point_sample(seed: int, n: int = 1000) -> tuple[Array, Array]:
 
 
 def figure_2(y: Array, p: Array) -> Columns:
-    """Binned ECE of y and p in 1 to 100 bins, and LS-ECE with sigma = 1 / bins."""
+    """The columns of figure 2: ECE of y and p in 1 to 100 bins, LS-ECE with sigma = 1 / bins."""
     bins = list(range(1, 101))
     return {
         "bins": bins,
@@ -97,10 +95,10 @@ def figure_2(y: Array, p: Array) -> Columns:
     }
 
 
-def some_of_figure_2(curves: Columns, y: Array, p: Array, seed: int, n_draws: int) -> Columns:
-    """A few rows of `curves`, the columns of figure 2, with LS-ECE by draws as the paper has it.
+def figure_2_with_draws(curves: Columns, y: Array, p: Array, seed: int, n_draws: int) -> Columns:
+    """A few rows of figure 2, with LS-ECE by random draws, as the paper computes it, added.
 
-    `y` and `p` are the labels and predictions that they were computed from.
+    `curves` are the columns of `figure_2`, computed from labels `y` and predictions `p`.
     """
     rng = np.random.default_rng([seed, 2])
     chosen = [m for m in (1, 2, 3, 10, 11, 99, 100) if m in curves["bins"]]
@@ -114,7 +112,8 @@ def some_of_figure_2(curves: Columns, y: Array, p: Array, seed: int, n_draws: in
 def true_error(temperature: float) -> float:
     """The true ECE of predictions sigmoid(h), if the label is 1 with probability sigmoid(h / T).
 
-    Logits h are normal with the standard deviation `SPREAD`; T is the temperature.
+    Logits h are normal with standard deviation `SPREAD`, and T is the temperature. The integral
+    over h is numerical.
     """
     from scipy.special import expit
 
@@ -128,10 +127,11 @@ def true_error(temperature: float) -> float:
 def convergence(
     seed: int, progress: TaskProgress, *, largest: int = 10**6, n_replications: int = 10
 ) -> Columns:
-    """Theorem 5.4: LS-ECE with sigma = n^(-1/3) tends to the ECE; with sigma = 1/n it does not.
+    """Theorem 5.4: columns of errors by sample size, which tend to the true ECE or do not.
 
-    There is a row for each of two worlds (overconfident and calibrated) and each sample size up to
-    `largest`: means and standard deviations over replications, beside the true ECE.
+    LS-ECE with sigma = n^(-1/3) does; with sigma = 1/n it does not. There is a row for each of two
+    worlds (overconfident and calibrated) and each sample size up to `largest`: means and standard
+    deviations over replications, beside the true ECE.
     """
     from scipy.special import expit
 
@@ -173,7 +173,7 @@ def convergence(
 def curves(
     predictions: Predictions, progress: TaskProgress, bins: tuple[int, ...] = BINS
 ) -> Columns:
-    """Every error of every predictor, with a row for each predictor and number of bins."""
+    """Columns of every error of saved predictions, a row for each predictor and number of bins."""
     rows: list[Row] = []
     with progress.task("Saved predictions", len(predictions.predictors)) as step:
         for predictor in predictions.predictors:
@@ -183,7 +183,7 @@ def curves(
 
 
 def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[Row]:
-    """A row for each number of bins m: the predictor's errors, smoothed with sigma = 1 / m."""
+    """One predictor's errors: a row for each number of bins m, smoothed with sigma = 1 / m."""
     y, p = predictor.labels, predictor.predictions
     given: dict[str, Any] = {"from_logits": predictor.from_logits}
     smooth = smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
@@ -202,8 +202,11 @@ def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[Row]:
     ]
 
 
-def _gaps(errors: Columns, other: str) -> Array:
-    """|binned ECE - other error| in each row of the columns of `curves`."""
+def _absolute_differences(errors: Columns, other: str) -> Array:
+    """The absolute difference of binned ECE and another error, in each row of `errors`.
+
+    `errors` are the columns of `curves`, and `other` is the name of one of them.
+    """
     return np.abs(np.array(errors["binned ECE"]) - np.array(errors[other]))
 
 
@@ -219,7 +222,7 @@ def differences(errors: Columns) -> Columns:
             here = (sets == name) & (bins == m)
             row = {"set": name, "predictors": int(here.sum()), "bins": m}
             for other in OTHERS:
-                gaps = _gaps(errors, other)[here]
+                gaps = _absolute_differences(errors, other)[here]
                 row |= {other: float(gaps.mean()), f"{other} sd": float(gaps.std())}
             rows.append(row)
     return columns_of(rows)
@@ -239,6 +242,8 @@ def by_predictor(errors: Columns, at: int = 10) -> Columns:
         shown = ("set", "predictor", "n", "binned ECE", *OTHERS)
         row = {each: errors[each][chosen] for each in shown}
         for other in OTHERS:
-            row[f"|ECE - {other}|"] = float(_gaps(errors, other)[here & (bins > 1)].mean())
+            row[f"|ECE - {other}|"] = float(
+                _absolute_differences(errors, other)[here & (bins > 1)].mean()
+            )
         rows.append(row)
     return columns_of(rows)

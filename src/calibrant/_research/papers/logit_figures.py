@@ -82,10 +82,10 @@ def largest_sets(names: Columns) -> list[str]:
 
 
 def shown_predictors(data: Columns, rows: str, most: int = 3) -> list[str]:
-    """The names of at most `most` predictors of a set to draw.
+    """Choose the predictors of a set that a figure shows, at most `most`, by name.
 
     They are networks that the paper has, if there are enough of them, or else predictors spread
-    evenly from the smallest binned ECE to the largest.
+    evenly from the smallest binned ECE to the largest. `rows` is the name of the set.
     """
     there: dict[str, float] = {}
     for name, own, error in zip(data["predictor"], data["set"], data["binned ECE"], strict=True):

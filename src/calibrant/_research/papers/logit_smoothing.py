@@ -26,8 +26,8 @@ from calibrant._research.papers.logit_experiments import (
     curves,
     differences,
     figure_2,
+    figure_2_with_draws,
     no_level_sets,
-    some_of_figure_2,
     two_point,
     two_point_sample,
 )
@@ -72,9 +72,13 @@ def reproduce(
     seed = SEED if seed is None else seed
     progress = progress or TaskProgress(False)
     predictions = None if data is None else read_predictions(data)
-    sections = [_two_point(), _no_level_sets(seed), _figure_2(seed, 1_000 if quick else 10_000)]
-    sections.append(_convergence(seed, quick, progress))
-    sections.append(_networks(predictions, quick, progress))
+    sections = [
+        _two_point_section(),
+        _no_level_sets_section(seed),
+        _figure_2_section(seed, 1_000 if quick else 10_000),
+    ]
+    sections.append(_convergence_section(seed, quick, progress))
+    sections.append(_predictions_section(predictions, quick, progress))
     command = f"calibrant reproduce logit-smoothing --seed {seed}"
     recipe: dict[str, Any] = {
         "command": command + (" --quick" if quick else "") + (" --data FOLDER" if data else ""),
@@ -86,7 +90,7 @@ def reproduce(
     return Reproduction("logit-smoothing", title, PAPER, tuple(sections), ERRATA, recipe)
 
 
-def _two_point() -> Section:
+def _two_point_section() -> Section:
     """The section on definition 3.1: ECE jumps when a constant prediction is moved a little."""
     return Section(
         "Definition 3.1: a nudge breaks ECE",
@@ -108,7 +112,7 @@ def _two_point() -> Section:
     )
 
 
-def _no_level_sets(seed: int) -> Section:
+def _no_level_sets_section(seed: int) -> Section:
     """The section on proposition 3.5: ECE jumps although no two rows share a prediction."""
     return Section(
         "Proposition 3.5: no level sets are needed",
@@ -130,11 +134,11 @@ def _no_level_sets(seed: int) -> Section:
     )
 
 
-def _figure_2(seed: int, n_draws: int) -> Section:
+def _figure_2_section(seed: int, n_draws: int) -> Section:
     """The section on figure 2: errors of a two-point sample against the number of bins."""
     y, p = two_point_sample(seed)
     found = figure_2(y, p)
-    some = some_of_figure_2(found, y, p, seed, n_draws)
+    some = figure_2_with_draws(found, y, p, seed, n_draws)
     flat = np.array(found["LS-ECE"])[9:]
     return Section(
         "Figure 2: bins oscillate, logit smoothing does not",
@@ -168,7 +172,7 @@ def _figure_2(seed: int, n_draws: int) -> Section:
     )
 
 
-def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
+def _convergence_section(seed: int, quick: bool, progress: TaskProgress) -> Section:
     """The section on theorem 5.4: LS-ECE against the true ECE as the sample grows."""
     counts = {"largest": 10**4, "n_replications": 5} if quick else {}
     found = convergence(seed, progress, **counts)
@@ -200,8 +204,10 @@ def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
     )
 
 
-def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgress) -> Section:
-    """The section on figures 3 to 5: errors of saved predictions; a note if there are none."""
+def _predictions_section(
+    predictions: Predictions | None, quick: bool, progress: TaskProgress
+) -> Section:
+    """The section on figures 3 to 5, errors of saved predictions; a note without predictions."""
     heading = "Figures 3 to 5: real classifiers"
     if predictions is None:
         return Section(
@@ -220,7 +226,7 @@ def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgre
             f"{', '.join(map(str, bins))} bins. smECE chooses its own bandwidth and does not "
             f"depend on the bins. {len(predictions.predictors)} predictors; those with the "
             "same labels form a set, over which means are taken.",
-            _verdict(found),
+            _differences_sentence(found),
             *((f"Left out:{left_out}",) if left_out else ()),
         ),
         (
@@ -261,8 +267,8 @@ def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgre
     )
 
 
-def _verdict(found: Columns) -> str:
-    """A sentence on how far binned ECE is from the smooth errors, over all predictors.
+def _differences_sentence(found: Columns) -> str:
+    """A sentence on the differences between binned ECE and smooth errors, over all predictors.
 
     `found` are the columns of `curves`.
     """

@@ -18,9 +18,10 @@ _MADE_BY = "calibrant reproduce"
 
 
 def check_folder(out: str | os.PathLike[str]) -> Path:
-    """The folder, if it can be written: new, empty, or nothing in it but an earlier reproduction.
+    """Check that a reproduction can be written to `out`, and give the folder.
 
-    Called before any work, so that a long run does not end in an error that was there at its start.
+    It must be new, empty, or hold nothing but an earlier reproduction. The check comes before any
+    work, so that a long run does not fail at its end.
     """
     if not isinstance(out, str | os.PathLike) or not os.fspath(out):
         raise InputError(f"out must name a folder; got {out!r}")
@@ -43,7 +44,10 @@ def check_folder(out: str | os.PathLike[str]) -> Path:
 
 
 def _check_ours(folder: Path, out: str) -> None:
-    """Raise an InputError if the folder is a file, or holds files that no earlier run wrote."""
+    """Raise an InputError if the folder is a file, or holds files of another origin.
+
+    Files that an earlier run wrote may be there.
+    """
     if not folder.is_dir():
         raise InputError(f"out={out!r} is a file: name a folder")
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
@@ -56,7 +60,7 @@ def _check_ours(folder: Path, out: str) -> None:
 
 
 def _written_before(folder: Path) -> set[str]:
-    """The files of an earlier run, from its manifest; empty if there is none."""
+    """The names of the files of an earlier run, from its manifest; empty if there is none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest["made_by"] == _MADE_BY:
@@ -69,10 +73,10 @@ def _written_before(folder: Path) -> set[str]:
 def replace_folder(
     out: str | os.PathLike[str], files: Mapping[str, bytes], about: Mapping[str, Any]
 ) -> Path:
-    """Write the files, and a manifest with `about` in it, to a new folder that then replaces `out`.
+    """Write files and a manifest to a new folder, which then replaces the folder `out`.
 
-    `files` has contents by path within the folder. An interruption leaves the folder as it was
-    before.
+    `files` has contents by path within the folder, and `about` further entries of the manifest. An
+    interruption leaves the folder `out` as it was.
     """
     folder = check_folder(out)
     manifest = {"made_by": _MADE_BY, **json_value(about), "files": sorted(files)}

@@ -42,7 +42,11 @@ _OF_BOTH = {"val_logits", "val_labels", "test_logits", "test_labels"}
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One file of a pool: validation and test logits of its checkpoints, (c, n, k)."""
+    """The logits and labels of one file of a pool, for validation and for test.
+
+    Logits are (checkpoints, rows, classes). A pool is a folder of predictors tested on the same
+    rows.
+    """
 
     name: str
     val_logits: NDArray[Any]
@@ -52,9 +56,9 @@ class Trace:
 
 
 def _arrays(path: Path, *, names_alone: bool = False) -> dict[str, NDArray[Any]]:
-    """The arrays of a file by name; an InputError if it cannot be read.
+    """Read the arrays of a .npz file by name; an InputError if it cannot be read.
 
-    With `names_alone` only the names are read, and each has an empty array.
+    With `names_alone` no array is read, and each name has an empty one.
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -69,7 +73,7 @@ def _arrays(path: Path, *, names_alone: bool = False) -> dict[str, NDArray[Any]]
 
 
 def is_halved(path: Path) -> bool:
-    """Whether a file has no validation rows, so that half of its rows are taken for them."""
+    """Whether a file has no validation rows of its own; half of its rows then serve as such."""
     return "val_logits" not in _arrays(path, names_alone=True)
 
 
@@ -91,9 +95,9 @@ def pool_files(folder: Path) -> list[Path]:
 
 
 def read_trace(path: Path) -> Trace:
-    """One file's logits and labels, checked.
+    """Read and check the logits and labels of one file of a pool.
 
-    Where it has no validation rows, a fixed permutation splits its rows into halves.
+    A file without validation rows is split into halves by a fixed permutation.
     """
     arrays = _arrays(path)
     if "val_logits" in arrays:
@@ -140,13 +144,13 @@ def check_pool(files: Sequence[Path]) -> None:
         )
 
 
-def measured(
+def measure_predictor(
     val_logits: Any, val_labels: Any, test_logits: Any, test_labels: Any
 ) -> dict[str, float]:
-    """A predictor's temperature, and its losses and errors on the test rows after scaling, by name.
+    """Measure one predictor: its temperature, and its losses and errors on test rows, by name.
 
-    The temperature is fitted on the validation rows. Errors are named with their number of bins, as
-    in "conf_ece_20".
+    The temperature is fitted to the validation rows and applied to the test rows. Errors are named
+    with their number of bins, as in "conf_ece_20".
     """
     scaler = TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
     p = scaler.transform(np.asarray(test_logits, np.float64))
@@ -171,14 +175,17 @@ def measured(
     return row
 
 
-def _measured_file(path: Path) -> list[dict[str, Any]]:
-    """A row of numbers (see `measured`) for each checkpoint of a file, with its name and number."""
+def _measure_file(path: Path) -> list[dict[str, Any]]:
+    """Measure each checkpoint of a file: a row of numbers for each.
+
+    A row has the file's name, the checkpoint's index, and the numbers of `measure_predictor`.
+    """
     trace = read_trace(path)
     return [
         {
             "trace": trace.name,
             "checkpoint": c,
-            **measured(
+            **measure_predictor(
                 trace.val_logits[c], trace.val_labels, trace.test_logits[c], trace.test_labels
             ),
         }
@@ -189,32 +196,32 @@ def _measured_file(path: Path) -> list[dict[str, Any]]:
 def measure_pool(
     folder: Path, *, workers: int = 1, done: Callable[[int, int], None] | None = None
 ) -> list[dict[str, Any]]:
-    """A row of numbers (see `measured`) for each predictor of a pool.
+    """Measure every predictor of a pool: a row of numbers (see `measure_predictor`) for each.
 
-    `workers` processes share the files; `done` is called after each file with the number of those
-    that are finished and of all.
+    `workers` processes share the files. `done` is called after each file, with the number of
+    finished files and the number of all.
     """
     files = pool_files(folder)
     check_pool(files)
     rows: list[dict[str, Any]] = []
-    for i, measured_rows in enumerate(_measured_files(files, workers)):
+    for i, measured_rows in enumerate(_measure_files(files, workers)):
         rows += measured_rows
         if done is not None:
             done(i + 1, len(files))
     return rows
 
 
-def _measured_files(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, Any]]]:
-    """The rows of each file in the order of the files, by one process or several."""
+def _measure_files(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of each file, in the order of the files, measured by `workers` processes."""
     if workers == 1:
-        yield from map(_measured_file, files)
+        yield from map(_measure_file, files)
         return
     with ProcessPoolExecutor(workers) as executor:
-        yield from executor.map(_measured_file, files)
+        yield from executor.map(_measure_file, files)
 
 
 def write_table(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write the rows of a pool as CSV with six digits, to be kept in place of its large files."""
+    """Write the rows of a pool as CSV, floats with six digits."""
     with (
         atomic_write(path) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as stream,
@@ -226,7 +233,7 @@ def write_table(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def read_table(path: Path) -> dict[str, list[Any]]:
-    """The columns of a pool's table, by name; an InputError if one is missing."""
+    """Read the columns of a pool's table by name; an InputError if one is missing."""
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", newline="", encoding="utf-8") as stream:
         names, *rows = list(csv.reader(stream)) or [[]]

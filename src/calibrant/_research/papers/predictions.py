@@ -62,7 +62,7 @@ class Predictions:
 
 
 def npz_files(data: str | os.PathLike[str]) -> list[Path]:
-    """The .npz files of a folder; an InputError if `data` is none."""
+    """The .npz files of the folder `data`; an InputError if `data` is not a folder."""
     named = isinstance(data, str | os.PathLike) and os.fspath(data)
     folder = Path(data).expanduser() if named else None
     if folder is None or not folder.is_dir():
@@ -84,7 +84,7 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
         except Exception as error:  # zipfile, zlib, NumPy and the system each have their own
             left_out[path.name] = f"cannot be read: {error}"
             continue
-        predictors = _of_file(path, arrays)
+        predictors = _predictors_of_file(path, arrays)
         if not predictors:
             left_out[path.name] = "no predictions with labels: it has " + ", ".join(sorted(arrays))
         keyed += predictors
@@ -96,11 +96,11 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
             f"data={str(data)!r} has no predictions that can be read{why}. Each .npz must hold "
             f"{ACCEPTED}"
         )
-    return Predictions(_in_sets(keyed), left_out)
+    return Predictions(_name_sets(keyed), left_out)
 
 
-def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predictor]]:
-    """The predictors of a file, each with a key that predictors of the same rows share.
+def _predictors_of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predictor]]:
+    """The predictors of a file, each with a key that is equal for predictors of the same rows.
 
     The list is empty if the file has no known pair of predictions and labels.
     """
@@ -109,12 +109,12 @@ def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predi
     ]
     if models and "labels" in arrays:
         labels = arrays["labels"]
-        key = _same_rows(labels, 0)
+        key = _rows_key(labels, 0)
         keyed = []
         for model in models:
             predictions, predicted = arrays[f"{model}_conf"], arrays[f"{model}_pred"]
-            _check(path, f"{model}_conf", predictions, labels, "labels")
-            _check(path, f"{model}_pred", predicted, labels, "labels")
+            _check_shapes(path, f"{model}_conf", predictions, labels, "labels")
+            _check_shapes(path, f"{model}_pred", predicted, labels, "labels")
             keyed.append(
                 (key, Predictor(model, path.stem, predicted == labels, predictions, False))
             )
@@ -122,14 +122,19 @@ def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predi
     for name, label_name, from_logits in _PAIRS:
         if name in arrays and label_name in arrays:
             predictions, labels = arrays[name], arrays[label_name]
-            _check(path, name, predictions, labels, label_name)
-            key = _same_rows(labels, predictions.shape[1] if predictions.ndim == 2 else 0)
+            _check_shapes(path, name, predictions, labels, label_name)
+            key = _rows_key(labels, predictions.shape[1] if predictions.ndim == 2 else 0)
             return [(key, Predictor(path.stem, "", labels, predictions, from_logits))]
     return []
 
 
-def _check(path: Path, name: str, predictions: Array, labels: Array, label_name: str) -> None:
-    """Raise an InputError unless predictions and labels have fitting shapes and some rows."""
+def _check_shapes(
+    path: Path, name: str, predictions: Array, labels: Array, label_name: str
+) -> None:
+    """Raise an InputError unless predictions and labels have rows and matching shapes.
+
+    `name` and `label_name` are the arrays' names in the file.
+    """
     if predictions.ndim not in (1, 2) or (labels.ndim != 1 and labels.shape != predictions.shape):
         raise InputError(
             f"data: {path.name}: {name!r} must be (n,) or (n, k), and {label_name!r} (n,) or of "
@@ -150,8 +155,8 @@ def _check_values(predictor: Predictor) -> None:
         raise InputError(f"data: {predictor.name}: {error}") from None
 
 
-def _same_rows(labels: Array, classes: int) -> bytes:
-    """A key that is equal for predictors of one test set: same labels in order, as many classes.
+def _rows_key(labels: Array, classes: int) -> bytes:
+    """A key of a set of rows: equal for the same labels in the same order and as many classes.
 
     `classes` is the number of classes, or 0 for predictions (n,).
     """
@@ -161,10 +166,11 @@ def _same_rows(labels: Array, classes: int) -> bytes:
     )
 
 
-def _in_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
-    """The predictors, each with the name of its set: the common beginning of names in the set.
+def _name_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
+    """Name each predictor's set of rows (`rows`) by the common beginning of names in the set.
 
-    The names are those of files that hold several predictors, and else those of the predictors.
+    Predictors with equal keys form a set. The names are those of files that hold several
+    predictors, and else those of the predictors.
     """
     names: dict[bytes, list[str]] = {}
     for key, predictor in keyed:
@@ -173,7 +179,7 @@ def _in_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
 
 
 def common_beginning(names: list[str]) -> str:
-    """The parts, set off by underscores, that all names begin with; the first name if none."""
+    """The words, separated by underscores, that all names begin with; the first name if none."""
     parts = []
     for part in zip(*(name.split("_") for name in names), strict=False):
         if len(set(part)) > 1:

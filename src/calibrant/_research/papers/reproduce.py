@@ -71,7 +71,7 @@ def reproduce(
     [0.0, 0.5]
     """
     module, accepted = PAPERS[one_of("paper", paper, PAPERS)]
-    options: dict[str, Any] = {"seed": _seed(seed), "quick": bool(quick)}
+    options: dict[str, Any] = {"seed": _check_seed(seed), "quick": bool(quick)}
     if data is not None:
         if "data" not in accepted:
             raise InputError(f"data: the experiments of {paper!r} draw their own; leave it out")
@@ -94,6 +94,6 @@ def reproduce(
     return done
 
 
-def _seed(seed: Any) -> int | None:
-    """The checked seed, or None for the paper's own."""
+def _check_seed(seed: Any) -> int | None:
+    """Check the seed, an integer; None stands for the paper's own."""
     return None if seed is None else check_seed(seed)

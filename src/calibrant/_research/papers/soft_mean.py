@@ -73,8 +73,8 @@ def reproduce(
     )
 
 
-def _same_order(results: Results) -> int:
-    """At how many values of k SMECE and ECE on outcomes put the models in the same order."""
+def _n_same_order(results: Results) -> int:
+    """Count the values of k at which SMECE and ECE on outcomes rank the models alike."""
     soft, drawn = results.corrected["table_3"], results.outcomes["by_k"]
     return sum(
         sorted(MODELS, key=lambda m: soft[m, column])
@@ -157,7 +157,7 @@ def _sections(
                 "the same x). ECE then estimates what SMECE measures: that of A falls to 0 as the "
                 "sample grows, A is ranked before B (at k = 50, where both are nearly calibrated, "
                 "1,000 rows cannot tell them apart), and at n = 5,000 the order of all five models "
-                f"is SMECE's at {_same_order(results)} of {len(STEEPNESSES)} values of k. What "
+                f"is SMECE's at {_n_same_order(results)} of {len(STEEPNESSES)} values of k. What "
                 "soft labels save is noise: SMECE needs no large sample to see that A is exact.",
             ),
             (
@@ -194,16 +194,19 @@ def _sections(
 # --- tables: what is printed, measured and corrected, side by side ------------------------------
 
 
-def _text_of(table: str, column: str, numbers: Numbers) -> str:
-    """A value, or a mean ± its standard deviation, with as many digits as the paper prints."""
+def _printed_text(table: str, column: str, numbers: Numbers) -> str:
+    """A value, or a mean ± its standard deviation, with as many digits as the paper prints.
+
+    `table` and `column` are the names of the printed table and of the column in it.
+    """
     digits = 0 if column.endswith("rank") else 3 if table in _SHARES else 4
     return " ± ".join(f"{number:.{digits}f}" for number in numbers)
 
 
 def _side_by_side(printed: PrintedTable, results: Results) -> Table:
-    """A printed table with three rows for each of its own: as printed, as measured, and corrected.
+    """A printed table with three rows for each of its rows: printed, measured and corrected.
 
-    A cell that belongs to an erratum is marked with its number.
+    A cell that belongs to an erratum is marked with the erratum's number.
     """
     columns: dict[str, list[Any]] = {printed.row_name: [], "value": []}
     columns |= {column: [] for column in printed.columns}
@@ -215,8 +218,12 @@ def _side_by_side(printed: PrintedTable, results: Results) -> Table:
             columns["value"].append(source)
         first = len(columns["value"]) - len(SOURCES)
         for column in printed.columns:
-            measured = _text_of(printed.name, column, results.measured[printed.name][row, column])
-            corrected = _text_of(printed.name, column, results.corrected[printed.name][row, column])
+            measured = _printed_text(
+                printed.name, column, results.measured[printed.name][row, column]
+            )
+            corrected = _printed_text(
+                printed.name, column, results.corrected[printed.name][row, column]
+            )
             columns[column] += [printed.cells[row, column], measured, corrected]
             if (row, column) in printed_marks:
                 marks[first, column] = printed_marks[row, column]
@@ -226,14 +233,14 @@ def _side_by_side(printed: PrintedTable, results: Results) -> Table:
 
 
 def _all_cells(results: Results) -> Table:
-    """A table with a row for each printed cell: as printed, as it comes out, and if both agree."""
+    """A table with a row for each printed cell: as printed, as measured, and if both agree."""
     rows = []
     for printed in TABLES:
         for (row, column), text in printed.cells.items():
             measured = results.measured[printed.name][row, column]
             corrected = results.corrected[printed.name][row, column]
-            as_text = _text_of(printed.name, column, measured)
-            changed = _text_of(printed.name, column, corrected) != as_text
+            as_text = _printed_text(printed.name, column, measured)
+            changed = _printed_text(printed.name, column, corrected) != as_text
             erratum = PRINTED_MARKS.get(printed.name, {}).get((row, column), "")
             rows.append(
                 {
@@ -242,7 +249,7 @@ def _all_cells(results: Results) -> Table:
                     "column": column,
                     "paper": text,
                     "measured": as_text,
-                    "corrected": _text_of(printed.name, column, corrected),
+                    "corrected": _printed_text(printed.name, column, corrected),
                     "agrees": as_text == text,
                     "erratum": LOST_PREDICTIONS if changed else erratum,
                     "measured_value": measured[0],
@@ -262,12 +269,13 @@ def _outcome_table(
     rows: tuple[str, ...],
     label: str,
 ) -> Table:
-    """A table of errors on drawn outcomes, from numbers by (row, column).
+    """A table of errors on drawn outcomes.
 
-    `rows` are the rows to show, in order, and `label` is the heading of their names.
+    `cells` has the numbers by (row, column), `rows` the rows to show, and `label` the heading of
+    their names.
     """
     names = list(dict.fromkeys(column for _, column in cells))
     columns: dict[str, list[Any]] = {label: [NAMES.get(row, row) for row in rows]}
     for column in names:
-        columns[column] = [_text_of(name, column, cells[row, column]) for row in rows]
+        columns[column] = [_printed_text(name, column, cells[row, column]) for row in rows]
     return Table(name, caption, columns)

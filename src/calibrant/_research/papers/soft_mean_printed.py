@@ -57,11 +57,11 @@ class PrintedTable:
         return f"table_{self.number}"
 
 
-def _table(
+def _read_printed(
     number: int, caption: str, row_name: str, rows: tuple[str, ...], columns: tuple[str, ...],
     text: str,
 ) -> PrintedTable:  # fmt: skip
-    """A printed table from its text: a line for each row, with cells set off by spaces."""
+    """Read a printed table from its text: a line for each row, cells separated by spaces."""
     lines = [line.split() for line in text.strip().splitlines()]
     if [len(line) for line in lines] != [len(columns)] * len(rows):
         raise AssertionError(f"table {number} has cells missing")
@@ -77,7 +77,7 @@ _BY_K = tuple(k_column(k) for k in STEEPNESSES)
 _BY_N = tuple(n_column(n) for n in SIZES)
 
 TABLES = (
-    _table(
+    _read_printed(
         2, "Experiment 1: k = 2, n = 5,000, 10 bins.", "model", MODELS,
         ("SMECE", "ECE", "SMECE rank", "ECE rank"),
         """
@@ -88,7 +88,7 @@ TABLES = (
         0.2409 0.2398 5 4
         """,
     ),
-    _table(
+    _read_printed(
         3, "Experiment 2: SMECE across the signal-to-noise ratio k, n = 5,000.", "model", MODELS,
         _BY_K,
         """
@@ -99,7 +99,7 @@ TABLES = (
         0.2518 0.2585 0.2498 0.2452 0.2427 0.2519
         """,
     ),
-    _table(
+    _read_printed(
         4, "Experiment 2: ECE, against thresholded labels, across k, n = 5,000.", "model", MODELS,
         _BY_K,
         """
@@ -110,7 +110,7 @@ TABLES = (
         0.2555 0.2560 0.2555 0.2438 0.2431 0.2524
         """,
     ),
-    _table(
+    _read_printed(
         5, "Experiment 3: share of the ten pairs ranked right, 1,000 replications, n = 1,000.",
         "metric", ("SMECE", "ECE"), _BY_K,
         """
@@ -118,7 +118,7 @@ TABLES = (
         0.403 0.605 0.747 0.800 0.900 0.900
         """,
     ),
-    _table(
+    _read_printed(
         6, "Experiment 3: accuracy of each pair at k = 2. B vs C counts as right.", "pair",
         tuple(pair_row(i, j) for i, j in PAIRS), ("SMECE", "ECE"),
         """
@@ -134,7 +134,7 @@ TABLES = (
         1.000 1.000
         """,
     ),
-    _table(
+    _read_printed(
         7, "Experiment 4: SMECE, mean ± standard deviation over 500 replications, k = 2.", "model",
         MODELS, _BY_N,
         """
@@ -145,7 +145,7 @@ TABLES = (
         0.2528±0.0180 0.2505±0.0134 0.2502±0.0092 0.2496±0.0061 0.2500±0.0045
         """,
     ),
-    _table(
+    _read_printed(
         8, "Experiment 4: ECE, mean ± standard deviation over 500 replications, k = 2.", "model",
         MODELS, _BY_N,
         """

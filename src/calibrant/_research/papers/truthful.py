@@ -102,10 +102,10 @@ def reproduce(
 
 
 def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
-    """The columns of each pool by its name; see `pool.measured` for what they hold.
+    """The columns of each pool (set of measured predictors), by the pool's name.
 
-    `data` is a pool's table or a folder of logits, which is measured; if it is None, the tables
-    that come with the library are read.
+    The columns are those of `pool.measure_predictor`. `data` is a pool's table, or a folder of
+    logits to measure; with None the tables that come with the library are read.
     """
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
@@ -123,7 +123,7 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
 
 
 def _fitted_on(data: str | os.PathLike[str] | None) -> str:
-    """Which rows the temperatures were fitted on, in words.
+    """The rows that temperatures were fitted on, in words.
 
     A pool's table is taken to come from validation rows.
     """
@@ -176,14 +176,17 @@ def _theory(seed: int, quick: bool) -> Section:
     )
 
 
-def ranked(columns: Columns) -> RankRobustness:
-    """The rank correlations of a pool's errors with each other and with its losses."""
+def rank_pool(columns: Columns) -> RankRobustness:
+    """The rank correlations of a pool's errors with each other and with its losses.
+
+    `columns` have a row for each predictor.
+    """
     errors = {(e, m): np.asarray(columns[f"{e}_{m}"]) for e in ERRORS for m in BIN_COUNTS}
     return rank_robustness(errors, {name: np.asarray(columns[name]) for name in LOSSES})
 
 
 def table_1(ranks: RankRobustness, setting: int) -> Columns:
-    """Table 1 as measured, beside the paper's, with a row for each pair that is correlated.
+    """The paper's table 1, measured and printed, with a row for each correlated pair.
 
     `setting` is 0 for the paper's within-model numbers, and 1 for its cross-model ones.
     """
@@ -207,7 +210,7 @@ def table_1(ranks: RankRobustness, setting: int) -> Columns:
 def dominance(ranks: RankRobustness) -> Columns:
     """Each error's rank correlation with the dominance order, a column for each number of bins.
 
-    The order is that of the maximum dominance set: the longest line of predictors of which each is
+    The order is that of the maximum dominance set: the longest chain of predictors of which each is
     better than the next on all losses.
     """
     columns: Columns = {"error": list(ERRORS)}
@@ -217,19 +220,20 @@ def dominance(ranks: RankRobustness) -> Columns:
     return columns
 
 
-def least_of(ranks: RankRobustness, error: str) -> float:
-    """The smallest rank correlation between an error at two numbers of bins."""
+def lowest_bin_correlation(ranks: RankRobustness, error: str) -> float:
+    """The smallest rank correlation of one error with itself at another number of bins."""
     return min(r.value for r in ranks.select(measure=error, relation="bins") if r.value is not None)
 
 
 def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
-    """The section on one pool: what its rank correlations show, tables and figures.
+    """The section on one pool: a text on its rank correlations, tables and figures.
 
-    `fitted_on` says in words which rows temperatures were fitted on.
+    `columns` have a row for each predictor of the pool; `fitted_on` says in words which rows
+    temperatures were fitted on.
     """
-    ranks = ranked(columns)
+    ranks = rank_pool(columns)
     setting = 1 if name == "cross" else 0
-    least = {error: least_of(ranks, error) for error in ERRORS}
+    least = {error: lowest_bin_correlation(ranks, error) for error in ERRORS}
     flips = [error for error, value in least.items() if value < 0]
     order = sorted(least, key=lambda error: -least[error])
     robustness = (

@@ -25,9 +25,9 @@ TITLES = {
 
 
 def trend(x: Array, y: Array, places: Array) -> Array:
-    """Kernel regression: the local mean of y at `places`, with a Gaussian kernel over x.
+    """The kernel regression of y on x, at `places`: local means of y with a Gaussian kernel over x.
 
-    Its standard deviation is 0.06 of the range of `places`.
+    The standard deviation of the kernel is 0.06 of the range of `places`.
     """
     width = 0.06 * float(places[-1] - places[0])
     kernel = np.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
@@ -36,14 +36,14 @@ def trend(x: Array, y: Array, places: Array) -> Array:
 
 
 def _plot_points(axis: Axes, x: Array, y: Array, **look: Any) -> None:
-    """Draw a dot for each predictor, as pixels: thousands of shapes would make a large file."""
+    """Draw a dot for each predictor as pixels: thousands of shapes would make a large file."""
     axis.plot(x, y, ".", markeredgewidth=0, rasterized=True, **look)
 
 
 def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
     """Draw each checkpoint's error over its classification error, in 2000 bins and in 5.
 
-    `columns` are those of a pool (see `pool.measured`); checkpoints with the highest 5% of
+    `columns` are those of a pool (see `pool.measure_predictor`); checkpoints with the highest 5% of
     classification errors are left out.
     """
     x = np.asarray(columns["classification_error"])
@@ -68,7 +68,7 @@ def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
 def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
     """Draw each error over the classification error: points, and the trend at each number of bins.
 
-    `columns` are those of a pool (see `pool.measured`). Each error is divided by its mean.
+    `columns` are those of a pool (see `pool.measure_predictor`). Each error is divided by its mean.
     """
     x = np.asarray(columns["classification_error"])
     low, high = np.quantile(x, [0.0, 0.95])
@@ -96,9 +96,9 @@ def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
 def draw_dominance(columns: dict[str, list[Any]], chain: Sequence[int]) -> Drawing:
     """Draw the truthful errors along the maximum dominance set, from its best predictor down.
 
-    The set is the longest line of predictors of which each is better than the next on all losses.
-    `columns` are those of a pool (see `pool.measured`), and `chain` has the rows of the set in
-    them.
+    The set is the longest chain of predictors of which each is better than the next on all losses.
+    `columns` are those of a pool (see `pool.measure_predictor`), and `chain` has the indices of its
+    predictors.
     """
     figure, axes = new_figure(1, 2, size=(7.2, 2.9))
     place = np.arange(1, len(chain) + 1)
@@ -116,9 +116,9 @@ def draw_dominance(columns: dict[str, list[Any]], chain: Sequence[int]) -> Drawi
 
 
 def draw_assumption(columns: dict[str, list[Any]]) -> Drawing:
-    """Draw two errors over the losses that they equal, divided by n, for calibrated predictors.
+    """Draw two errors over losses that they equal, divided by n, if predictors are calibrated.
 
-    A dotted line shows that equality. `columns` are those of a pool (see `pool.measured`).
+    A dotted line shows that equality. `columns` are those of a pool (see `pool.measure_predictor`).
     """
     figure, axes = new_figure(1, 2, size=(7.2, 2.9))
     n_test, n_classes = columns["n_test"][0], columns["n_classes"][0]

@@ -21,9 +21,9 @@ Measure = Callable[[Any, Any], float]
 
 
 def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10_000)) -> Columns:
-    """Example 1.1: the mean ECE of predicting the truth, and of predicting 1/2 for all rows.
+    """Example 1.1: columns of the mean ECE of predicting the truth, and of predicting 1/2 for all.
 
-    Row i of n has the chance i / n. Every distinct prediction is a bin; labels are drawn `n_draws`
+    Row i of n has P(y = 1) = i / n. Every distinct prediction is a bin; labels are drawn `n_draws`
     times at each n of `sizes`.
     """
     rng = np.random.default_rng(seed)
@@ -48,16 +48,16 @@ def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10
 
 
 def example_c_1(n: int = 50, k: int = 10) -> Columns:
-    """Example C.1: expected confidence errors of predicting the truth, and of a uniform prediction.
+    """Example C.1: columns of expected confidence errors of the truth and of a uniform prediction.
 
-    Class 1 has the chance 1/2, class 0 only 1/k. All n rows are alike, so that an error depends on
-    the number of hits alone, which is binomial.
+    Class 1 has the probability 1/2, class 0 only 1/k. All n rows are alike, so that an error
+    depends on the number of hits (right top labels) alone, which is binomial.
     """
     truth = np.zeros(k)
     truth[1], truth[0], truth[2] = 0.5, 1.0 / k, 0.5 - 1.0 / k
 
     def expected(prediction: Array, top: int, corrected: bool) -> float:
-        """The expected error of a prediction whose top class is `top`, over numbers of hits."""
+        """The expected error of a prediction, whose top class is `top`, over numbers of hits."""
         rows, chance = np.tile(prediction, (n, 1)), float(truth[top])
         terms = []
         for hits in range(n + 1):
@@ -76,7 +76,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
 
 
 def _outcomes(chances: Array) -> list[tuple[float, Array]]:
-    """Every row of 0/1 labels that can happen, as (chance, labels); `chances` are P(y = 1)."""
+    """Every possible row of 0/1 labels with its probability; `chances` are P(y = 1), (n,)."""
     return [
         (
             math.prod(p if y else 1.0 - p for y, p in zip(labels, chances, strict=True)),
@@ -87,10 +87,10 @@ def _outcomes(chances: Array) -> list[tuple[float, Array]]:
 
 
 def theorem_3_1(seed: int, n: int = 8) -> Columns:
-    """Theorem 3.1: E[LinCE] over all outcomes of n rows, beside bias plus variance.
+    """Theorem 3.1: columns of E[LinCE] over all outcomes of n rows, beside bias plus variance.
 
-    There is a row for each number of bins, with random chances and predictions of its own; the
-    difference should be 0.
+    There is a row for each number of bins, with random truth and predictions; the difference should
+    be 0.
     """
     rng = np.random.default_rng(seed)
     rows = []
@@ -108,10 +108,10 @@ def theorem_3_1(seed: int, n: int = 8) -> Columns:
 
 
 def lemma_d_1(n: int = 3) -> Columns:
-    """Lemma D.1: n times a calibrated predictor's expected error is its expected loss.
+    """Lemma D.1: columns of n times a calibrated predictor's expected error, and of its loss.
 
-    There is a row for each of three pairs of error and loss. All outcomes of n rows are summed
-    over; the difference should be 0.
+    There is a row for each of three pairs of error and expected loss. All outcomes of n rows are
+    summed over; the difference should be 0.
     """
     chances = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
     k = chances.shape[1]

@@ -41,12 +41,12 @@ _BIG_DOT: Spec = {"color": ONE, "size": 60, "opacity": 1}
 
 
 def series_looks(names: Iterable[str]) -> dict[str, Spec]:
-    """The look of each name's series, as `series_look` gives it: no two are alike."""
+    """The look (`series_look`) of each name's series, by name; no two are alike."""
     return {name: series_look(index) for name, index in colour_indexes(names).items()}
 
 
 def series_look(index: int) -> Spec:
-    """The look of the series with this index: `colour`, `dash` and the `shape` of its points."""
+    """The look of the series with this index: its `colour`, `dash`, and `shape` of points."""
     lap, place = divmod(index, N_SERIES)
     shapes = tuple(SHAPES.values())
     return {
@@ -57,9 +57,9 @@ def series_look(index: int) -> Spec:
 
 
 def styled_chart(chart: Spec, *, height: int | str = "container") -> Spec:
-    """The chart in the page's font and colours, as wide as its box on the page.
+    """Complete a Vega-Lite chart with the page's fonts and colours; it fills the width of its box.
 
-    `height` is in pixels; "container" makes it as high as its box.
+    `height` is in pixels; "container" fills the height of the box.
     """
     axis = {
         "labelColor": MUTED,
@@ -93,98 +93,100 @@ def styled_chart(chart: Spec, *, height: int | str = "container") -> Spec:
     }
 
 
-def _layered(*layers: Spec, height: int | str = "container") -> Spec:
-    """A chart of several layers, the first at the bottom, in the style of `styled_chart`."""
+def _layered_chart(*layers: Spec, height: int | str = "container") -> Spec:
+    """A styled chart of several Vega-Lite layers, the first at the bottom (see `styled_chart`)."""
     return styled_chart({"layer": list(layers)}, height=height)
 
 
-def _marks(data: str | list[Spec], mark: str, looks: Spec, **encoding: Any) -> Spec:
-    """A layer of marks of one kind, such as "line".
+def _marks_layer(data: str | list[Spec], mark: str, looks: Spec, **encoding: Any) -> Spec:
+    """A Vega-Lite layer of marks of one kind, such as "line".
 
-    `data` is the name of data that the page's script supplies, or a list of fixed values. `looks`
-    are options of the mark.
+    `data` is the name of data that the page's script supplies, or a list of rows. `looks` are
+    options of the mark, and `encoding` maps channels (x, y, color) to fields.
     """
     source = {"name": data} if isinstance(data, str) else {"values": data}
     return {"data": source, "mark": {"type": mark, **looks}, "encoding": encoding}
 
 
-def _nonempty(data: str, mark: str, looks: Spec, **encoding: Any) -> Spec:
-    """A layer of marks, as `_marks` makes it, for the bins that hold rows."""
+def _bins_layer(data: str, mark: str, looks: Spec, **encoding: Any) -> Spec:
+    """A Vega-Lite layer of marks (see `_marks_layer`) for the bins that hold rows."""
     valid = [{"filter": "isValid(datum.u)"}]
-    return {**_marks(data, mark, looks, **encoding), "transform": valid}
+    return {**_marks_layer(data, mark, looks, **encoding), "transform": valid}
 
 
-def _number(field: str, **options: Any) -> Spec:
-    """The Vega-Lite encoding of a field of numbers, with these options."""
+def _number_field(field: str, **options: Any) -> Spec:
+    """Encode a field of numbers for Vega-Lite, with options such as `axis` and `scale`."""
     return {"field": field, "type": "quantitative", **options}
 
 
-def _name(field: str, **options: Any) -> Spec:
-    """The Vega-Lite encoding of a field of names or texts, with these options."""
+def _text_field(field: str, **options: Any) -> Spec:
+    """Encode a field of texts for Vega-Lite, with options such as `axis` and `scale`."""
     return {"field": field, "type": "nominal", **options}
 
 
-def _limits() -> Spec:
-    """The Vega-Lite encoding of an upright bar or band, from field `lo` to field `hi`."""
-    return {"y": _number("lo"), "y2": {"field": "hi"}}
+def _limit_fields() -> Spec:
+    """Encode the ends of a vertical bar or band for Vega-Lite: the fields `lo` and `hi`."""
+    return {"y": _number_field("lo"), "y2": {"field": "hi"}}
 
 
-def _diagonal(x: Spec, y: Spec, top: float = 1) -> Spec:
-    """The layer of the dashed diagonal, from 0 to `top`, on which predictions are right.
+def _diagonal_layer(x: Spec, y: Spec, top: float = 1) -> Spec:
+    """A Vega-Lite layer of the dashed diagonal from 0 to `top`, where predictions are right.
 
-    `x` and `y` are the encodings of the fields `u` and `z`.
+    `x` and `y` are the encodings of the fields `u` (prediction) and `z` (mean target).
     """
     ends: list[Spec] = [{"u": 0, "z": 0}, {"u": top, "z": top}]
     dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
-    return _marks(ends, "line", dashed, x=x, y=y)
+    return _marks_layer(ends, "line", dashed, x=x, y=y)
 
 
-def _time() -> Spec:
-    """The Vega-Lite encoding of a window's start as a position on the time axis."""
+def _time_axis() -> Spec:
+    """Encode the start of a window (a span of time) as a position on the time axis."""
     axis = {"title": None, "grid": False}
     return {"field": "start", "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
-def _time_detail() -> Spec:
-    """The Vega-Lite encoding of a window's start as a line of a tooltip."""
+def _time_tooltip() -> Spec:
+    """Encode the start of a window (a span of time) as a line of a tooltip."""
     form = "%Y-%m-%d %H:%M"
     return {"field": "start", "type": "temporal", "format": form, "title": "start"}
 
 
 def _opacity_by_rows() -> Spec:
-    """The Vega-Lite encoding of a bin's opacity: paler with fewer than `FULL_ROWS` rows."""
+    """Encode the opacity of a bin: the fewer rows below `FULL_ROWS`, the paler."""
     scale = {"domain": [0, FULL_ROWS], "range": [float(opacity_of(0)), 1.0], "clamp": True}
-    return _number("n", legend=None, scale=scale)
+    return _number_field("n", legend=None, scale=scale)
 
 
-def _names(*fields: str) -> list[Spec]:
-    """Vega-Lite encodings of several fields of texts: the lines of a tooltip."""
-    return [_name(field) for field in fields]
+def _tooltip_fields(*fields: str) -> list[Spec]:
+    """Encode fields of texts as the lines of a tooltip."""
+    return [_text_field(field) for field in fields]
 
 
-def _unit(field: str, title: str, *, labels: bool = True) -> Spec:
-    """The Vega-Lite encoding of a position between 0 and 1, with room for a point on the edge.
+def _unit_axis(field: str, title: str, *, labels: bool = True) -> Spec:
+    """Encode a field as a position on an axis from 0 to 1, with room for points at its ends.
 
     `title` is that of the axis; `labels` says whether its ticks have labels.
     """
     axis = {"title": title, "values": _TICKS, "format": ".1f", "labels": labels}
-    return _number(field, axis=axis, scale={"domain": [-0.03, 1.03], "nice": False})
+    return _number_field(field, axis=axis, scale={"domain": [-0.03, 1.03], "nice": False})
 
 
-def diagram(x_title: str, y_title: str) -> Spec:
-    """The Vega-Lite specification of the reliability diagram.
+def reliability_diagram(x_title: str, y_title: str) -> Spec:
+    """The Vega-Lite chart of the reliability diagram.
 
     Its data are `bins` with the fields of `page.table_columns`; `curve`, with predictions `u`, mean
     targets `z` and limits `lo` and `hi`; and `cutoffs`, the shaded interval from `a` to `b`.
     """
-    x, y = _unit("u", x_title), _unit("z", y_title)
-    start, end = _unit("a", x_title), _unit("b", x_title)
+    x, y = _unit_axis("u", x_title), _unit_axis("z", y_title)
+    start, end = _unit_axis("a", x_title), _unit_axis("b", x_title)
     words = [
         {"u": 0.14, "z": 0.86, "text": "predictions too low"},
         {"u": 0.86, "z": 0.14, "text": "predictions too high"},
     ]
-    size = _number("s", legend=None, scale={"domain": [0, 1], "range": [36, 520]})
-    details = _names("predictions", "rows", "mean prediction", "mean target", "interval", "gap")
+    size = _number_field("s", legend=None, scale={"domain": [0, 1], "range": [36, 520]})
+    details = _tooltip_fields(
+        "predictions", "rows", "mean prediction", "mean target", "interval", "gap"
+    )
     shade = {"color": INK, "opacity": 0.08}
     edge = {"color": INK, "strokeDash": [2, 3], "opacity": 0.55}
     quiet = {"color": MUTED, "fontSize": 11, "opacity": 0.8, "angle": 315}
@@ -192,265 +194,282 @@ def diagram(x_title: str, y_title: str) -> Spec:
     thick = {"color": ONE, "strokeWidth": 2.2, "strokeOpacity": 0.5}
     dots = {"color": ONE, "stroke": "var(--paper)", "strokeWidth": 1}
     line = {"color": TWO, "strokeWidth": 2}
-    return _layered(
-        _diagonal(x, y),
-        _marks("cutoffs", "rect", shade, x=start, x2={"field": "b"}, **_limits()),
-        _marks("cutoffs", "rule", edge, x=start, **_limits()),
-        _marks("cutoffs", "rule", edge, x=end, **_limits()),
-        _marks(words, "text", quiet, x=x, y=y, text=_name("text")),
-        _nonempty("bins", "rule", thin, x=x, y=_number("u"), y2={"field": "z"}),
-        _marks("curve", "area", {"color": TWO, "opacity": 0.14}, x=x, **_limits()),
-        _marks("curve", "line", line, x=x, y=y, order=_number("u")),
-        _nonempty("bins", "rule", thick, x=x, **_limits(), opacity=_opacity_by_rows()),
-        _nonempty(
+    return _layered_chart(
+        _diagonal_layer(x, y),
+        _marks_layer("cutoffs", "rect", shade, x=start, x2={"field": "b"}, **_limit_fields()),
+        _marks_layer("cutoffs", "rule", edge, x=start, **_limit_fields()),
+        _marks_layer("cutoffs", "rule", edge, x=end, **_limit_fields()),
+        _marks_layer(words, "text", quiet, x=x, y=y, text=_text_field("text")),
+        _bins_layer("bins", "rule", thin, x=x, y=_number_field("u"), y2={"field": "z"}),
+        _marks_layer("curve", "area", {"color": TWO, "opacity": 0.14}, x=x, **_limit_fields()),
+        _marks_layer("curve", "line", line, x=x, y=y, order=_number_field("u")),
+        _bins_layer("bins", "rule", thick, x=x, **_limit_fields(), opacity=_opacity_by_rows()),
+        _bins_layer(
             "bins", "circle", dots, x=x, y=y, size=size, opacity=_opacity_by_rows(), tooltip=details
         ),
     )
 
 
-def counts() -> Spec:
-    """The Vega-Lite specification of the bars of rows under the diagram, on its horizontal axis.
+def row_share_bars() -> Spec:
+    """The Vega-Lite chart under the reliability diagram: bars of the share of rows in each bin.
 
     Its data are `bins`: the shares `s` of rows in bins from `a` to `b`.
     """
     axis = {"title": "share of rows", "format": ".0%", "tickCount": 2}
     looks = {"color": ONE, "opacity": 0.35, "stroke": ONE, "strokeWidth": 0.8}
-    bars = _marks(
+    bars = _marks_layer(
         "bins",
         "rect",
         looks,
-        x=_unit("a", "", labels=False),
+        x=_unit_axis("a", "", labels=False),
         x2={"field": "b"},
-        y=_number("s", axis=axis),
+        y=_number_field("s", axis=axis),
         y2={"datum": 0},
-        tooltip=_names("predictions", "rows"),
+        tooltip=_tooltip_fields("predictions", "rows"),
     )
     return styled_chart(bars, height=96)
 
 
-def strip(most: int) -> Spec:
-    """The Vega-Lite specification of one measure over 1 to `most` bins.
+def measure_by_bins(most: int) -> Spec:
+    """The Vega-Lite chart of one measure by the number of bins, 1 to `most`.
 
     Its data are `values`, one for each number of bins and each of the two rules (equal width, equal
     mass), and `here`, the number of bins that the reader has chosen.
     """
     axis = {"title": None, "values": [1, 5, 15, 50, 100], "grid": False}
-    x = _number("m", axis=axis, scale={"type": "sqrt", "domain": [1, most], "nice": False})
-    y = _number("value", axis={"title": None, "tickCount": 3, "format": "~g"})
+    x = _number_field("m", axis=axis, scale={"type": "sqrt", "domain": [1, most], "nice": False})
+    y = _number_field("value", axis={"title": None, "tickCount": 3, "format": "~g"})
     rules = {"domain": ["equal-width", "quantile"], "range": [ONE, TWO]}
-    rule = _name("rule", legend=None, scale=rules)
-    details = [_number("m", title="bins"), _name("rule"), _name("shown", title="value")]
-    return _layered(
-        _marks("here", "rule", {"color": MUTED, "strokeWidth": 1}, x=x),
-        _marks("values", "line", {"strokeWidth": 1.6}, x=x, y=y, color=rule),
-        _marks("values", "circle", _UNSEEN, x=x, y=y, color=rule, tooltip=details),
+    rule = _text_field("rule", legend=None, scale=rules)
+    details = [
+        _number_field("m", title="bins"),
+        _text_field("rule"),
+        _text_field("shown", title="value"),
+    ]
+    return _layered_chart(
+        _marks_layer("here", "rule", {"color": MUTED, "strokeWidth": 1}, x=x),
+        _marks_layer("values", "line", {"strokeWidth": 1.6}, x=x, y=y, color=rule),
+        _marks_layer("values", "circle", _UNSEEN, x=x, y=y, color=rule, tooltip=details),
         height=110,
     )
 
 
-def overlay(x_title: str, y_title: str) -> Spec:
-    """The Vega-Lite specification of several reliability curves in one diagram.
+def overlaid_curves(x_title: str, y_title: str) -> Spec:
+    """The Vega-Lite chart of several reliability curves in one diagram.
 
     Its data are `lines` and `bins`: the field `name` says to which series a row belongs, and
     `colour`, `dash` and `shape` are the look of that series.
     """
-    x, y, colour = _unit("u", x_title), _unit("z", y_title), _name("colour", scale=None)
-    dash, shape = _name("dash", scale=None), _name("shape", scale=None)
-    details = _names("name", "predictions", "rows", "mean prediction", "mean target", "interval")
+    x, y, colour = (
+        _unit_axis("u", x_title),
+        _unit_axis("z", y_title),
+        _text_field("colour", scale=None),
+    )
+    dash, shape = _text_field("dash", scale=None), _text_field("shape", scale=None)
+    details = _tooltip_fields(
+        "name", "predictions", "rows", "mean prediction", "mean target", "interval"
+    )
     bar = {"strokeWidth": 1.6, "strokeOpacity": 0.35}
-    line = {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": _number("i")}
+    line = {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": _number_field("i")}
     point = {"x": x, "y": y, "color": colour, "shape": shape, "opacity": _opacity_by_rows()}
-    return _layered(
-        _diagonal(x, y),
-        _nonempty("bins", "rule", bar, x=x, **_limits(), color=colour, opacity=_opacity_by_rows()),
-        _marks("lines", "line", {"strokeWidth": 1.8}, **line, detail=_name("name")),
-        _nonempty("bins", "point", {"size": 48, "filled": True}, **point, tooltip=details),
+    return _layered_chart(
+        _diagonal_layer(x, y),
+        _bins_layer(
+            "bins", "rule", bar, x=x, **_limit_fields(), color=colour, opacity=_opacity_by_rows()
+        ),
+        _marks_layer("lines", "line", {"strokeWidth": 1.8}, **line, detail=_text_field("name")),
+        _bins_layer("bins", "point", {"size": 48, "filled": True}, **point, tooltip=details),
     )
 
 
 def risk_curve(x_title: str, y_title: str) -> Spec:
-    """The Vega-Lite specification of the risk-coverage curve.
+    """The Vega-Lite chart of the risk-coverage curve.
 
     Its data are `points`: risks `r` by coverage `c`, with limits `lo` and `hi`.
     """
     axis = {"title": x_title, "format": ".0%", "tickCount": 6}
-    x = _number("c", axis=axis, scale={"domain": [0, 1], "nice": False})
-    y = _number("r", axis={"title": y_title, "tickCount": 5})
-    details = _names("coverage", "from prediction", "risk", "interval")
+    x = _number_field("c", axis=axis, scale={"domain": [0, 1], "nice": False})
+    y = _number_field("r", axis={"title": y_title, "tickCount": 5})
+    details = _tooltip_fields("coverage", "from prediction", "risk", "interval")
     band, line = {"color": ONE, "opacity": 0.16, "clip": True}, {"color": ONE, "strokeWidth": 2}
-    return _layered(
-        _marks("points", "area", band, x=x, **_limits()),
-        _marks("points", "line", line, x=x, y=y, order=_number("c")),
-        _marks("points", "circle", {**_UNSEEN, "size": 70}, x=x, y=y, tooltip=details),
+    return _layered_chart(
+        _marks_layer("points", "area", band, x=x, **_limit_fields()),
+        _marks_layer("points", "line", line, x=x, y=y, order=_number_field("c")),
+        _marks_layer("points", "circle", {**_UNSEEN, "size": 70}, x=x, y=y, tooltip=details),
         height=280,
     )
 
 
 def net_benefits(low: float, high: float) -> Spec:
-    """The Vega-Lite specification of the decision curve, on an axis from `low` to `high`.
+    """The Vega-Lite chart of the decision curve, on a vertical axis from `low` to `high`.
 
     Its data are `points`, net benefits `v` by threshold `t` with a line for each `name`, and
     `band`, the limits `lo` and `hi` by `t`.
     """
     axis = {"title": "threshold probability", "format": "~%", "tickCount": 6}
-    x = _number("t", axis=axis, scale={"nice": False})
+    x = _number_field("t", axis=axis, scale={"nice": False})
     scale = {"domain": [low, high], "nice": False}
-    y = _number("v", axis={"title": "net benefit", "tickCount": 5}, scale=scale)
-    details = _names("name", "threshold", "net benefit")
-    values = {"x": x, "y": y, "color": _name("colour", scale=None)}
+    y = _number_field("v", axis={"title": "net benefit", "tickCount": 5}, scale=scale)
+    details = _tooltip_fields("name", "threshold", "net benefit")
+    values = {"x": x, "y": y, "color": _text_field("colour", scale=None)}
     band, line = {"color": ONE, "opacity": 0.14, "clip": True}, {"strokeWidth": 1.8, "clip": True}
-    return _layered(
-        _marks("band", "area", band, x=x, **_limits()),
-        _marks("points", "line", line, **values, detail=_name("name"), order=_number("t")),
-        _marks("points", "circle", _UNSEEN, **values, tooltip=details),
+    return _layered_chart(
+        _marks_layer("band", "area", band, x=x, **_limit_fields()),
+        _marks_layer(
+            "points", "line", line, **values, detail=_text_field("name"), order=_number_field("t")
+        ),
+        _marks_layer("points", "circle", _UNSEEN, **values, tooltip=details),
         height=280,
     )
 
 
 def vote_shares() -> Spec:
-    """The Vega-Lite specification of mean shares of votes by bin of the predictions.
+    """The Vega-Lite chart of mean shares of votes by bin of the predictions.
 
     Its data are `points`: shares of votes `z`, mean predictions `u`, and limits `lo` and `hi`
     within which the votes of right predictions scatter about the diagonal.
     """
-    x, y = _unit("u", "mean prediction"), _unit("z", "mean share of votes")
-    details = _names("mean prediction", "share of votes", "spread of the votes", "rows")
+    x, y = _unit_axis("u", "mean prediction"), _unit_axis("z", "mean share of votes")
+    details = _tooltip_fields("mean prediction", "share of votes", "spread of the votes", "rows")
     bar = {"color": TWO, "strokeWidth": 7, "opacity": 0.35}
-    return _layered(
-        _diagonal(x, y),
-        _marks("points", "rule", bar, x=x, **_limits()),
-        _marks("points", "circle", _BIG_DOT, x=x, y=y, tooltip=details),
+    return _layered_chart(
+        _diagonal_layer(x, y),
+        _marks_layer("points", "rule", bar, x=x, **_limit_fields()),
+        _marks_layer("points", "circle", _BIG_DOT, x=x, y=y, tooltip=details),
         height=300,
     )
 
 
 def vote_distances() -> Spec:
-    """The Vega-Lite specification of a histogram of distances between predictions and votes.
+    """The Vega-Lite chart of a histogram of distances between predictions and votes.
 
     Its data are `bars` from `a` to `b`: shares of rows `v`, and the shares `e` that are expected of
     right predictions, drawn as a line across each bar.
     """
     axis = {"title": "share of rows", "format": ".0%", "tickCount": 4}
-    across = {"x": _unit("a", "distance of a row from its votes"), "x2": {"field": "b"}}
-    details = _names("distance", "seen", "vote noise alone")
-    bar = {**across, "y": _number("v", axis=axis), "y2": {"datum": 0}}
+    across = {"x": _unit_axis("a", "distance of a row from its votes"), "x2": {"field": "b"}}
+    details = _tooltip_fields("distance", "seen", "vote noise alone")
+    bar = {**across, "y": _number_field("v", axis=axis), "y2": {"datum": 0}}
     step = {"color": TWO, "strokeWidth": 2.4}
-    return _layered(
-        _marks("bars", "rect", {"color": ONE, "opacity": 0.4}, **bar, tooltip=details),
-        _marks("bars", "rule", step, **across, y=_number("e"), tooltip=details),
+    return _layered_chart(
+        _marks_layer("bars", "rect", {"color": ONE, "opacity": 0.4}, **bar, tooltip=details),
+        _marks_layer("bars", "rule", step, **across, y=_number_field("e"), tooltip=details),
         height=300,
     )
 
 
 def vote_entropies(top: float) -> Spec:
-    """The Vega-Lite specification of the votes' mean entropy by bin of the predictions' entropy.
+    """The Vega-Lite chart of the votes' mean entropy by bin of the predictions' entropy.
 
-    Its data are `points`: entropies of votes `z`, of predictions `u`, and what right predictions
-    would give: `e`, with limits `lo` and `hi`. Both axes end at `top`.
+    Its data are `points`: entropies of votes `z`, entropies of predictions `u`, and the entropies
+    `e` that right predictions would give, with limits `lo` and `hi`. Both axes end at `top`.
     """
     scale = {"domain": [0, top], "nice": False}
-    x = _number("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
-    y = _number("z", axis={"title": "mean entropy of the votes", "tickCount": 5}, scale=scale)
-    details = _names(
+    x = _number_field("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
+    y = _number_field("z", axis={"title": "mean entropy of the votes", "tickCount": 5}, scale=scale)
+    details = _tooltip_fields(
         "entropy of the prediction", "entropy of the votes", "of right predictions", "rows"
     )
     line = {"color": TWO, "strokeWidth": 2}
-    return _layered(
-        _diagonal(x, y, top),
-        _marks("points", "area", {"color": TWO, "opacity": 0.2}, x=x, **_limits()),
-        _marks("points", "line", line, x=x, y=_number("e"), order=_number("u")),
-        _marks("points", "circle", _BIG_DOT, x=x, y=y, tooltip=details),
+    return _layered_chart(
+        _diagonal_layer(x, y, top),
+        _marks_layer("points", "area", {"color": TWO, "opacity": 0.2}, x=x, **_limit_fields()),
+        _marks_layer("points", "line", line, x=x, y=_number_field("e"), order=_number_field("u")),
+        _marks_layer("points", "circle", _BIG_DOT, x=x, y=y, tooltip=details),
         height=300,
     )
 
 
 def outcome_bars() -> Spec:
-    """The Vega-Lite specification of a histogram of predictions by outcome.
+    """The Vega-Lite chart of a histogram of predictions by outcome.
 
-    Its data are `bars` from `a` to `b`: shares of rows `v`, above 0 for one outcome and below 0 for
-    the other.
+    Its data are `bars` from `a` to `b`: shares of rows `v`, positive (upward) for one outcome and
+    negative (downward) for the other.
     """
     expression = "format(abs(datum.value), '.0%')"
     axis = {"title": "share of rows", "tickCount": 4, "labelExpr": expression}
-    bars = _marks(
+    bars = _marks_layer(
         "bars",
         "rect",
         {"opacity": 0.55},
-        x=_unit("a", "prediction"),
+        x=_unit_axis("a", "prediction"),
         x2={"field": "b"},
-        y=_number("v", axis=axis),
+        y=_number_field("v", axis=axis),
         y2={"datum": 0},
-        color=_name("colour", scale=None),
-        tooltip=_names("predictions", "outcome", "rows"),
+        color=_text_field("colour", scale=None),
+        tooltip=_tooltip_fields("predictions", "outcome", "rows"),
     )
     return styled_chart(bars, height=170)
 
 
-def spans(x_title: str, *, ranks: int = 0) -> Spec:
-    """The Vega-Lite specification of a row for each name: a point, and a bar between its limits.
+def interval_rows(x_title: str, *, ranks: int = 0) -> Spec:
+    """The Vega-Lite chart of named rows, each a point and a bar between its limits.
 
-    Its data are `rows`: `value`, limits `lo` and `hi`, and the `place` of the row from the top.
-    With `ranks`, values are whole numbers from 1 to that; otherwise a line is at 0.
+    Its data are `rows`: `value`, limits `lo` and `hi`, and `place`, the index of the row from the
+    top. If `ranks` is positive, values are whole numbers from 1 to `ranks`; otherwise a line is at
+    0.
     """
     options: Spec = {"format": "~g", "tickCount": 5}
     if ranks:  # name every tick: one between two ranks would be rounded
         options = {"format": "d", "values": list(range(1, ranks + 1))}
     scale = {"zero": not ranks, "nice": True, "padding": 10}
-    x = _number("value", axis={"title": x_title, **options}, scale=scale)
+    x = _number_field("value", axis={"title": x_title, **options}, scale=scale)
     # Sort by a field: Vega keeps the old order when the data change.
     by_place = {"field": "place", "op": "min"}
-    y = _name("name", sort=by_place, axis={"title": None, "labelLimit": 180, "labelColor": INK})
-    colour, shape = _name("colour", scale=None), _name("shape", scale=None)
-    details = [_name("name"), _name("shown", title="value"), _name("interval")]
+    y = _text_field(
+        "name", sort=by_place, axis={"title": None, "labelLimit": 180, "labelColor": INK}
+    )
+    colour, shape = _text_field("colour", scale=None), _text_field("shape", scale=None)
+    details = [_text_field("name"), _text_field("shown", title="value"), _text_field("interval")]
     bar = {"strokeWidth": 5, "opacity": 0.3, "strokeCap": "round"}
-    span = {"x": _number("lo"), "x2": {"field": "hi"}, "y": y, "color": colour}
+    span = {"x": _number_field("lo"), "x2": {"field": "hi"}, "y": y, "color": colour}
     point = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": details}
-    zero = _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
-    return _layered(
+    zero = _marks_layer([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
+    return _layered_chart(
         *([] if ranks else [zero]),
-        _marks("rows", "rule", bar, **span),
-        _marks("rows", "point", {"size": 90, "filled": True, "opacity": 1}, **point),
+        _marks_layer("rows", "rule", bar, **span),
+        _marks_layer("rows", "point", {"size": 90, "filled": True, "opacity": 1}, **point),
     )
 
 
-def over_time(measure: str) -> Spec:
-    """The Vega-Lite specification of a measure of windows over time, with its noise floor.
+def measure_over_time(measure: str) -> Spec:
+    """The Vega-Lite chart of a measure over time, with its noise floor.
 
-    Its data are `rows`, as `windows_page` makes them.
+    Its data are `rows`, one for each window (span of time), as `windows_page` makes them.
     """
-    x, noise = _time(), _number("noise")
-    y = _number("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
+    x, noise = _time_axis(), _number_field("noise")
+    y = _number_field("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
     details = [
-        _time_detail(),
-        _number("n", title="rows"),
-        _number("value", title=measure),
-        _number("noise", title="noise floor"),
-        _number("predicted", title="mean prediction"),
-        _number("target", title="mean target"),
+        _time_tooltip(),
+        _number_field("n", title="rows"),
+        _number_field("value", title=measure),
+        _number_field("noise", title="noise floor"),
+        _number_field("predicted", title="mean prediction"),
+        _number_field("target", title="mean target"),
     ]
     # A single window has no line, so a dash shows its noise floor.
     dash = {"color": MUTED, "shape": "stroke", "size": 200, "opacity": 1}
-    return _layered(
-        _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=noise),
-        _marks("rows", "point", dash, x=x, y=noise),
-        _marks("rows", "line", {"color": ONE}, x=x, y=y),
-        _marks("rows", "point", _DOT, x=x, y=y, tooltip=details),
+    return _layered_chart(
+        _marks_layer("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=noise),
+        _marks_layer("rows", "point", dash, x=x, y=noise),
+        _marks_layer("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks_layer("rows", "point", _DOT, x=x, y=y, tooltip=details),
         height=260,
     )
 
 
-def evidence(alarm_at: float) -> Spec:
-    """The Vega-Lite specification of the e-value up to each window, on a logarithmic axis.
+def e_value_over_time(alarm_at: float) -> Spec:
+    """The Vega-Lite chart of the e-value over time, on a logarithmic axis.
 
-    A line is at `alarm_at`, where the e-value (the evidence against calibration) gives an alarm.
-    Its data are `rows`, as `windows_page` makes them.
+    The e-value is the evidence against calibration up to a window; a line is at `alarm_at`, where
+    it gives an alarm. Its data are `rows`, one for each window, as `windows_page` makes them.
     """
-    x, scale = _time(), {"type": "log", "nice": False}
-    y = _number("e", axis={"title": "e-value", "format": "~g", "tickCount": 5}, scale=scale)
-    details = [_time_detail(), _number("e", title="e-value", format=".3g")]
-    return _layered(
-        _marks([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
-        _marks("rows", "line", {"color": ONE}, x=x, y=y),
-        _marks("rows", "point", _DOT, x=x, y=y, tooltip=details),
+    x, scale = _time_axis(), {"type": "log", "nice": False}
+    y = _number_field("e", axis={"title": "e-value", "format": "~g", "tickCount": 5}, scale=scale)
+    details = [_time_tooltip(), _number_field("e", title="e-value", format=".3g")]
+    return _layered_chart(
+        _marks_layer([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
+        _marks_layer("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks_layer("rows", "point", _DOT, x=x, y=y, tooltip=details),
         height=220,
     )

@@ -25,16 +25,18 @@ _DECIDED = {
 
 
 def comparison_page(
-    comparison: ComparisonData, called: Mapping[str, str], name: str | None, source: Any
+    comparison: ComparisonData, sentence_names: Mapping[str, str], name: str | None, source: Any
 ) -> str:
     """The page of a comparison, as one HTML text.
 
-    `called` has each measure's name as sentences use it. `name` is the title, and `source` says
-    where the rows come from.
+    `sentence_names` has each measure's name as sentences use it. `name` is the title, and `source`
+    says where the rows come from.
     """
     names, main = comparison.names, comparison.measures[0]
     looks = charts.series_looks(names)
-    measures = [_measure(comparison, each, called[each]) for each in comparison.measures]
+    measures = [
+        _measure_data(comparison, each, sentence_names[each]) for each in comparison.measures
+    ]
     first = set(comparison.order(main)[:_CURVES])
     title = checked_name(name, f"{len(names)} predictors compared")
     data = {
@@ -49,12 +51,12 @@ def comparison_page(
         data,
         title=title,
         comparison=comparison,
-        answer=_answer(comparison, main),
+        answer=_best_sentence(comparison, main),
         main=measures[0],
         series=[(each, looks[each], each in first) for each in names],
         rows=_value_rows(comparison),
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
-        robustness=_robustness(comparison),
+        robustness=_robustness_table(comparison),
         lines=lines_caption(comparison.tables),
         level=percent_text(comparison.level),
         source=checked_source(source),
@@ -63,24 +65,24 @@ def comparison_page(
 
 
 def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
-    """The specifications of the page's charts, by name.
+    """The Vega-Lite charts of the page, by name.
 
-    That of the reliability curves, `overlay`, is there only if the comparison has tables.
+    `overlay`, the chart of the reliability curves, is there only if the comparison has tables.
     """
     specs = {
-        "ranks": charts.spans("rank, 1 is best", ranks=len(comparison.names)),
-        "differences": charts.spans("difference from the best"),
+        "ranks": charts.interval_rows("rank, 1 is best", ranks=len(comparison.names)),
+        "differences": charts.interval_rows("difference from the best"),
     }
     if comparison.tables:
         table = comparison.tables[0]
-        specs["overlay"] = charts.overlay(
+        specs["overlay"] = charts.overlaid_curves(
             x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
         )
     return specs
 
 
-def _answer(comparison: ComparisonData, measure: str) -> str:
-    """The page's first sentence: which predictor is best by this measure, and how clearly."""
+def _best_sentence(comparison: ComparisonData, measure: str) -> str:
+    """The first sentence of the page: the best predictor by a measure, and whether clearly."""
     best, tied = shortened(comparison.order(measure)[0]), comparison.tied(measure)
     if not tied:
         return f"{best} is the best."
@@ -90,7 +92,10 @@ def _answer(comparison: ComparisonData, measure: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A confidence in whole percent, but never 0 % or 100 %; a dash if it is NaN."""
+    """A confidence as text, in whole percent from "less than 1 %" to "more than 99 %".
+
+    It is a dash if the confidence is NaN.
+    """
     if share != share:
         return "–"
     if share > 0.99:
@@ -98,11 +103,11 @@ def _percent(share: float) -> str:
     return "less than 1 %" if share < 0.01 else percent_text(share)
 
 
-def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
-    """What the page shows of one measure: its sentence, its ranks and its differences.
+def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
+    """What the page shows of one measure: its sentence, its ranks and its differences, by name.
 
     Ranks and differences are rows for the charts (`ranks`, `differences`) and texts for the tables
-    (`rank_table`, `difference_table`).
+    (`rank_table`, `difference_table`). `called` is the measure's name in sentences.
     """
     ranking = comparison.ranking(measure)
     differences = comparison.differences(measure)
@@ -138,7 +143,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
                 _TIED if name in tied or (tied and name == best) else "",
             ]
             for (name, _, text, (low, high)), own, confidence in zip(
-                rows, _intervals(comparison, measure), ranking["best"], strict=True
+                rows, _interval_texts(comparison, measure), ranking["best"], strict=True
             )
         ],
         "differences": [
@@ -166,8 +171,8 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
     }
 
 
-def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
-    """Estimate, interval and value of the sample of each predictor as texts, the best first.
+def _interval_texts(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
+    """The texts (estimate, interval, sample value) of each predictor by one measure, best first.
 
     The interval is a dash where there is none.
     """
@@ -182,17 +187,17 @@ def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str,
 
 
 def _curve_data(
-    comparison: ComparisonData, looks: dict[str, Any], first: set[str]
+    comparison: ComparisonData, looks: dict[str, Any], shown_at_first: set[str]
 ) -> list[dict[str, Any]]:
-    """The bins and the line of each predictor, with its name and its look.
+    """The bins and the line of each predictor's reliability curve, with its name and its look.
 
-    `first` has the names of those that are shown at first.
+    `shown_at_first` has the names of the predictors whose curves the reader sees without asking.
     """
     return [
         {
             "name": name,
             "look": looks[name],
-            "first": name in first,
+            "first": name in shown_at_first,
             **series_columns(table, comparison.level),
         }
         for name, table in zip(comparison.names, comparison.tables, strict=False)
@@ -210,7 +215,9 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
         best, tied = set(comparison.leaders(measure)), set(comparison.tied(measure))
         order = comparison.intervals(measure)["predictor"]
         cells = {}
-        for name, (estimate, _, value) in zip(order, _intervals(comparison, measure), strict=True):
+        for name, (estimate, _, value) in zip(
+            order, _interval_texts(comparison, measure), strict=True
+        ):
             sample = value if value != estimate else ""
             marks = {"best": name in best, "tied": name in tied}
             cells[name] = {"value": estimate, **marks, "sample": sample}
@@ -220,11 +227,11 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
     ]
 
 
-def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
-    """The table of rank correlations; None if they were not computed.
+def _robustness_table(comparison: ComparisonData) -> dict[str, Any] | None:
+    """The rank correlations of the comparison as a table; None if they were not computed.
 
-    Its `rows` are pairs of a name (the two orders that are correlated) and a value for each of the
-    `measures`. `chain` has the names of the predictors in the maximum dominance set.
+    Its `rows` are pairs: the name of the two orders of predictors that are correlated, and a value
+    for each of the `measures`. `chain` has the predictors of the maximum dominance set.
     """
     robustness = comparison.robustness
     if robustness is None:

@@ -44,34 +44,38 @@ _BIN_KEYS = {
 
 
 def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
-    """Render the page of a template as one HTML text, with its scripts, style and data inside.
+    """Render a template as the HTML text of one page, with its scripts, style and data inside.
 
     `data` is what the page's script draws, as JSON. `facts` are the variables of the template;
     every text among them is escaped.
     """
     # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
-    code = "\n".join(map(_read, ("downloads.js", "page.js")))
+    code = "\n".join(map(_read_text_file, ("downloads.js", "page.js")))
     parts: dict[str, Any] = {
         "vega": vega,
         "code": code,
-        "css": _read("page.css"),
+        "css": _read_text_file("page.css"),
         "data": script_json(data),
     }
-    parts |= {"version": __version__, "full_rows": FULL_ROWS, "policy": _policy(vega, code)}
+    parts |= {
+        "version": __version__,
+        "full_rows": FULL_ROWS,
+        "policy": _security_policy(vega, code),
+    }
     return str(environment().get_template(template).render(**facts, **parts))
 
 
 @cache
 def environment(package: str = _HERE) -> Any:
-    """The Jinja environment of the templates in a package's folder `templates`.
+    """The Jinja environment that compiles the templates in a package's folder `templates`.
 
-    Every text that a template writes is escaped. The environment is kept, so that each template is
-    compiled once.
+    Every text that a template writes is escaped. The environment is cached, so that each template
+    is compiled once.
     """
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}", package)),
+        loader=jinja2.FunctionLoader(lambda name: _read_text_file(f"templates/{name}", package)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -81,13 +85,13 @@ def environment(package: str = _HERE) -> Any:
     return environment
 
 
-def _read(name: str, package: str = _HERE) -> str:
-    """The text of a file in the package's folder."""
+def _read_text_file(name: str, package: str = _HERE) -> str:
+    """Read a text file in the folder of a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def _policy(*scripts: str) -> str:
-    """The page's content security policy: these scripts alone run, and nothing is loaded."""
+def _security_policy(*scripts: str) -> str:
+    """The content security policy of a page: these scripts alone run, and nothing is loaded."""
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
@@ -101,10 +105,10 @@ def _digest(script: str) -> str:
 
 
 def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
-    """Write the page that `make` returns to a file, in place of what was there; give its path.
+    """Write the HTML text that `make` returns to a file, which is replaced; return its path.
 
-    A path that names no HTML file is an error before the page is made; a file that cannot be
-    written is one afterwards.
+    A path that is not of an HTML file is an error before the page is made; a file that cannot be
+    written is an error afterwards.
     """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InputError(f"path must name a file, such as 'page.html'; got {path!r}")
@@ -127,7 +131,7 @@ def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
 
 
 def script_json(content: Any) -> str:
-    """JSON for a script element, in which signs that could end the element are escaped."""
+    """Content as JSON for a script element, with characters escaped that could end the element."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -135,7 +139,7 @@ def script_json(content: Any) -> str:
 
 
 def chart_numbers(values: Any) -> list[Any]:
-    """The numbers, rounded to eight digits, as many as a chart can show; None if not finite."""
+    """Round numbers to eight digits, as many as a chart can show; None if not finite."""
     return [_chart_number(value) for value in values]
 
 
@@ -149,9 +153,9 @@ def _chart_number(value: float) -> float | int | None:
 
 
 def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
-    """The bins of a reliability table by column, under the short names that the diagram reads.
+    """The columns of a reliability table under the short keys that the page's script reads.
 
-    `_BIN_KEYS` lists the names. `level` is that of the limits `lo` and `hi`.
+    `_BIN_KEYS` maps the keys to columns. `level` is that of the limits `lo` and `hi`.
     """
     columns = table.intervals(level)
     weight = sum(columns["weight"]) or 1.0
@@ -160,10 +164,10 @@ def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
 
 
 def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
-    """The bins of one of several tables, as `table_columns` gives them, and its line under `line`.
+    """The columns of one series of an overlay: the bins of its table, and its curve under `line`.
 
-    The line has predictions `u` and mean targets `z`: the isotonic curve of the rows, or a line
-    through the bins where no rows are in memory.
+    The bins are as in `table_columns`. The line has predictions `u` and mean targets `z`: the
+    isotonic curve of the rows, or a line through the bins where no rows are in memory.
     """
     columns = table_columns(table, level)
     curve = table.curve(band=False)
@@ -179,7 +183,7 @@ def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
 def lines_caption(tables: Sequence[ReliabilityData]) -> str:
     """What the lines in a diagram of several tables are, in words.
 
-    They are isotonic curves, or join the bins of tables whose rows are not in memory.
+    They are isotonic curves, or join the bins of tables without rows in memory.
     """
     curves = [table.curve(band=False) for table in tables]
     if all(curve is None for curve in curves):
@@ -189,10 +193,10 @@ def lines_caption(tables: Sequence[ReliabilityData]) -> str:
 
 
 def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
-    """The points of a smoothed curve that have a row or more within about a bandwidth, by column.
+    """The points of a smoothed curve by short keys, where at least one row is near.
 
-    `u` are predictions and `z` smoothed mean targets. `lo` and `hi`, the limits at this level, are
-    there for hard labels only.
+    Near is within about a bandwidth. `u` are predictions and `z` smoothed mean targets. Hard labels
+    also have `lo` and `hi`, the limits at this level.
     """
     has_limits = curve.n_effective is not None
     columns = curve.intervals(level) if has_limits else curve.columns()
@@ -221,14 +225,14 @@ def limits_text(low: float, high: float) -> str:
 
 
 def number_texts(values: Any) -> list[str]:
-    """Numbers as texts for people: the page's script formats no numbers itself."""
+    """Format numbers as texts for the page, whose script formats no numbers itself."""
     return [shown(float(value)) for value in values]
 
 
 def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, so that a page draws without a network.
+    """The script of Vega, Vega-Lite and Vega-Embed, so that a page draws without a network.
 
-    Bundling takes seconds, so the script is kept in the user's cache.
+    Bundling takes seconds, so the script is cached in the user's cache folder.
     """
     cached = _cache_folder() / f"vega-{_vega_version()}.js"
     with suppress(OSError, UnicodeDecodeError):
@@ -253,7 +257,7 @@ def _vega_version() -> str:
 
 
 def _cache_folder() -> Path:
-    """The folder `calibrant` among the user's caches, as each operating system has them."""
+    """The folder `calibrant` in the user's cache folder of each operating system."""
     if os.name == "nt":
         folder = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -23,10 +23,10 @@ def checked_name(name: Any, otherwise: str) -> str:
 
 
 def checked_source(source: Any) -> dict[str, str]:
-    """Where the rows come from, as texts by name, such as ``{"file": "a.csv"}``; empty for None.
+    """Where the rows of a page come from, as texts by name, such as ``{"file": "a.csv"}``.
 
-    A single text gets the name "source", and values that are None are left out. Anything but a text
-    or a mapping is an error.
+    It is empty for None. A single text gets the name "source", and values of None are dropped.
+    Anything but a text or a mapping is an error.
     """
     if source is None:
         return {}
@@ -45,7 +45,7 @@ def checked_source(source: Any) -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of all that the numbers were computed with, and the name of the engine."""
+    """The versions of the packages that computed the numbers, and the name of the engine."""
     return {
         "calibrant": __version__,
         "engine": kernels().name,

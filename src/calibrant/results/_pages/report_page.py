@@ -54,21 +54,21 @@ def report_page(report: ReportData) -> str:
         rules=_RULES,
         classes=class_rows(report),
         maps=map_rows(report.recalibrations),
-        series=_series(report),
+        series=_before_after_series(report),
         largest_slice=largest_slice(report),
         means=_mean_names(report),
         **{name: section.facts for name, section in sections.items()},
         level=percent_text(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
-        call=_call(report),
+        call=_python_call(report),
     )
 
 
 def _shows_cutoffs(report: ReportData) -> bool:
-    """Whether the diagram shades the interval of the largest accumulated gap from the start.
+    """Whether the diagram at first shades the interval of predictions with the largest total gap.
 
-    It does if the predictions are miscalibrated, and not within the tolerance; else the reader can
-    ask for it.
+    It does if the predictions are miscalibrated and beyond the tolerance; otherwise the reader can
+    switch the shade on. A gap is prediction less target.
     """
     verdict = report.evaluation.verdict
     return (
@@ -79,7 +79,7 @@ def _shows_cutoffs(report: ReportData) -> bool:
 
 
 def _facts(report: ReportData) -> list[tuple[str, str]]:
-    """The facts under the title, as pairs of name and text: rows, classes, labels, weights."""
+    """Facts about the rows under the title, as pairs of name and text: rows, classes, labels."""
     recipe = report.evaluation.recipe
     facts = [("rows", f"{recipe['n']:,}")]
     if report.evaluation.reliability.notion == "confidence":
@@ -91,7 +91,7 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
 
 
 def _mean_names(report: ReportData) -> tuple[str, str]:
-    """What the mean prediction and the mean target of a slice are called, in this order."""
+    """The names of the mean prediction and of the mean target of a slice, such as "accuracy"."""
     table = report.evaluation.reliability
     top, hard = table.notion == "confidence", len(report.views) == 1
     target = ("accuracy" if top else "frequency") if hard else "mean label"
@@ -99,7 +99,7 @@ def _mean_names(report: ReportData) -> tuple[str, str]:
 
 
 def _page_data(report: ReportData) -> dict[str, Any]:
-    """What the page's script draws: bins, curves, sensitivity, and specifications of charts."""
+    """The data of the page's script, by name: bins, curves, sensitivity to bins, and charts."""
     table = report.evaluation.reliability
     x, y = x_label_of(table.notion), y_label_of(table.notion, len(report.views) == 1)
     rule, m, given = _first_bins(report)
@@ -114,20 +114,20 @@ def _page_data(report: ReportData) -> dict[str, Any]:
         "strip": _sensitivity_charts(report, titles),
         "changes": _recalibrated_bins(report),
         "specs": {
-            "diagram": charts.diagram(x, y),
-            "counts": charts.counts(),
-            "strip": charts.strip(max(report.views[0].counts)),
-            "overlay": charts.overlay(x, y),
+            "diagram": charts.reliability_diagram(x, y),
+            "counts": charts.row_share_bars(),
+            "strip": charts.measure_by_bins(max(report.views[0].counts)),
+            "overlay": charts.overlaid_curves(x, y),
         },
     }
 
 
 def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
-    """What the diagram starts with: rule, number of bins, and the evaluation's own bins or None.
+    """The rule and number of bins that the diagram shows first, and the evaluation's own bins.
 
-    It starts with the bins of the evaluation. If these are neither of equal width nor of equal
-    mass, the rule is "given", and the third element has them (`table`) and their ECE (`shown`);
-    otherwise it is None, since they are among the report's views.
+    The third item is None if the evaluation's bins are of equal width or equal mass, and so among
+    the report's views. Otherwise the rule is "given", and the item has them (`table`) and their ECE
+    (`shown`).
     """
     own = report.evaluation.reliability
     view = report.views[0]
@@ -143,7 +143,10 @@ def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
 
 
 def _view_data(view: Any, level: float) -> dict[str, Any]:
-    """What the script draws of a `BinView`: tables and measures by rule, curves and cutoffs."""
+    """The data of a `BinView` (a diagram at every number of bins) for the page's script.
+
+    They are tables and measures by rule of binning, curves, and the shaded interval.
+    """
     return {
         "labels": view.labels,
         "tables": {
@@ -167,10 +170,10 @@ def _view_data(view: Any, level: float) -> dict[str, Any]:
 
 
 def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
-    """The shaded interval of predictions, from `a` to `b`, and what it means in words.
+    """The interval of predictions to shade, from `a` to `b`, and its meaning in `words`.
 
-    It is the interval over which the rows' gaps (prediction less target) add up to most. The result
-    is None if there is no such interval, or its gaps add up to 0.
+    It is the interval over which the gaps of rows (prediction less target) add up to most. The
+    result is None without such an interval, or if its gaps add up to 0.
     """
     if cutoffs is None or cutoffs.gap == 0.0:
         return None
@@ -184,9 +187,9 @@ def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
 
 
 def _curve_data(curve: Any) -> dict[str, Any]:
-    """The points of a curve that follows the rows, with its band, by short names, and its `words`.
+    """The points of a curve that is fitted to the rows, by short keys, and its `words`.
 
-    `u` are predictions, `z` mean targets, `lo` and `hi` the limits.
+    `u` are predictions, `z` mean targets, `lo` and `hi` the limits of the band.
     """
     columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
@@ -195,7 +198,7 @@ def _curve_data(curve: Any) -> dict[str, Any]:
 
 
 def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
-    """The data of a chart for each measure: a value for each number of bins and each rule.
+    """The data of a chart for each measure: its value at each number of bins, by each rule.
 
     `titles` has the measures' titles by name.
     """
@@ -210,8 +213,8 @@ def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict
     ]
 
 
-def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
-    """The curves before and after each map, as (name, look, whether it is shown at first).
+def _before_after_series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
+    """The curves before and after each recalibration map, as (name, look, shown at first).
 
     Shown at first are the predictions as they are and the chosen map, or all maps if none is
     chosen. Without maps the list is empty.
@@ -225,9 +228,10 @@ def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
 
 
 def _recalibrated_bins(report: ReportData) -> list[dict[str, Any]] | None:
-    """The bins of the predictions as they are, and after each map; None without maps.
+    """The bins before recalibration and after each map; None without maps.
 
-    Each has the name, the look and the `first` of `_series`: whether it is shown at first.
+    Each item also has the name, the look and the `first` (shown at first) of
+    `_before_after_series`.
     """
     maps = report.recalibrations
     if not maps:
@@ -235,14 +239,14 @@ def _recalibrated_bins(report: ReportData) -> list[dict[str, Any]] | None:
     tables = [maps[0].before, *(each.after for each in maps)]
     return [
         {"name": name, "look": look, "first": first, **series_columns(table, report.level)}
-        for (name, look, first), table in zip(_series(report), tables, strict=True)
+        for (name, look, first), table in zip(_before_after_series(report), tables, strict=True)
     ]
 
 
-def _call(report: ReportData) -> str:
-    """The call in Python that gives the same numbers again, as text.
+def _python_call(report: ReportData) -> str:
+    """The Python call that computes the same numbers again, as text.
 
-    Options that have their defaults are left out, and ``...`` stands for arrays that were given.
+    Options at their defaults are dropped, and ``...`` stands for arrays that were given.
     """
     options = report.recipe["options"]
     defaults = {"bins": 15, "depth": 2, "tolerance": 0.05, "level": 0.95, "seed": 0}

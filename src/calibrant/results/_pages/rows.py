@@ -17,10 +17,10 @@ _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
 def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
-    """The row of one measure in the page's table, as texts by name, with its `bar` as numbers.
+    """The row of one measure in the page's table: texts by name, and the numbers of its `bar`.
 
-    The `tolerance` is shown on the bar of the headline measure only. What was not computed is an
-    empty text.
+    The `tolerance` is drawn on the bar of the headline measure only. A number that was not computed
+    is an empty text.
     """
     interval, floor = estimate.interval, estimate.noise_floor
     return {
@@ -39,7 +39,9 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
         "notion": estimate.notion,
         "rule": estimate.rule,
         "better": "higher" if estimate.higher_is_better else "lower",
-        "bar": _bar(estimate, interval, floor, tolerance if estimate.name == HEADLINE else None),
+        "bar": _uncertainty_bar(
+            estimate, interval, floor, tolerance if estimate.name == HEADLINE else None
+        ),
     }
 
 
@@ -48,18 +50,17 @@ def _p_value(floor: NoiseFloor) -> str:
     return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
 
 
-def _bar(
+def _uncertainty_bar(
     estimate: Estimate,
     interval: Interval | None,
     floor: NoiseFloor | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:
-    """What is drawn on the bar of a measure, as positions in percent of the bar's width.
+    """The parts of the bar that shows a measure's uncertainty, as percentages of its width.
 
-    `noise` and `span` (the interval) are (start, width); `dot` is the estimate, `sample` the value
-    of the sample and `tolerance` the tolerance. Each is None if it is not drawn. The bar ends a
-    little above the largest of them. The result is None without interval and noise floor, or if
-    nothing is above 0.
+    `noise` (the noise floor) and `span` (the interval) are (start, width); `dot` is the estimate,
+    `sample` the value of the sample and `tolerance` the tolerance. A part is None if it is not
+    drawn. The result is None without interval and noise floor, or if nothing is above 0.
     """
     if interval is None and floor is None:
         return None
@@ -72,7 +73,7 @@ def _bar(
         return None
 
     def in_percent(value: float) -> float:
-        """A value's position on the bar, cut to 0 to 100."""
+        """The position of a value on the bar, from 0 to 100."""
         return round(100.0 * min(max(value / top, 0.0), 1.0), 2)
 
     noise = None
@@ -100,7 +101,7 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     """Rows of the table of recalibration: the predictions as they are, then each map.
 
     `maps` are the report's `recalibrations`. A row has the `name` of the map, what it `learned`,
-    whether it is `chosen`, its `flag`, and a cell for each measure.
+    whether it is `chosen`, a `flag` (a remark), and a cell for each measure.
     """
     if not maps:
         return []
@@ -111,12 +112,12 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     for each in maps:
         cells = [_recalibrated_cell(row) for row in each.changes]
         own = {"name": each.method_name, "learned": each.learned, "chosen": each.chosen}
-        rows.append({**own, "flag": _flag(each), "cells": cells})
+        rows.append({**own, "flag": _choice_remark(each), "cells": cells})
     return rows
 
 
-def _flag(each: Any) -> str:
-    """What is written beside the map in the table: empty unless it is the chosen one."""
+def _choice_remark(each: Any) -> str:
+    """The remark on the chosen map in the table of recalibration; empty for the other maps."""
     if not each.chosen:
         return ""
     if each.reverses:
@@ -125,7 +126,7 @@ def _flag(each: Any) -> str:
 
 
 def _recalibrated_cell(row: Any) -> dict[str, str]:
-    """The cell of a measure after recalibration; `row` is a `Change`.
+    """The cell of a measure after recalibration, as texts by name; `row` is a `Change`.
 
     An error is shown with its limits and its noise floor; a loss with its change from before and
     the limits of that change.
@@ -135,25 +136,27 @@ def _recalibrated_cell(row: Any) -> dict[str, str]:
         return {**_error_cell(row.after, row.after_estimate, row.after_limits), "noise": noise}
     low, high = (f"{end:+.2g}".replace("-", "−") for end in (row.low, row.high))
     change = f"{row.estimate:+.2g}".replace("-", "−")
-    return _cell(shown(row.after), f"{low} to {high}", change=change)
+    return _cell_texts(shown(row.after), f"{low} to {high}", change=change)
 
 
 def _error_cell(
     value: float, estimate: float | None, limits: tuple[float, float] | None
 ) -> dict[str, str]:
-    """The cell of an error: its bias-corrected estimate, its limits, and the value of the sample.
+    """The cell of an error: bias-corrected estimate, limits, and sample value, as texts by name.
 
-    The value of the sample is left out if it reads like the estimate. Without estimate or limits,
-    the cell has the value of the sample alone.
+    The sample value is dropped if it prints like the estimate. Without estimate or limits, the cell
+    has the sample value alone.
     """
     if limits is None or estimate is None:
-        return _cell(shown(value))
+        return _cell_texts(shown(value))
     sample = shown(value) if shown(value) != shown(estimate) else ""
-    return _cell(shown(estimate), range_text(*limits), sample=sample)
+    return _cell_texts(shown(estimate), range_text(*limits), sample=sample)
 
 
-def _cell(value: str, small: str = "", *, sample: str = "", change: str = "") -> dict[str, str]:
-    """The texts of a cell of the table of recalibration, by name; empty ones are not shown.
+def _cell_texts(
+    value: str, small: str = "", *, sample: str = "", change: str = ""
+) -> dict[str, str]:
+    """A cell of the table of recalibration, as texts by name; empty ones are not shown.
 
     `small` is an interval under the `value`, `sample` the value of the sample, and `change` the
     change of a loss. The noise floor, `noise`, is empty here.
@@ -162,10 +165,10 @@ def _cell(value: str, small: str = "", *, sample: str = "", change: str = "") ->
 
 
 def class_rows(report: ReportData) -> list[dict[str, Any]]:
-    """A row for each class: its means, its `ece`, its `gap`, and the `width` of its bar.
+    """The rows of the table of classes: means, `ece`, `gap`, and `width` of the bar of each class.
 
-    The gap is the mean prediction less the mean target. Widths are in percent of that of the
-    largest error. If the evaluation has no classes, there are no rows.
+    The gap is the mean prediction less the mean target. Widths are percentages of that of the
+    largest error. Without classes there are no rows.
     """
     columns = report.evaluation.classes
     if not columns:
@@ -179,7 +182,7 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
 
 
 def largest_slice(report: ReportData) -> float:
-    """The largest error or noise floor of a slice, to which the bars of slices are scaled.
+    """The largest error or noise floor of all slices, for the scale of their bars.
 
     It is 1 if there are no slices, or none has either.
     """

@@ -31,9 +31,9 @@ class Section(NamedTuple):
 
 
 def report_sections(report: ReportData) -> dict[str, Section]:
-    """Every section of a report, by the name that the page's template has for it.
+    """Every section of a report, by its name in the page's template.
 
-    A section whose data the report lacks has no facts and no charts.
+    A section without data in the report has no facts and no charts.
     """
     return {
         name: Section(None, []) if getattr(report, attribute) is None else make(report)
@@ -44,16 +44,16 @@ def report_sections(report: ReportData) -> dict[str, Section]:
 def _chart(
     name: str, spec: charts.Spec, what: str, columns: dict[str, str], **data: list[Any]
 ) -> Chart:
-    """A chart for the page's script: its id, its specification, and its data by name.
+    """A chart for the page's script: its id, its Vega-Lite `spec`, and its data by name.
 
-    `what` describes it in words for files that the reader saves; `columns` maps the fields of the
-    data that go into them to names.
+    The reader can save the data as a file: `what` describes the file in words, and `columns` maps
+    fields of the data to names of its columns.
     """
     return {"id": name, "spec": spec, "data": data, "what": what, "columns": columns}
 
 
-def _ranking(report: ReportData) -> Section:
-    """The section of the risk-coverage curve: a chart of all points, and a table of a few."""
+def _ranking_section(report: ReportData) -> Section:
+    """The section on ranking: a chart of the risk-coverage curve, and a table of a few points."""
     risk = report.risk
     names = ("coverage", "threshold", "risk", "low", "high")
     columns = risk.columns()
@@ -89,8 +89,8 @@ def _ranking(report: ReportData) -> Section:
     return Section({"aurc": shown(risk.aurc), "what": what, "rows": rows}, [chart])
 
 
-def _decisions(report: ReportData) -> Section:
-    """The section of the decision curve: a chart and a table of net benefits by threshold.
+def _decision_section(report: ReportData) -> Section:
+    """The section on decisions: a chart and a table of net benefits by threshold.
 
     The chart has a line for each strategy: the predictions as they are and recalibrated, acting on
     all and on none. Its axis ends a little below 0.
@@ -142,8 +142,8 @@ def _decisions(report: ReportData) -> Section:
     return Section(facts, [_chart("decision-chart", spec, what, files, points=points, band=band)])
 
 
-def _outcomes(report: ReportData) -> Section:
-    """The section of the histogram: rows with the event above a line, the others below it."""
+def _outcome_section(report: ReportData) -> Section:
+    """The section on outcomes: a histogram of predictions, events upward, the others downward."""
     edges, events, rest = report.histogram
     down, up = _OUTCOMES[report.evaluation.reliability.notion]
     ends, total = chart_numbers(edges), sum(events) + sum(rest)
@@ -171,8 +171,8 @@ def _outcomes(report: ReportData) -> Section:
     return Section({"up": up, "down": down}, [chart])
 
 
-def _votes(report: ReportData) -> Section:
-    """The section of the votes: three charts, and a table by bands of the votes' entropy."""
+def _vote_section(report: ReportData) -> Section:
+    """The section on votes: three charts, and a table by bands (ranges) of the votes' entropy."""
     profile = report.votes
     bands = profile.bands
     rows = [
@@ -186,14 +186,16 @@ def _votes(report: ReportData) -> Section:
     ]
     each = f"{profile.n_votes / profile.n:.3g}"
     facts = {"n": profile.n, "n_votes": profile.n_votes, "each": each, "rows": rows}
-    return Section(facts, [_vote_shares(profile), _distances(profile), _entropies(profile)])
+    return Section(
+        facts, [_vote_share_chart(profile), _distance_chart(profile), _entropy_chart(profile)]
+    )
 
 
 def _band_cell(bands: dict[str, list[Any]], name: str, j: int) -> dict[str, Any]:
-    """The cell of one number, `name`, of the band with index `j`.
+    """The cell of the number `name` in band (range of entropy) j of the table of votes.
 
-    It holds the number as seen, the interval expected of right predictions, and whether the number
-    is out of it.
+    It has the number as text, the interval expected of right predictions, and `out`, whether the
+    number is outside it.
     """
     value, low, high = (bands[f"{name}{end}"][j] for end in ("", "_low", "_high"))
     expected = limits_text(low, high)
@@ -203,16 +205,16 @@ def _band_cell(bands: dict[str, list[Any]], name: str, j: int) -> dict[str, Any]
 def _nonempty_bins(
     columns: dict[str, list[Any]], names: dict[str, str], key: str
 ) -> list[dict[str, Any]]:
-    """A dict for each bin that holds rows: one whose column `key` is not NaN.
+    """A dict for each bin that holds rows, which has a number in the column `key`.
 
-    `names` maps the fields of the dicts to the columns that they come from.
+    `names` maps the keys of the dicts to columns of the table.
     """
     values = {name: chart_numbers(columns[column]) for name, column in names.items()}
     kept = [j for j, value in enumerate(columns[key]) if value == value]
     return [{name: column[j] for name, column in values.items()} for j in kept]
 
 
-def _vote_shares(profile: Any) -> Chart:
+def _vote_share_chart(profile: Any) -> Chart:
     """The chart of mean shares of votes by bin of the predictions."""
     names = {"u": "mean_predicted", "z": "mean_target", "lo": "low", "hi": "high", "n": "n"}
     bins = _nonempty_bins(profile.bins, names, "mean_predicted")
@@ -226,8 +228,8 @@ def _vote_shares(profile: Any) -> Chart:
     return _chart("votes-reliability", charts.vote_shares(), what, files, points=bins)
 
 
-def _distances(profile: Any) -> Chart:
-    """The chart of distances between predictions and votes, beside those that vote noise gives."""
+def _distance_chart(profile: Any) -> Chart:
+    """The chart of distances between predictions and votes, beside those from vote noise alone."""
     names = {"a": "lower", "b": "upper", "v": "share", "e": "expected"}
     bins = _nonempty_bins(profile.distances, names, "lower")
     for row in bins:
@@ -239,7 +241,7 @@ def _distances(profile: Any) -> Chart:
     return _chart("votes-distances", charts.vote_distances(), what, files, bars=bins)
 
 
-def _entropies(profile: Any) -> Chart:
+def _entropy_chart(profile: Any) -> Chart:
     """The chart of the votes' mean entropy by bin of the predictions' entropy."""
     names = {"u": "predicted", "z": "label", "e": "expected", "lo": "low", "hi": "high", "n": "n"}
     bins = _nonempty_bins(profile.entropies, names, "predicted")
@@ -258,8 +260,8 @@ def _entropies(profile: Any) -> Chart:
 # By the template's name of a section: the attribute of the report that holds its data, and the
 # function that makes the section.
 _SECTIONS: dict[str, tuple[str, Callable[[ReportData], Section]]] = {
-    "ranking": ("risk", _ranking),
-    "decisions": ("decisions", _decisions),
-    "histogram": ("histogram", _outcomes),
-    "votes": ("votes", _votes),
+    "ranking": ("risk", _ranking_section),
+    "decisions": ("decisions", _decision_section),
+    "histogram": ("histogram", _outcome_section),
+    "votes": ("votes", _vote_section),
 }

@@ -17,7 +17,7 @@ _MOST_EVIDENCE = 1e12
 def windows_page(
     windows: WindowsData, alarm_at: float, name: str | None = None, source: Any = None
 ) -> str:
-    """The page of a table of windows, as one HTML text.
+    """The page of a monitor's windows (spans of time), as one HTML text.
 
     `alarm_at` is the e-value (the evidence against calibration) that gives an alarm. `name` is the
     title, and `source` says where the rows come from.
@@ -25,9 +25,9 @@ def windows_page(
     columns = windows.columns()
     measure = windows.measure or next(iter(windows.shown), None)
     has_evidence = any(not math.isnan(value) for value in columns["e_value"])
-    rows = [_row(columns, i, measure) for i in range(len(columns["start"]))]
+    rows = [_window_row(columns, i, measure) for i in range(len(columns["start"]))]
     table = windows.display_columns()
-    answer, tone = _answer(windows, has_evidence)
+    answer, tone = _alarm_sentence(windows, has_evidence)
     facts = {
         "title": checked_name(name, f"Calibration over time, windows of {windows.every}"),
         "answer": answer,
@@ -46,17 +46,17 @@ def windows_page(
         "versions": versions(),
     }
     specs = {
-        "windows": charts.over_time(str(measure)),
-        "evidence": charts.evidence(alarm_at),
+        "windows": charts.measure_over_time(str(measure)),
+        "evidence": charts.e_value_over_time(alarm_at),
     }
     data = {"kind": "windows", "rows": rows, "specs": specs, "evidence": has_evidence}
     return render_page("windows.html", data, **facts)
 
 
-def _answer(windows: WindowsData, has_evidence: bool) -> tuple[str, str]:
-    """The page's first sentence, whether there is an alarm, and its tone: bad, good or unsure.
+def _alarm_sentence(windows: WindowsData, has_evidence: bool) -> tuple[str, str]:
+    """The first sentence of the page, on whether there is an alarm, and the tone of its colour.
 
-    The tone decides the colour. "unsure" is for windows that cannot give an alarm at all.
+    The tone is "bad", "good", or "unsure" for windows that cannot give an alarm at all.
     """
     if windows.alarm is not None:
         when = f"{windows.alarm.start:%Y-%m-%d %H:%M} UTC".replace(" 00:00 UTC", "")
@@ -66,15 +66,15 @@ def _answer(windows: WindowsData, has_evidence: bool) -> tuple[str, str]:
     return "No alarm can be given for these rows: see the notes.", "unsure"
 
 
-def _row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:
-    """What the charts read of the window with index `i`, by name.
+def _window_row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:
+    """The numbers of the window (span of time) with index i that the charts show, by name.
 
-    `value` is that of `measure`, and `e` the e-value, cut to what the chart can show. A number that
-    the window lacks is None.
+    `value` is that of `measure`, and `e` the e-value, limited to what the chart can show. A missing
+    number is None.
     """
 
     def number(name: str | None) -> float | None:
-        """This window's number in a column; None if it is not finite or the column is not there."""
+        """The window's number in a column; None if it is not finite or there is no such column."""
         value = math.nan if name is None or name not in columns else float(columns[name][i])
         return value if math.isfinite(value) else None
 

@@ -10,11 +10,11 @@ from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
-    chance_marks,
     chance_sign,
     check_cap,
     dot_sign,
-    dots,
+    draw_chance_marks,
+    draw_dots,
     height_of,
     legend_of_rows,
     name_rows,
@@ -86,10 +86,10 @@ class AnnotatorsDisplay(Drawn):
         limits = (columns["low"], columns["high"])
         stands_out = np.array(columns["p_agreement_corrected"], dtype=float) < 1.0 - people.level
         with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
-            self.dots_, self.bars_ = dots(
+            self.dots_, self.bars_ = draw_dots(
                 axes, columns["agreement"], limits, filled=stands_out, color=color
             )
-            self.expected_ = chance_marks(axes, columns["expected"])
+            self.expected_ = draw_chance_marks(axes, columns["expected"])
             name_rows(axes, columns[people.by], 26, columns["n"])
             axes.set_xlabel(f"agreement with the rest by {people.by} (votes)")
             signs = [

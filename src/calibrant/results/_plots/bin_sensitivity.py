@@ -84,12 +84,12 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         with self._panels(ax, (n, 1), (COLUMN, height), sharex=True) as several:
             for axes, scale in zip(several, scales, strict=True):
                 of_scale = {k: v for k, v in values.items() if self.sensitivity.scales[k] == scale}
-                self._panel(axes, scale, of_scale, indexes, mark)
+                self._draw_panel(axes, scale, of_scale, indexes, mark)
             self._label_bins(several[-1])
             legend_below_panels(several, list(self.lines_.values()))
         return self
 
-    def _panel(
+    def _draw_panel(
         self,
         ax: Axes,
         scale: str,
@@ -97,16 +97,16 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         indexes: dict[str, int],
         mark: int | None,
     ) -> None:
-        """Draw the measures of one scale into a panel.
+        """Draw the measures that share a scale of values into one panel.
 
-        `values` has a value for each number of bins, by measure, and `indexes` each measure's place
-        in the cycle of colours. An upright line is at `mark` bins; None draws none.
+        `values` has a value for each number of bins, by measure, and `indexes` each measure's index
+        in the cycle of colours. A vertical line is at `mark` bins; None draws none.
         """
         bins = self.sensitivity.bins
         for name, line in values.items():
             looks = {**series_style(indexes[name]), "linewidth": 1.2, "zorder": 3, "label": name}
             (self.lines_[name],) = ax.plot(
-                bins, line, markersize=3, markevery=_markers(bins, indexes[name]), **looks
+                bins, line, markersize=3, markevery=_marker_indexes(bins, indexes[name]), **looks
             )
         if mark is not None:
             ax.axvline(mark, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
@@ -129,10 +129,10 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         ax.set_xlabel("bins")
 
 
-def _markers(bins: tuple[int, ...], index: int) -> list[int]:
-    """The indexes of the points of a line that get a marker.
+def _marker_indexes(bins: tuple[int, ...], index: int) -> list[int]:
+    """The indexes of those points of a line that get a marker.
 
-    Of more than 12 points only about six do, and those of neighbouring lines lie at other places.
+    Of more than 12 points about six do, at other places for each `index` of a line.
     """
     if len(bins) <= 12:
         return list(range(len(bins)))

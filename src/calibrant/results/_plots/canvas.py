@@ -85,9 +85,10 @@ class Drawn:
 
     @contextmanager
     def _canvas(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-        """Yield the axes of a Display that has one diagram, and keep them as `ax_` and `figure_`.
+        """Yield the axes of a Display with one diagram, and keep them as `ax_` and `figure_`.
 
-        They are the caller's `ax`; if that is None, new ones of `size`, (width, height) in inches.
+        They are the caller's `ax`, or if that is None, new ones of `size`, (width, height) in
+        inches.
         """
         with canvas(ax, size) as axes:
             self.ax_, self.figure_ = axes, axes.figure
@@ -97,10 +98,10 @@ class Drawn:
     def _panels(
         self, ax: Axes | None, shape: tuple[int, int], size: tuple[float, float], **shared: bool
     ) -> Iterator[list[Axes]]:
-        """Yield the axes of a Display of one diagram or several, kept as `axes_` and `figure_`.
+        """Yield the axes of a Display with several diagrams, kept as `axes_` and `figure_`.
 
-        `shape` is the number of rows and of columns of diagrams. A single diagram is drawn on `ax`
-        itself; several take its place. If `ax` is None, a new figure of `size`, (width, height) in
+        `shape` is (rows, columns) of the grid of diagrams. A single diagram is drawn on `ax`
+        itself; several replace it. If `ax` is None, a new figure of `size`, (width, height) in
         inches, is made. `shared` are `sharex` and `sharey`, as for `panels`.
         """
         if shape == (1, 1):
@@ -158,10 +159,10 @@ def _pyplot() -> Any:
 
 @contextmanager
 def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-    """Yield the axes to draw on, with the style that they were made in.
+    """Yield the axes to draw one diagram on, in a context with the style they were made in.
 
-    They are the caller's `ax`; if that is None, the only ones on a new figure of `size`, (width,
-    height) in inches.
+    They are the caller's `ax`, or if that is None, those of a new figure of `size`, (width, height)
+    in inches.
     """
     if ax is not None:
         with style_context(ax):
@@ -182,11 +183,11 @@ def panels(
     size: tuple[float, float],
     **shared: bool,
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure, and an array of axes on it of shape (rows, columns).
+    """Yield a figure for several diagrams, and an array of axes on it of shape (rows, columns).
 
     If `ax` is None, the figure is a new one of `size`, (width, height) in inches. Otherwise it is a
-    subfigure in the place of `ax`, which is emptied; axes that have no place in a grid are an
-    error. With ``sharex=True`` or ``sharey=True`` in `shared`, the axes have that axis in common.
+    subfigure that replaces `ax`; axes that are in no grid of subplots are an error. With
+    ``sharex=True`` or ``sharey=True`` in `shared`, the axes have that axis in common.
     """
     if ax is None:
         pyplot = _pyplot()
@@ -209,8 +210,8 @@ def panels(
         yield subfigure, subfigure.subplots(rows, columns, squeeze=False, **shared)
 
 
-def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any) -> None:
-    """Frame a diagram: a left and a bottom spine, and a pale grid behind the data.
+def style_frame(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any) -> None:
+    """Style the frame of a diagram: spines on the left and below, and a pale grid behind the data.
 
     `grid` says which axis has grid lines. `settings` are those of `Axes.set`: limits, labels and
     the like.
@@ -223,9 +224,9 @@ def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any
 
 
 def frame_strip(over: Axes, label: str) -> None:
-    """Frame `over`, the axes of a strip over a diagram: a line below it, small labels, no grid.
+    """Style the axes of a strip (a low plot over a diagram): a line below, small labels, no grid.
 
-    `label` is what its vertical axis is called.
+    `over` are the axes of the strip, and `label` is that of its vertical axis.
     """
     over.spines[["left", "right", "top"]].set_visible(False)
     over.spines["bottom"].set(color=GREY, linewidth=0.8)
@@ -235,7 +236,7 @@ def frame_strip(over: Axes, label: str) -> None:
 
 
 def fill_band(ax: Axes, x: Any, low: Any, high: Any, color: Any, **looks: Any) -> Any:
-    """Shade the band from `low` to `high` along `x`, under the curve, and return what was drawn.
+    """Shade the band from `low` to `high` along `x`, behind the curve, and return the artist.
 
     `looks` are options of `Axes.fill_between`; they replace the usual ones.
     """
@@ -243,25 +244,28 @@ def fill_band(ax: Axes, x: Any, low: Any, high: Any, color: Any, **looks: Any) -
     return ax.fill_between(x, low, high, **{**usual, **looks})
 
 
-def is_ours(ax: Axes) -> bool:
-    """Whether the axes are on a new figure that was made here, and are not the caller's."""
+def is_new_figure(ax: Axes) -> bool:
+    """Whether the axes are on a figure that Calibrant made, and are not the caller's."""
     return bool(ax.get_gid() == _OURS)
 
 
 def style_context(ax: Axes) -> Any:
-    """A context that applies the axes' style: for ours the house style, for others no change."""
-    if is_ours(ax):
+    """A context manager with the style for drawing on the axes.
+
+    Axes that Calibrant made get the house style; the caller's axes keep theirs.
+    """
+    if is_new_figure(ax):
         return _pyplot().rc_context(_style())
     return nullcontext()
 
 
 def fit_height(ax: Axes) -> None:
-    """Make a figure of ours as high as what is on it, its width left as it is.
+    """Fit the height of a figure that Calibrant made to its content; its width stays.
 
-    A square as wide as the figure, a strip over it and a legend under it have no height that could
-    be known beforehand. A figure of the caller, or one with several diagrams, stays as it is.
+    The height of a square diagram with a strip over it and a legend under it is known after drawing
+    only. A figure of the caller, or one with several diagrams, is not changed.
     """
-    if not is_ours(ax) or len(ax.figure.axes) > 1:
+    if not is_new_figure(ax) or len(ax.figure.axes) > 1:
         return
     figure: Any = ax.figure
     ax.set_anchor("N")  # keeps the strip next to the square
@@ -272,7 +276,7 @@ def fit_height(ax: Axes) -> None:
 
 
 def _style() -> dict[str, Any]:
-    """The settings of matplotlib for our figures, with the installed fonts of `_MORE_FONTS`."""
+    """The matplotlib settings of the house style, with the installed fonts of `_MORE_FONTS`."""
     from matplotlib import font_manager
 
     installed = set(font_manager.fontManager.get_font_names())

@@ -127,7 +127,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
     ) -> None:
         """Draw a small diagram for each class that is shown, the largest error first.
 
-        What is drawn is kept in `lines_`, `intervals_` and `curves_`. The arguments are those of
+        The artists are kept in `lines_`, `intervals_` and `curves_`. The arguments are those of
         `plot`.
         """
         self.lines_, self.intervals_, self.curves_ = [], [], []
@@ -143,9 +143,9 @@ class ClasswiseDisplay(DrawnFromPredictions):
             self.curves_.append(joined)
 
     def _label_figure(self, n: int, counts: bool) -> None:
-        """Write what the axes are, and a note: how many classes are shown (`n`), and of how many.
+        """Label the axes of the figure, and note how many of all classes are shown (`n`).
 
-        With `counts`, the note explains the columns.
+        With `counts`, the note also explains the columns.
         """
         table = self.tables.tables[0]
         self.figure_.supxlabel(x_label_of(table.notion), fontsize="medium", color=INK)
@@ -165,9 +165,9 @@ def small_diagram(
     counts: bool,
     colour: Any,
 ) -> tuple[Any, Any, Any]:
-    """Draw a reliability diagram that can be read an inch wide.
+    """Draw a reliability diagram that is readable at a width of an inch.
 
-    Returns the line of the bins, their bars (None if `level` is None), and the curve that follows
+    Returns the line of the bins, their bars (None if `level` is None), and the curve `fitted` to
     the rows (None if `fitted` is None; then a line joins the bins). With `counts`, columns behind
     them show the share of rows in each bin.
     """

@@ -15,12 +15,12 @@ from calibrant.results._plots.rows_of_dots import (
     bar_sign,
     check_cap,
     dot_sign,
-    dots,
+    draw_dots,
+    draw_sample_crosses,
     height_of,
     legend_of_rows,
     name_rows,
     ring_sign,
-    sample_marks,
     sample_sign,
     text_sign,
 )
@@ -113,32 +113,32 @@ class ComparisonDisplay(DrawnFromPredictions):
         size = COLUMN if n <= 2 else 1.4 + 1.35 * n, height_of(len(self.names_)) + 0.2
         with self._panels(ax, (1, n), size, sharey=True) as several:
             for axes, measure in zip(several, drawn, strict=True):
-                self._panel(axes, kind, measure, color)
+                self._draw_panel(axes, kind, measure, color)
                 if n > 1 and kind != "ranks":  # four-digit tick labels need room
                     axes.locator_params(axis="x", nbins=3)
             name_rows(several[0], self.names_, 12 if n == 2 else 20)
             own_figure = ax is None or n > 1
-            legend_of_rows(several[0], self._signs(kind, color), on_own_figure=own_figure)
+            legend_of_rows(several[0], self._legend_entries(kind, color), on_own_figure=own_figure)
         return self
 
-    def _panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
-        """Draw one measure of the predictors in `names_`; keep its dots, bars and crosses.
+    def _draw_panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
+        """Draw the predictors in `names_` by one measure: dots, bars, and crosses at sample values.
 
-        `kind` is "values", "ranks" or "differences". A cross is the value of the sample; ranks have
-        none.
+        `kind` is "values", "ranks" or "differences"; ranks have no crosses. The artists are kept in
+        `dots_`, `bars_` and `samples_`.
         """
-        rows = self._rows(kind, measure)
+        rows = self._drawn_numbers(kind, measure)
         value, low, high = (np.array([rows[name][i] for name in self.names_]) for i in range(3))
         filled = [rows[name][3] for name in self.names_]
-        points, bars = dots(ax, value, (low, high), filled=filled, color=color)
+        points, bars = draw_dots(ax, value, (low, high), filled=filled, color=color)
         self.dots_[measure], self.bars_[measure] = points, bars
         self.samples_[measure] = None
         if kind != "ranks":
             sample = [rows[name][4] for name in self.names_]
-            self.samples_[measure] = sample_marks(ax, sample, value, color)
+            self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            ax.set_xlabel(f"{measure} less that of\n{short_name(self._best(measure), 20)}")
+            ax.set_xlabel(f"{measure} less that of\n{short_name(self._best_name(measure), 20)}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")
@@ -148,15 +148,17 @@ class ComparisonDisplay(DrawnFromPredictions):
             ax.set_xlabel(measure)
             ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
 
-    def _best(self, measure: str) -> str:
+    def _best_name(self, measure: str) -> str:
         """The name of the best predictor by this measure."""
         return self.comparison.order(measure)[0]
 
-    def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool, float]]:
-        """What is drawn of each predictor, by its name, as a tuple of five.
+    def _drawn_numbers(
+        self, kind: str, measure: str
+    ) -> dict[str, tuple[float, float, float, bool, float]]:
+        """The numbers drawn of each predictor, by its name, as a tuple of five.
 
         They are the estimate, its lower and upper limit, whether the dot is filled, and the value
-        of the sample. Only a difference that is not significant is not filled. Of ranks, the
+        of the sample. A dot is empty for a difference that is not significant. Of ranks, the
         estimate and the value of the sample are both the rank.
         """
         comparison = self.comparison
@@ -165,7 +167,7 @@ class ComparisonDisplay(DrawnFromPredictions):
                 d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
                 for d in comparison.differences(measure)
             }
-            return {self._best(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
+            return {self._best_name(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
         if kind == "ranks":
             columns = comparison.ranking(measure)
             keys = ("rank", "rank_low", "rank_high", "rank")
@@ -180,8 +182,8 @@ class ComparisonDisplay(DrawnFromPredictions):
             )
         }
 
-    def _signs(self, kind: str, color: Any) -> list[Any]:
-        """The entries of the legend: dot and bar, and cross and ring where there are such.
+    def _legend_entries(self, kind: str, color: Any) -> list[Any]:
+        """The entries of the legend: dot and bar, and cross and ring where they are drawn.
 
         Where not all predictors are shown, the last entry says how many are.
         """

@@ -16,7 +16,7 @@ from calibrant.results._plots.diagram_parts import (
     clear_corners,
     draw_band,
     draw_empty_diagram,
-    legend,
+    draw_legend,
     prediction_label,
     strip_axes,
     y_label_of,
@@ -37,24 +37,25 @@ class _CurveDisplay(DrawnFromPredictions):
 
     @contextmanager
     def _diagram(self, ax: Axes | None, ref_line: bool, color: Any) -> Iterator[tuple[Axes, Any]]:
-        """Yield the axes to draw the curve on, and its colour.
+        """Yield the axes to draw a curve on, and the curve's colour.
 
-        Axes without curves first get an empty diagram, with the diagonal if `ref_line`. The colour
-        is `color`, or the next one if that is None. Afterwards the legend is drawn, and the height
-        of the figure is fitted.
+        Axes without curves first get an empty diagram, with the diagonal if `ref_line`. If `color`
+        is None, the colour is the next of the cycle. Afterwards the legend is drawn, and the height
+        fitted.
         """
         x_label = prediction_label(self.curve.notion)
         y_label = y_label_of(self.curve.notion, self.curve.is_hard)
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
             index = draw_empty_diagram(axes, x_label, y_label, ref_line)
             yield axes, series_style(index)["color"] if color is None else color
-            legend(axes)
+            draw_legend(axes)
             fit_height(axes)
 
     def _draw_line(self, x: Any, y: Any, name: str | None, text: str, looks: Looks) -> Any:
-        """Draw the curve and return its line; the legend shows ``name: text``, or the text alone.
+        """Draw the curve through (x, y), and return its line.
 
-        If `name` is None, it is the Display's own name. `looks` are options of `Axes.plot`.
+        The legend shows ``name: text``, or the text alone without a name; `name` None is the
+        Display's own name. `looks` are options of `Axes.plot`.
         """
         label = legend_label(self.name if name is None else name, text, 24)
         usual: Looks = {"zorder": 3, "clip_on": False, "label": label}
@@ -150,13 +151,16 @@ class ReliabilityCurveDisplay(_CurveDisplay):
                 self.band_ = draw_band(axes, curve, colour)
             clear_corners(axes, x, low, high)
             self.counts_ax_ = (
-                _share_strip(axes, np.asarray(curve.shares), colour) if counts else None
+                _draw_share_strip(axes, np.asarray(curve.shares), colour) if counts else None
             )
         return self
 
 
-def _share_strip(ax: Axes, shares: Any, colour: Any) -> Any:
-    """Draw the shares of rows in bins of equal width, a strip over the diagram; return its axes."""
+def _draw_share_strip(ax: Axes, shares: Any, colour: Any) -> Any:
+    """Draw the share of rows in each of several bins of equal width, as a strip over the diagram.
+
+    Returns the axes of the strip.
+    """
     over = strip_axes(ax, "rows")
     over.stairs(shares, np.linspace(0.0, 1.0, shares.size + 1), fill=True, color=colour, alpha=0.3)
     peak = max(over.get_ylim()[1], float(shares.max()))
@@ -251,15 +255,15 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         with self._diagram(ax, ref_line, color) as (axes, colour):
             looks = {"color": colour, "linewidth": 1.4, **(line_kwargs or {})}
             self._draw(axes, level, colour, name, looks)
-            self.density_ax_ = self._strip(axes, colour) if density else None
+            self.density_ax_ = self._draw_density_strip(axes, colour) if density else None
         return self
 
     def _draw(
         self, ax: Axes, level: float | None, colour: Any, name: str | None, looks: Looks
     ) -> None:
-        """Draw the curve where rows are near, its band, and the bins that lie outside the band.
+        """Draw the curve where rows are near, its band, and the bins outside the band.
 
-        There is no band if `level` is None, or for soft labels. What is drawn is kept as `line_`,
+        There is no band if `level` is None, or for soft labels. The artists are kept as `line_`,
         `band_` and `outside_`.
         """
         curve = self.curve
@@ -280,7 +284,7 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         clear_corners(ax, x[supported], low[supported], high[supported])
 
     def _mark_outside(self, ax: Axes) -> Any:
-        """Draw the bins outside the curve's band as dots with intervals; None if there are none."""
+        """Draw the bins outside the curve's band as dots with intervals; return them, or None."""
         bins = self.curve.outside
         if not bins:
             return None
@@ -292,10 +296,10 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         marks.lines[0].set(gid=OUTSIDE, label=OUTSIDE)
         return marks
 
-    def _strip(self, ax: Axes, colour: Any) -> Any:
-        """Draw the density of predictions into the strip over the diagram, and return its axes.
+    def _draw_density_strip(self, ax: Axes, colour: Any) -> Any:
+        """Draw the density of predictions as a strip over the diagram, and return the strip's axes.
 
-        A strip that already shows the rows of bins stays as it is.
+        A strip that already shows the rows of bins is not changed.
         """
         kind = "density" if self.curve.kind == "unit" else "density\n(logits)"
         over = strip_axes(ax, kind)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, fill_band, panel
+from calibrant.results._plots.canvas import Drawn, fill_band, style_frame
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, GREY, INK, Looks, series_style
@@ -76,7 +76,7 @@ class DecisionCurveDisplay(Drawn):
             # Far below 0 no strategy is of use, so the axis ends a little below 0.
             best = max(float(np.max(curve.benefits[name].high)) for name in curve.models)
             top = max(best, float(curve.prevalence), 1e-3)
-            panel(axes, ylim=(-0.25 * top, 1.08 * top))
+            style_frame(axes, ylim=(-0.25 * top, 1.08 * top))
             axes.set(xlabel="threshold probability", ylabel="net benefit")
             axes.margins(x=0.01)
             legend_below(axes, handles)

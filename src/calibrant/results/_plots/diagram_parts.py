@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._core.errors import InputError, one_of
-from calibrant.results._plots.canvas import fill_band, frame_strip, is_ours, panel
+from calibrant.results._plots.canvas import fill_band, frame_strip, is_new_figure, style_frame
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import FULL_ROWS, GREY, PALE, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
@@ -45,11 +45,10 @@ _CORNERS = {
 def fitted_curve(
     table: ReliabilityData, curve: str | None, level: float | None
 ) -> CurveData | None:
-    """The curve that follows a table's rows, fitted with the method that `curve` names.
+    """The curve fitted to the rows of a table by the method `curve`; None if `curve` is None.
 
-    "default" is the isotonic curve, or None where no rows are in memory; for "isotonic" and "local"
-    that is an error. If `curve` is None, so is the result. `level` is that of the curve's band; if
-    it is None, the curve has no band.
+    "default" is the isotonic curve, or None where no rows are in memory; "isotonic" and "local"
+    then are an error. `level` is that of the curve's band; with None the curve has no band.
     """
     if curve is None:
         return None
@@ -66,7 +65,7 @@ def fitted_curve(
 
 
 def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, Any], Any]:
-    """The columns of a table as arrays of shape (bins,), and a mask of the bins that have weight.
+    """The columns of a table as arrays, (bins,) each, and a mask of the bins with positive weight.
 
     If `level` is not None, limits of the mean target, `low` and `high`, are among the columns.
     """
@@ -76,18 +75,18 @@ def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, An
 
 
 def count_curves(ax: Axes) -> int:
-    """The number of reliability curves that are on the axes already."""
+    """The number of reliability curves already drawn on the axes."""
     return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
 def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
-    """Draw the empty diagram if the axes have no curve yet, and return the number of their curves.
+    """Draw an empty square diagram if the axes have no curve; return the number of curves.
 
-    The empty diagram is a square; with `ref_line` it has the diagonal, and words in the corners.
+    With `ref_line` it has the diagonal, and words in the corners.
     """
     if count_curves(ax):
         return count_curves(ax)
-    panel(ax, xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
+    style_frame(ax, xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
     ax.set_box_aspect(1)
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.set_yticks(np.linspace(0, 1, 6))
@@ -103,7 +102,7 @@ def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> 
 
 
 def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
-    """Hide the words in a corner where what is drawn at `x`, from `low` to `high`, covers them."""
+    """Hide the words in corners that would be covered by bars at `x` from `low` to `high`."""
     for text in ax.texts:
         if text.get_gid() == _CORNER:
             left, bottom, right, top = _CORNERS[text.get_text()]
@@ -112,7 +111,7 @@ def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
 
 
 def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
-    """Draw the curve that follows the rows over the bins of a diagram, and return its line.
+    """Draw a curve that is fitted to the rows over the bins of a diagram, and return its line.
 
     `looks` are options of `Axes.plot`.
     """
@@ -123,10 +122,10 @@ def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
 
 
 def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
-    """Shade a curve's band, and return what was drawn.
+    """Shade a curve's band, and return the artist.
 
-    A band of kind "consistency" is where calibrated predictions would lie: it is about the
-    diagonal, and grey. The others are about the curve, and have its colour.
+    A band of kind "consistency", where calibrated predictions would lie, is about the diagonal and
+    grey. The other kinds are about the curve, in its colour.
     """
     points = curve.columns()
     level = f"{100 * curve.level:g}%"
@@ -140,10 +139,10 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
     return fill_band(ax, *ends, gid=words[str(curve.band)], **looks)
 
 
-def _band_patch(ax: Axes, label: str) -> Any:
-    """The legend's entry of the bands with this label.
+def _band_entry(ax: Axes, label: str) -> Any:
+    """The legend's entry for the bands with this label.
 
-    It has the colour of the bands, or is grey where curves of several colours have such a band.
+    It has the colour of the bands, or is grey if curves of several colours have such a band.
     """
     from matplotlib.patches import Patch
 
@@ -155,10 +154,10 @@ def _band_patch(ax: Axes, label: str) -> Any:
 
 
 def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
-    """Draw the markers of bins with few rows again, paler.
+    """Make the markers of bins with few rows paler.
 
-    `opacity` has the opacity of each point of `line`: points below 1 lose the line's own marker,
-    and get one of that opacity.
+    `opacity` has the opacity of each point of `line`: a point below 1 gets a new marker of that
+    opacity in place of the line's.
     """
     few = opacity < 1.0
     if not few.any() or line.get_marker() in (None, "", " ", "None", "none"):
@@ -180,36 +179,38 @@ def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
 
 
 def prediction_label(notion: str) -> str:
-    """What the axis of single predictions is called, by their notion.
+    """The label of the axis of single predictions.
 
-    "confidence" is the notion of predictions of the top label; all others are probabilities.
+    With the `notion` "confidence" predictions are those of the top label; otherwise they are
+    probabilities.
     """
     return "confidence" if notion == "confidence" else "predicted probability"
 
 
 def x_label_of(notion: str) -> str:
-    """What the axis of bins' mean predictions is called, by the notion of their table.
+    """The label of the axis of bins' mean predictions.
 
-    "confidence" is the notion of predictions of the top label; all others are probabilities.
+    With the `notion` "confidence" predictions are those of the top label; otherwise they are
+    probabilities.
     """
     return "mean confidence" if notion == "confidence" else "mean predicted probability"
 
 
 def y_label_of(notion: str, is_hard: bool) -> str:
-    """What the axis of bins' mean targets is called, by the notion of their table.
+    """The label of the axis of bins' mean targets.
 
-    The notion "confidence" is that of the top label. `is_hard` says that all targets are 0 or 1,
-    and none is a soft label.
+    With the `notion` "confidence" targets say whether the top label is right. `is_hard` says that
+    all targets are 0 or 1, and none is a soft label.
     """
     if not is_hard:
         return "mean soft label" + (" of the top class" if notion == "confidence" else "")
     return "accuracy" if notion == "confidence" else "observed frequency"
 
 
-def legend(ax: Axes) -> None:
-    """Draw the legend under the diagram: the curves, then what their bars and bands are.
+def draw_legend(ax: Axes) -> None:
+    """Draw the legend under the diagram: the curves, then the meaning of their bars and bands.
 
-    The entries are found by the marks (`gid`) on what has been drawn on the axes.
+    The entries are found by the ids (`gid`) of the artists on the axes.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -218,7 +219,7 @@ def legend(ax: Axes) -> None:
         line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
     }
     handles: list[Any] = [
-        _bins_and_line(line, fitted.get(line.get_label()))
+        _predictor_entry(line, fitted.get(line.get_label()))
         for line in ax.get_lines()
         if line.get_gid() == CURVE
     ]
@@ -228,7 +229,7 @@ def legend(ax: Axes) -> None:
     known = (str(each.get_gid()) for each in ax.collections)
     for label in sorted({gid for gid in known if "interval" in gid or "band" in gid}):
         if label.endswith(("pointwise", "simultaneous", "calibrated")):
-            handles.append(_band_patch(ax, label))
+            handles.append(_band_entry(ax, label))
         else:
             bar: Looks = {"marker": "|", "markersize": 8, "markeredgewidth": 1.6, "alpha": 0.7}
             handles.append(Line2D([], [], color=GREY, linestyle="none", label=label, **bar))
@@ -244,7 +245,7 @@ def legend(ax: Axes) -> None:
     legend_below(ax, handles)
 
 
-def _bins_and_line(bins: Any, fitted: Any) -> Any:
+def _predictor_entry(bins: Any, fitted: Any) -> Any:
     """The legend's entry of a predictor: the marker of its bins, on the line of its fitted curve.
 
     If `fitted` is None, the line of the bins, `bins`, is the entry.
@@ -261,7 +262,7 @@ def _bins_and_line(bins: Any, fitted: Any) -> Any:
 
 
 def draw_row_strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
-    """Draw the share of rows in each bin into the strip over the diagram; return the strip's axes.
+    """Draw the share of rows in each bin as a strip over the diagram; return the strip's axes.
 
     `cells` are the columns of `bin_cells`. Several tables on the same axes share one strip.
     """
@@ -288,12 +289,12 @@ def _percent(share: float) -> str:
 
 
 def _make_room(ax: Axes) -> None:
-    """Lower the caller's axes if the strip over them would leave the figure.
+    """Lower the caller's axes if the strip over them would not fit on the figure.
 
-    Figures of ours, and those with a layout engine, make room by themselves.
+    New figures of Calibrant, and those with a layout engine, make room by themselves.
     """
     figure: Any = ax.figure.figure
-    if is_ours(ax) or figure.get_layout_engine() is not None:
+    if is_new_figure(ax) or figure.get_layout_engine() is not None:
         return
     ax.apply_aspect()
     box = ax.get_position()
@@ -304,7 +305,7 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes of the strip over the diagram; the first call makes them, with this label."""
+    """The axes of the strip (a low plot) over a diagram, made with this label by the first call."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
@@ -316,7 +317,7 @@ def strip_axes(ax: Axes, label: str) -> Any:
 
 
 def cutoff_interval(cutoff: Any) -> tuple[float, float] | None:
-    """The interval of predictions, (lower, upper), that is to be shaded; None if `cutoff` is None.
+    """The interval of predictions to shade, (lower, upper); None if `cutoff` is None.
 
     `cutoff` is the result of `cutoff_test`, or a pair of predictions. Anything else is an error.
     """
@@ -346,14 +347,14 @@ def _is_probability(value: Any) -> bool:
 
 
 def cutoff_words(lower: float, upper: float) -> str:
-    """What the legend says of the shaded interval of predictions."""
+    """The legend's words for the shaded interval of predictions."""
     return f"largest accumulated gap: {lower:.3g} to {upper:.3g}"
 
 
 def draw_cutoff(ax: Axes, interval: tuple[float, float], colour: Any) -> Any:
-    """Shade an interval of predictions, (lower, upper), and return what was drawn.
+    """Shade an interval of predictions, (lower, upper), and return the artist.
 
-    Both edges are lines, so that an interval of a single prediction is seen too.
+    Both edges are lines, so that an interval of a single prediction is visible too.
     """
     lower, upper = interval
     for edge in sorted({lower, upper}):

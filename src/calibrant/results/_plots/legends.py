@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from calibrant.results._plots.canvas import is_ours
+from calibrant.results._plots.canvas import is_new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,14 +22,14 @@ _MOST = 0.6
 
 
 def legend_below(ax: Axes, handles: list[Any]) -> None:
-    """Put a legend under the label of the axes, in as many columns as its texts have room for.
+    """Put a legend under the axes' label, in as many columns as its texts fit in.
 
-    Nobody made room under the caller's axes: where it would cover something there, it gets fewer
-    columns and smaller letters, and if that does not help it goes inside the axes.
+    Under the caller's axes there may be no room: where the legend would cover something, it gets
+    fewer columns and smaller letters, or else goes inside the axes.
     """
     labels = _visible_labels(handles)
     most = _n_columns(labels)
-    if is_ours(ax):
+    if is_new_figure(ax):
         _place_below(ax, handles, labels, most)
         return
     others = cache(lambda: _boxes_of_others(ax))  # a legend of these axes does not move them
@@ -44,7 +44,7 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
 
 
 def legend_below_figure(figure: Any, handles: list[Any]) -> None:
-    """Put a legend under all that is on a figure, or on a subfigure.
+    """Put a legend under everything on a figure, or on a subfigure.
 
     Without a layout engine, the diagrams are moved up to make room.
     """
@@ -65,7 +65,7 @@ def legend_below_figure(figure: Any, handles: list[Any]) -> None:
 
 
 def legend_below_panels(panels: list[Axes], handles: list[Any]) -> None:
-    """Put one legend under panels that stand one over the other, the first on top."""
+    """Put one legend under a column of panels (axes one above the other, the first on top)."""
     if len(panels) == 1 or _has_layout_engine(panels[-1]):
         legend_below(panels[-1], handles)
     else:
@@ -77,23 +77,23 @@ def _has_layout_engine(artist: Any) -> bool:
     return artist.figure.figure.get_layout_engine() is not None
 
 
-def _layouts(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
+def _layouts(most: int, n: int, has_engine: bool) -> Iterator[tuple[int, str | None]]:
     """Yield layouts of a legend, the most readable first: (number of columns, size of letters).
 
-    The size None is the usual one. `most` is the largest number of columns, `n` the number of
-    entries; `roomy` says that the figure has a layout engine.
+    The size None is the usual one. `most` is the largest number of columns, and `n` the number of
+    entries. `has_engine` says that the figure has a layout engine, which makes room for legends.
     """
-    for size in (None,) if roomy else (None, "small", "x-small"):
+    for size in (None,) if has_engine else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
             # A constrained layout reserves too little for several lines, so they get small letters.
             tight = "small" if n <= 2 * columns else "x-small"
-            yield columns, tight if roomy and columns < n else size
+            yield columns, tight if has_engine and columns < n else size
 
 
 def _place_below(
     ax: Axes, handles: list[Any], labels: list[str], columns: int, fontsize: str | None = None
 ) -> None:
-    """Draw the legend just under the labels of the axes, in place of an earlier one."""
+    """Draw the legend just under the labels of the axes, in place of an earlier legend."""
     from matplotlib.transforms import ScaledTranslation
 
     down = _height_of_labels(ax)
@@ -113,7 +113,7 @@ def _place_below(
 
 
 def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
-    """Whether the legend of the axes is wholly on the figure and covers nothing else.
+    """Whether the legend of the axes is completely on the figure and covers nothing else.
 
     `others` gives the bounding boxes of the other axes. With a layout engine, positions are not
     known yet: the legend must then be hardly wider than the axes.
@@ -139,14 +139,14 @@ def _boxes_of_others(ax: Axes) -> list[Any]:
 
 
 def _visible_labels(handles: list[Any]) -> list[str]:
-    """The labels of the handles; those that matplotlib would hide begin with a space."""
+    """The labels of the handles, with a space before those that matplotlib would hide."""
     labels = [str(handle.get_label()) for handle in handles]
     # Matplotlib hides labels that begin with an underscore; a space prevents that.
     return [f" {label}" if label.startswith("_") else label for label in labels]
 
 
 def _n_columns(labels: list[str]) -> int:
-    """The number of columns of a legend, 1 to 3: as many as fit beside one another."""
+    """The number of columns of a legend, 1 to 3: as many as fit side by side."""
     longest = max(map(len, labels), default=0)
     columns = next((c for c in (3, 2) if longest * c <= 46), 1)
     return min(columns, max(len(labels), 1))

@@ -46,11 +46,11 @@ def reliability_chart(
     curve: str | None = "default",
     cutoff: Any = None,
 ) -> Any:
-    """The reliability diagram under a strip of the rows in each bin; drag and scroll to zoom.
+    """An Altair chart of the reliability diagram under a strip of rows; drag and scroll to zoom.
 
-    `level` is that of the intervals and of the curve's band. `curve` names the curve that follows
-    the rows (see `fitted_curve`); without one, a line joins the bins. `cutoff` is an interval of
-    predictions to shade (see `cutoff_interval`).
+    `level` is that of the intervals and of the curve's band. `curve` names the method of a curve
+    fitted to the rows (see `fitted_curve`); without one, a line joins the bins. `cutoff` is an
+    interval of predictions to shade (see `cutoff_interval`).
     """
     alt = _altair()
     data = _data(alt, as_records(table.intervals(level)))
@@ -91,10 +91,10 @@ def reliability_chart(
 def _cutoff_layers(
     alt: Any, interval: tuple[float, float], x_label: str, y_label: str
 ) -> list[Any]:
-    """The layers that shade an interval of predictions, (lower, upper): its area and both edges.
+    """The Altair layers of a shaded interval of predictions, (lower, upper): area and both edges.
 
-    The edges make an interval of a single prediction visible. The tooltip calls it the largest
-    accumulated gap: the predictions whose gaps (prediction less target) add up to most.
+    The edges make an interval of a single prediction visible. In the interval the gaps (prediction
+    less target) of rows add up to most, as its tooltip says.
     """
     lower, upper = interval
     row = {"lower": lower, "upper": upper, "from": 0, "to": 1, "is": cutoff_words(lower, upper)}
@@ -110,7 +110,7 @@ def _cutoff_layers(
 
 
 def _bin_tooltip(alt: Any, level: float) -> list[Any]:
-    """The tooltip of a bin: its edges, rows, means, gap, and its limits at this level."""
+    """The Altair tooltip of a bin: its edges, rows, means, gap, and its limits at this level."""
     return [
         alt.Tooltip("lower:Q", format=".3f"),
         alt.Tooltip("upper:Q", format=".3f"),
@@ -124,7 +124,7 @@ def _bin_tooltip(alt: Any, level: float) -> list[Any]:
 
 
 def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> list[Any]:
-    """The layers of a curve that follows the rows: its band, and its line.
+    """The Altair layers of a curve that is fitted to the rows: its band, and its line.
 
     A curve of more than `_MOST_POINTS` points is drawn through that many of them.
     """
@@ -151,7 +151,7 @@ def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> lis
 
 
 def comparison_chart(comparison: ComparisonData) -> Any:
-    """Every predictor's estimate with its interval, the best on top.
+    """An Altair chart of every predictor's estimate with its interval, the best on top.
 
     The reader chooses the measure from a list.
     """
@@ -193,9 +193,10 @@ def comparison_chart(comparison: ComparisonData) -> Any:
 
 
 def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
-    """A line for each measure over all numbers of bins; a click on a name shows that line alone.
+    """An Altair chart with a line for each measure over all numbers of bins.
 
-    Measures on the same scale share a panel, and the panels stand one above the other.
+    A click on a name shows its line alone. Measures on the same scale share a panel, and panels
+    stand one above the other.
     """
     alt = _altair()
     rows = [
@@ -225,9 +226,10 @@ def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
 
 
 def windows_chart(windows: WindowsData) -> Any:
-    """A measure over time, and the area that chance alone would show; drag and scroll to zoom.
+    """An Altair chart of a measure over time, and the area that chance alone would show.
 
-    It is the measure that has noise floors. If none has, it is the first one, without the area.
+    It is the measure that has noise floors, or else the first one, without the area. Drag and
+    scroll to zoom.
     """
     alt = _altair()
     columns = windows.columns()
@@ -255,7 +257,7 @@ def windows_chart(windows: WindowsData) -> Any:
 
 
 def _data(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as data of an Altair chart; more than `_MOST_ROWS` of them are an error."""
+    """Rows as the data of an Altair chart; more than `_MOST_ROWS` rows are an error."""
     if len(rows) > _MOST_ROWS:
         raise InputError(
             f"a chart of {len(rows):,} marks is too much for a notebook: use fewer bins, windows "

@@ -20,9 +20,9 @@ from calibrant.results._plots.diagram_parts import (
     draw_cutoff,
     draw_empty_diagram,
     draw_fitted,
+    draw_legend,
     draw_row_strip,
     fitted_curve,
-    legend,
     pale_bins,
     x_label_of,
     y_label_of,
@@ -141,7 +141,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
             self.cutoff_ = None
             if interval is not None:
                 self.cutoff_ = draw_cutoff(axes, interval, self.line_.get_color())
-            legend(axes)
+            draw_legend(axes)
             if self._is_last:
                 fit_height(axes)
         return self
@@ -158,10 +158,10 @@ class ReliabilityDisplay(DrawnFromPredictions):
     ) -> None:
         """Draw points of bins, their bars, the fitted curve with its band, and the strip of rows.
 
-        `index` is the place in the cycle of colours, which `color` overrides. More than `_CROWD`
-        bins are small points without bars. If `fitted` is None, a line joins the bins instead,
-        unless they are so many. If `level` is None, there are no bars and no band. What is drawn is
-        kept in the attributes.
+        `index` is that of the curve in the cycle of colours, which `color` overrides. More than
+        `_CROWD` bins are small points without bars. If `fitted` is None, a line joins the bins, up
+        to as many. If `level` is None, there are no bars and no band. The artists are kept in the
+        attributes.
         """
         ax, table = self.ax_, self.table
         cells, nonempty = bin_cells(table, level)
@@ -203,7 +203,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
 def bin_style(index: int, crowded: bool) -> dict[str, Any]:
     """Options of `Axes.plot` for the bins of the curve with this index in the cycle of colours.
 
-    Where bins are `crowded`, they are small dots without a line.
+    If bins are `crowded`, they are small dots without a line.
     """
     drawn = {
         **series_style(index),

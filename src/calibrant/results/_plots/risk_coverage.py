@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, panel
+from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, style_frame
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import legend_label
 from calibrant.results._plots.style import COLUMN, Looks, series_style
@@ -96,10 +96,10 @@ class RiskCoverageDisplay(DrawnFromPredictions):
                 label = f"{100 * self.curve.level:g}% at each coverage"
                 ends = columns["low"], columns["high"]
                 self.band_ = fill_band(axes, x, *ends, colour, label=label)
-            self._frame(axes, columns)
+            self._style_axes(axes, columns)
         return self
 
-    def _frame(self, ax: Axes, columns: dict[str, Any]) -> None:
+    def _style_axes(self, ax: Axes, columns: dict[str, Any]) -> None:
         """Label the axes, fit the vertical one to the curves, and draw the grid and the legend.
 
         `columns` are the points of the curve, as arrays.
@@ -112,6 +112,6 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         most = float(columns["high"][columns["coverage"] >= 0.05].max(initial=0.0))
         seen = [float(np.max(line.get_ydata())) for line in ax.get_lines()]
         ax.set_ylim(0, min(top, 1.15 * max(most, *seen, 1e-3)))
-        panel(ax)
+        style_frame(ax)
         handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
         legend_below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.canvas import DrawnFromPredictions, style_frame
 from calibrant.results._plots.diagram_parts import prediction_label
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import short_name
@@ -100,10 +100,10 @@ class RiskHistogramDisplay(DrawnFromPredictions):
             labels = [
                 f"{each}: {part:.3g} %" for each, part in zip(names, 100 * totals, strict=True)
             ]
-            self.events_ = _bars(axes, cells, events / over[0], up, labels[0])
-            self.rest_ = _bars(axes, cells, (events - share) / over[1], down, labels[1])
+            self.events_ = _draw_bars(axes, cells, events / over[0], up, labels[0])
+            self.rest_ = _draw_bars(axes, cells, (events - share) / over[1], down, labels[1])
             rows = "rows" if np.array_equal(cells["weight"], cells["n"]) else "weight"
-            _frame(axes, table.notion, f"{rows} of the outcome" if of == "outcome" else rows)
+            _style_axes(axes, table.notion, f"{rows} of the outcome" if of == "outcome" else rows)
             shown = self.name if name is None else name
             if shown is not None:
                 axes.set_title(short_name(shown, 40), fontsize="medium", color=INK)
@@ -111,8 +111,8 @@ class RiskHistogramDisplay(DrawnFromPredictions):
         return self
 
 
-def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str) -> Any:
-    """Draw bars of these heights, one for each bin, and return them; negative ones hang down.
+def _draw_bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str) -> Any:
+    """Draw a bar of the given height for each bin, and return the bars; negative ones hang down.
 
     `cells` are the columns of a reliability table. Bins without a width are drawn as lines.
     """
@@ -126,8 +126,8 @@ def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str
     )
 
 
-def _frame(ax: Axes, notion: str, of: str) -> None:
-    """Frame the histogram: a line at 0, and a vertical axis whose labels have no sign.
+def _style_axes(ax: Axes, notion: str, of: str) -> None:
+    """Style the axes of the histogram: a line at 0, and vertical labels without a sign.
 
     `of` says in words what heights are shares of.
     """
@@ -135,6 +135,6 @@ def _frame(ax: Axes, notion: str, of: str) -> None:
 
     ax.axhline(0, color=INK, linewidth=0.8)
     x_label = prediction_label(notion)
-    panel(ax, grid="y", xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
+    style_frame(ax, grid="y", xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.3g}"))
     ax.locator_params(axis="y", nbins=5)

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn
-from calibrant.results._plots.rows_of_dots import dots, height_of, name_rows
+from calibrant.results._plots.rows_of_dots import draw_dots, height_of, name_rows
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import RobustnessData
 
@@ -94,7 +94,7 @@ class RankRobustnessDisplay(Drawn):
         margin = np.array([row.margin for row in rows])
         with self._canvas(ax, (COLUMN, height_of(len(rows)))) as axes:
             limits = np.maximum(value - margin, -1), np.minimum(value + margin, 1)
-            self.dots_, self.bars_ = dots(axes, value, limits, color=color)
+            self.dots_, self.bars_ = draw_dots(axes, value, limits, color=color)
             name_rows(axes, [_label(row) for row in rows], 32)
             low = min(0.0, float(limits[0].min()) - 0.05)
             axes.set(xlim=(low, 1), xlabel=f"rank correlation (N = {rows[0].n})")
@@ -103,7 +103,7 @@ class RankRobustnessDisplay(Drawn):
 
 
 def _label(row: Any) -> str:
-    """The name of a row: the two orders of predictors that are correlated.
+    """The label of a row: the two orders of predictors that are correlated.
 
     For the relation "bins" it is the measure and the two numbers of bins: ``ece, 5 / 20``.
     """

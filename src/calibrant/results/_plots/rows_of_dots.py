@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._core.validation import check_count
-from calibrant.results._plots.canvas import panel
+from calibrant.results._plots.canvas import style_frame
 from calibrant.results._plots.legends import legend_below, legend_below_figure
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
@@ -24,7 +24,7 @@ _ROW = 0.17
 
 
 def check_cap(cap: Any) -> int:
-    """The largest number of rows to draw; an error unless it is a whole number, at least 1."""
+    """Check the largest number of rows to draw: a whole number, at least 1."""
     return check_count("cap", cap, 1, "a whole number of rows, at least 1")
 
 
@@ -33,7 +33,7 @@ def height_of(n: int) -> float:
     return max(0.6, _ROW * n) + 0.85
 
 
-def dots(
+def draw_dots(
     ax: Axes,
     values: ArrayLike,
     limits: tuple[ArrayLike, ArrayLike] | None,
@@ -43,8 +43,8 @@ def dots(
 ) -> tuple[Any, Any]:
     """Draw a row for each value, from the top: a dot, and a bar from its lower to its upper limit.
 
-    Dots that are not `filled` are rings, which stand for values that tell nothing from chance.
-    Returns the dots, and the bars (None if `limits` is None).
+    Dots that are not `filled` are rings, for values that do not differ from chance. Returns the
+    dots, and the bars (None if `limits` is None).
     """
     colour = COLOURS[0] if color is None else color
     n = np.size(np.asarray(values))
@@ -59,7 +59,7 @@ def dots(
     points = ax.scatter(
         values, places, s=16, c=face, edgecolors=colour, linewidths=1, zorder=3, clip_on=False
     )
-    panel(ax, grid="x", ylim=(n - 0.5, -0.5))
+    style_frame(ax, grid="x", ylim=(n - 0.5, -0.5))
     ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
     ax.margins(x=0.08)
@@ -67,7 +67,9 @@ def dots(
     return points, bars
 
 
-def sample_marks(ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any = None) -> Any:
+def draw_sample_crosses(
+    ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any = None
+) -> Any:
     """Draw a small cross at each value of the sample that differs from its estimate.
 
     Returns the crosses, or None if no value differs.
@@ -86,7 +88,7 @@ def sample_marks(ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any =
 def name_rows(
     ax: Axes, names: Sequence[object], most: int = _NAMES, counts: Sequence[int] | None = None
 ) -> None:
-    """Write the names to the left of the rows, with their counts in parentheses if given.
+    """Write names to the left of the rows, with `counts` in parentheses if they are given.
 
     Names are shortened to `most` letters.
     """
@@ -96,8 +98,8 @@ def name_rows(
     ax.tick_params(axis="y", length=0)
 
 
-def chance_marks(ax: Axes, values: ArrayLike) -> Any:
-    """Draw an upright mark at each row's value, which is what chance alone would show."""
+def draw_chance_marks(ax: Axes, values: ArrayLike) -> Any:
+    """Draw a vertical mark in each row at the value that chance alone would show."""
     places = np.arange(np.size(np.asarray(values)))
     return ax.scatter(values, places, marker="|", s=40, color=GREY, linewidths=1.4, zorder=2)
 
@@ -106,7 +108,7 @@ def chance_marks(ax: Axes, values: ArrayLike) -> Any:
 
 
 def dot_sign(label: str, color: Any, **looks: Any) -> Any:
-    """The legend's entry of a dot with this label; if `color` is None, in the first colour.
+    """The legend's entry for a dot with this label; `color` None is the first colour.
 
     `looks` are options of `Line2D`: ``markerfacecolor="white"`` makes it a ring.
     """
@@ -118,35 +120,34 @@ def dot_sign(label: str, color: Any, **looks: Any) -> Any:
 
 
 def ring_sign(label: str, color: Any) -> Any:
-    """The legend's entry of a ring: a dot that is not filled."""
+    """The legend's entry for a ring, a dot that is not filled."""
     return dot_sign(label, color, markerfacecolor="white")
 
 
 def sample_sign(color: Any) -> Any:
-    """The legend's entry of the crosses of `sample_marks`."""
+    """The legend's entry for crosses at values of the sample."""
     return dot_sign("in the sample", color, marker="x", markeredgewidth=0.9)
 
 
 def chance_sign(label: str) -> Any:
-    """The legend's entry of the upright marks of `chance_marks`."""
+    """The legend's entry for vertical marks at values that chance would show."""
     return dot_sign(label, GREY, marker="|", markersize=7, markeredgewidth=1.4)
 
 
 def bar_sign(label: str, color: Any) -> Any:
-    """The legend's entry of an interval: a thick pale line."""
+    """The legend's entry for an interval: a thick pale line."""
     return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
 def text_sign(label: str) -> Any:
-    """An entry of a legend that is text alone, without a mark."""
+    """An entry of the legend with text alone, without a mark."""
     return dot_sign(label, None, marker="")
 
 
 def legend_of_rows(ax: Axes, handles: list[Any], *, on_own_figure: bool) -> None:
-    """Put a legend under the rows.
+    """Put a legend under the rows of dots.
 
-    If they are on a figure or subfigure of their own, it goes under all that is there; else under
-    the axes.
+    On a figure or subfigure of their own it goes under everything there, otherwise under the axes.
     """
     if on_own_figure:
         legend_below_figure(ax.figure, handles)

@@ -12,16 +12,16 @@ from calibrant.results._plots.canvas import Drawn
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
-    chance_marks,
     chance_sign,
     check_cap,
     dot_sign,
-    dots,
+    draw_chance_marks,
+    draw_dots,
+    draw_sample_crosses,
     height_of,
     legend_of_rows,
     name_rows,
     ring_sign,
-    sample_marks,
     sample_sign,
     text_sign,
 )
@@ -102,19 +102,19 @@ class SlicesDisplay(Drawn):
             # sample value, which gets a cross.
             values = _estimates_or_values(columns["estimate"], sample)
         with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
-            self.dots_, self.bars_ = dots(
+            self.dots_, self.bars_ = draw_dots(
                 axes, values, limits, filled=~(chance >= _CHANCE), color=color
             )
-            self.samples_ = sample_marks(axes, sample, values, color)
-            self.noise_ = None if np.isnan(noise).all() else chance_marks(axes, noise)
+            self.samples_ = draw_sample_crosses(axes, sample, values, color)
+            self.noise_ = None if np.isnan(noise).all() else draw_chance_marks(axes, noise)
             name_rows(axes, columns[slices.by], 26, columns["n"])
             axes.set_xlim(left=0)
             axes.set_xlabel(f"{slices.measure} by {short_name(slices.by)} (rows)")
-            legend_of_rows(axes, self._signs(n, color), on_own_figure=ax is None)
+            legend_of_rows(axes, self._legend_entries(n, color), on_own_figure=ax is None)
         return self
 
-    def _signs(self, n: int, color: Any) -> list[Any]:
-        """The legend's entries for what is drawn; `n` is the number of slices that are shown."""
+    def _legend_entries(self, n: int, color: Any) -> list[Any]:
+        """The legend's entries for the marks that are drawn; `n` is the number of slices shown."""
         signs = [dot_sign("beyond chance", color)]
         if self.noise_ is not None:
             signs += [ring_sign("chance explains it", color), chance_sign("95% point of chance")]
@@ -128,6 +128,6 @@ class SlicesDisplay(Drawn):
 
 
 def _estimates_or_values(estimates: Sequence[float], values: Sequence[float]) -> list[float]:
-    """The estimate of each slice, or its value in the sample where the estimate is NaN."""
+    """The estimate of each slice, or its sample value where the estimate is NaN."""
     pairs = zip(estimates, values, strict=True)
     return [value if estimate != estimate else estimate for estimate, value in pairs]

@@ -85,9 +85,10 @@ def series_style(index: int) -> dict[str, Any]:
 
 
 def dash_pattern(lap: int) -> tuple[float, ...]:
-    """Lengths of dashes and gaps, in line widths, for curves in a pass through the colours.
+    """The lengths of dashes and gaps, in line widths, for curves that reuse the cycle of colours.
 
-    The first pass, `lap` 0, has an empty pattern: its lines are solid.
+    `lap` counts the passes through the cycle. The first, 0, has an empty pattern: its lines are
+    solid.
     """
     first = ((), (5, 1.5), (1, 1.2))
     # Later patterns are a dash and a growing number of dots.
@@ -95,9 +96,9 @@ def dash_pattern(lap: int) -> tuple[float, ...]:
 
 
 def colour_indexes(names: Iterable[str]) -> dict[str, int]:
-    """The index of each name in the cycle of colours, which is its place by alphabet.
+    """The index of each name in the cycle of colours: its rank in alphabetical order.
 
-    A name then has the same colour whatever the order in which the names are given.
+    A name so has the same colour in whatever order the names are given.
     """
     return {name: index for index, name in enumerate(sorted(names))}
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, panel
+from calibrant.results._plots.canvas import Drawn, style_frame
 from calibrant.results._plots.diagram_parts import x_label_of
 from calibrant.results._plots.legends import legend_below, legend_below_figure
 from calibrant.results._plots.style import COLUMN, GREY, Looks, series_style
@@ -71,18 +71,18 @@ class VoteProfileDisplay(Drawn):
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:
-        """Draw the diagram of this kind, and return the handles of its legend."""
+        """Draw the diagram of a kind, such as "bands", and return the handles of its legend."""
         draw: dict[str, Callable[[Axes], list[Any]]] = {
-            "reliability": self._reliability,
-            "distances": self._distances,
-            "entropies": self._entropies,
-            "bands": self._bands,
+            "reliability": self._draw_reliability,
+            "distances": self._draw_distances,
+            "entropies": self._draw_entropies,
+            "bands": self._draw_bands,
         }
         handles = draw[kind](ax)
-        panel(ax)
+        style_frame(ax)
         return handles
 
-    def _reliability(self, ax: Axes) -> list[Any]:
+    def _draw_reliability(self, ax: Axes) -> list[Any]:
         """Draw the mean share of votes by bin of the predictions.
 
         Bars about the diagonal show how far the votes of right predictions scatter. Returns the
@@ -99,7 +99,7 @@ class VoteProfileDisplay(Drawn):
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return [*seen, spread]
 
-    def _distances(self, ax: Axes) -> list[Any]:
+    def _draw_distances(self, ax: Axes) -> list[Any]:
         """Draw a histogram of the distances between predictions and votes.
 
         Steps show the histogram that right predictions would give. Returns the handles of the
@@ -115,7 +115,7 @@ class VoteProfileDisplay(Drawn):
         ax.set(xlabel="distance of a row from its votes", ylabel="share of rows", xlim=(0, 1))
         return [bars, steps]
 
-    def _entropies(self, ax: Axes) -> list[Any]:
+    def _draw_entropies(self, ax: Axes) -> list[Any]:
         """Draw the mean entropy of the votes by bin of the predictions' entropy.
 
         A line and a band show what right predictions would give. Returns the handles of the legend.
@@ -130,7 +130,7 @@ class VoteProfileDisplay(Drawn):
         ax.set(xlim=(0, 1.02 * top), ylim=(0, 1.02 * top))
         return [*seen, line]
 
-    def _bands(self, ax: Axes) -> list[Any]:
+    def _draw_bands(self, ax: Axes) -> list[Any]:
         """Draw the mean distance between predictions and votes in each band of the votes' entropy.
 
         Dashes and bars show what right predictions would give. Returns the handles of the legend.
@@ -152,7 +152,7 @@ class VoteProfileDisplay(Drawn):
 
 
 def _nonempty_bins(columns: dict[str, list[Any]], key: str) -> dict[str, NDArray[np.float64]]:
-    """The columns as arrays, without bins that hold no rows: there, column `key` is not finite."""
+    """The columns as arrays of the bins that hold rows, where the column `key` is finite."""
     arrays = {name: np.asarray(values, dtype=float) for name, values in columns.items()}
     kept = np.isfinite(arrays[key])
     return {name: values[kept] for name, values in arrays.items()}

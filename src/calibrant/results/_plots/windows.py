@@ -11,7 +11,12 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, frame_strip, panel
+from calibrant.results._plots.canvas import (
+    DrawnFromPredictions,
+    fill_band,
+    frame_strip,
+    style_frame,
+)
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, Looks
 from calibrant.results._plots.typing import WindowsData
@@ -91,13 +96,14 @@ class WindowsDisplay(DrawnFromPredictions):
         name = self._measure_name(measure, columns)
         with self._canvas(ax, (COLUMN, 2.6)) as axes:
             self._draw(axes, name, columns, COLOURS[0] if color is None else color)
-            self.counts_ax_ = _strip(axes, columns) if counts else None
+            self.counts_ax_ = _draw_row_strip(axes, columns) if counts else None
         return self
 
     def _measure_name(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
-        """The column to draw: `measure`, else the measure with a noise floor, else the first one.
+        """The name of the column to draw: `measure`, or a default if that is None.
 
-        A name that is not a column of numbers is an error.
+        The default is the measure with a noise floor, or else the first one. A name that is not a
+        column of numbers is an error.
         """
         numbers = [name for name in columns if name not in ("start", "n_missing")]
         name = measure or self.windows.measure or next(iter(next(iter(self.windows)).values))
@@ -106,15 +112,15 @@ class WindowsDisplay(DrawnFromPredictions):
         return name
 
     def _draw(self, ax: Axes, name: str, columns: dict[str, list[Any]], colour: Any) -> None:
-        """Draw a column over time; if it has a noise floor, with the area that chance would show.
+        """Draw a column over time; if it has a noise floor, shade the area that chance would show.
 
-        Windows within that area are rings, the others dots; with more than `_CROWD` windows there
-        are neither.
+        Windows within that area are rings, the others dots; more than `_CROWD` windows have
+        neither.
         """
         starts, values = columns["start"], np.array(columns[name], dtype=np.float64)
         noise = np.array(columns.get("noise_95", np.nan * values), dtype=np.float64)
         floored = name == self.windows.measure and not np.isnan(noise).all()
-        x, y, floor = _with_gaps(starts, values, noise)
+        x, y, floor = _break_at_gaps(starts, values, noise)
         (self.line_,) = ax.plot(x, y, color=colour, linewidth=1.2, zorder=3, label=name)
         handles: list[Any] = [self.line_]
         self.noise_ = None
@@ -131,15 +137,14 @@ class WindowsDisplay(DrawnFromPredictions):
         else:
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
         _format_time_axis(ax)
-        panel(ax, ylabel=name)
+        style_frame(ax, ylabel=name)
         legend_below(ax, handles)
 
 
-def _with_gaps(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
-    """Times, values and noise floors of the points of a line, broken where windows are missing.
+def _break_at_gaps(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
+    """The times, values and noise floors of a line that is broken where windows are missing.
 
-    Windows without rows are not in the table: in their place, a point whose values are NaN breaks
-    the line.
+    Windows without rows are not in the table: a point whose values are NaN breaks the line there.
     """
     steps = [after - before for before, after in pairwise(starts)]
     step = min(steps, default=timedelta(0))
@@ -166,8 +171,8 @@ def _format_time_axis(ax: Axes) -> None:
     ax.margins(x=0.03)
 
 
-def _strip(ax: Axes, columns: dict[str, list[Any]]) -> Any:
-    """Draw the number of rows of each window into a strip over the diagram, and return its axes."""
+def _draw_row_strip(ax: Axes, columns: dict[str, list[Any]]) -> Any:
+    """Draw the number of rows of each window as a strip over the diagram; return its axes."""
     over: Any = ax.inset_axes((0, 1.05, 1, 0.16), sharex=ax, label="calibrant counts")
     over.vlines(columns["start"], 0, columns["n"], color=GREY, linewidth=1.6, alpha=0.7)
     peak = max(columns["n"])
