@@ -3271,7 +3271,8 @@ def interval(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
+        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
 
     Returns
     -------
@@ -3917,7 +3918,8 @@ def noise_floor(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
+        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
 
     Returns
     -------
@@ -5351,7 +5353,8 @@ def verdict(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
+        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
 
     Returns
     -------

@@ -501,7 +501,7 @@ def test_predictions_are_certain_where_all_rows_together_expect_no_miss():
     for chance, certain in ((0.006, 400), (0.018, 0)):
         rows = np.full(400, chance / 400)
         values = {"classification": np.zeros(400), "confidence": rows**2}
-        assert count_certain_rows(values) == certain
+        assert count_certain_rows(values, np.ones(len(values["classification"]))) == certain
 
 
 def test_a_difference_that_turns_on_the_way_to_more_events_is_seen():

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.rows import as_samples, as_source, group_index
+from calibrant._api.rows import as_samples, as_source, check_summable, group_index
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
@@ -117,7 +117,7 @@ def evaluate(
         )
     samples: Any
     if is_lazy(data):
-        _check_summable(uncertainty, groups)
+        check_summable(groups)
         # A frame of another engine is summed there, in one pass for everything.
         from calibrant._api.evaluate_frame import evaluate_frame
 
@@ -131,18 +131,3 @@ def evaluate(
     if groups is not None:
         options = replace(options, groups=group_index(groups, samples, data))
     return evaluate_samples(samples, options)
-
-
-def _check_summable(uncertainty: bool, groups: Any) -> None:
-    """Raise an InputError for clusters and intervals, which sums of lazy frames do not give."""
-    if groups is not None:
-        raise InputError(
-            "groups needs the rows, which stay where they are in a frame of another engine: "
-            "collect a sample of whole clusters and evaluate that"
-        )
-    if uncertainty:
-        raise InputError(
-            "uncertainty=True draws rows again and again, which a frame in another engine is not "
-            "made for: collect a sample of its rows and evaluate that. by=... has noise floors "
-            "here too"
-        )

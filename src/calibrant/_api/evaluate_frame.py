@@ -16,6 +16,7 @@ from calibrant._api.evaluate_samples import (
     recipe_of,
     rule_names,
 )
+from calibrant._api.infer_from_sums import infer_from_sums
 from calibrant._api.slices import SlicesOfSums
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
@@ -29,7 +30,7 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.streams import slice_groups
 from calibrant._measures.catalogue import Measure
-from calibrant._summaries.frame import LEVELS_UP_TO, summary_of
+from calibrant._summaries.frame import LEVELS_UP_TO, FrameSummary, summary_of
 from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
@@ -49,15 +50,8 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
     chosen = choose_measures(names, shape)
-    cells = _cells(fixed, names)
-    sums = frames.stream_sums(
-        samples,
-        cells,
-        holdings(names, samples.multiclass),
-        distances=any(measure.statistic == "distribution" for measure in chosen),
-    )
-    _check_sums(samples, sums)
-    summary = summary_of(samples, sums, cells, fixed, truthful)
+    inferring = options.intervals != "none"
+    summary, sums = summary_of_frame(samples, (fixed, truthful), names, fine=inferring)
     notes: tuple[str, ...] = ()
     if names is None:
         summary.most_levels = LEVELS_UP_TO
@@ -68,7 +62,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         recipe={
             **recipe_of(samples, (fixed, truthful), sums.n_rows, sums.n_missing),
             "engine": samples.where,
-            "cells": cells.m,
+            "cells": summary.cells.m,
         },
         rules=rule_names(fixed, truthful),
         inferred=describe_input(samples, sums.findings),
@@ -78,10 +72,37 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     reliability = ReliabilityTable(table, fixed, cuts, summary.scalar)
     everything = names is None
     result = assemble(summary, chosen, reliability, provenance, samples, everything=everything)
+    if inferring:
+        measures = tuple(measure for measure in chosen if measure.name in result)
+        result = infer_from_sums(result, summary, (fixed, truthful), measures, options)
     if by is None:
         return result
     slices = _slices(samples, by, fixed, chosen, asked=names is not None)
     return replace(result, slices=slices)
+
+
+def summary_of_frame(
+    samples: FrameSamples,
+    rules: tuple[Rule, Rule],
+    names: tuple[str, ...] | None,
+    *,
+    fine: bool = False,
+) -> tuple[FrameSummary, StreamSums]:
+    """The statistics of a lazy frame, and the sums they are put together from, by one query.
+
+    `rules` are those of fixed and of quantile bins, `names` the measures, None for all. With `fine`
+    rows are summed in fine cells even if no measure needs them.
+    """
+    cells = _cells(rules[0], names, fine=fine)
+    chosen = choose_measures(names, samples.shape)
+    sums = frames.stream_sums(
+        samples,
+        cells,
+        holdings(names, samples.multiclass),
+        distances=any(measure.statistic == "distribution" for measure in chosen),
+    )
+    _check_sums(samples, sums)
+    return summary_of(samples, sums, cells, *rules), sums
 
 
 def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
@@ -115,14 +136,14 @@ def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> Non
         )
 
 
-def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
+def _cells(fixed: Rule, names: tuple[str, ...] | None, *, fine: bool) -> Cells:
     """The cells to sum rows in: the rule's bins, with fine cells if a measure needs order.
 
-    `names` are the measures, None for all. A rule whose bins depend on the rows has fine cells
-    alone.
+    `names` are the measures, None for all; with `fine` there are fine cells in any case. A rule
+    whose bins depend on the rows has fine cells alone.
     """
     if isinstance(fixed, FixedRule):
-        return Cells(fixed, needs_fine_cells(names))
+        return Cells(fixed, fine or needs_fine_cells(names))
     return Cells(EqualWidth(1))
 
 

@@ -253,14 +253,15 @@ def assemble(
     with a note, and the result has a row for each class of a multiclass `source`. Otherwise such a
     measure raises NotDefined. The `source` is None if there are no rows to describe.
     """
-    estimates, undefined = [], []
+    estimates: list[Estimate] = []
+    undefined: dict[str, list[str]] = {}
     for measure in chosen:
         try:
             estimates.append(estimate_of(measure, summary, provenance.rules))
         except NotDefined as error:
             if not everything:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
-            undefined.append(f"{measure.name}: left out, {error}")
+            undefined.setdefault(str(error), []).append(measure.name)
     classes = None
     if source is not None and source.multiclass and everything:
         truthful = any(measure.statistic == "class_quantile_bins" for measure in chosen)
@@ -272,7 +273,7 @@ def assemble(
         *([missing_note(n_missing)] if n_missing else []),
         *notes_of(summary.findings, reliability.table, summary.n_logits_clipped),
         *provenance.measure_notes,
-        *undefined,
+        *(f"{', '.join(names)}: left out, {why}" for why, names in undefined.items()),
     )
     return Evaluation(
         estimates=tuple(estimates),

@@ -67,11 +67,13 @@ def add_uncertainty(
     *,
     asked: bool,
     clinical: bool = False,
+    why_without: str = "",
 ) -> Evaluation:
     """Add intervals, noise floors and a verdict to an evaluation.
 
     Every measure of `uncertainty` gets an interval, except those that take minutes, unless `asked`
     for by name. With `clinical`, the clinical summary is made from the same resamples.
+    `why_without` says in words why other measures have no interval, where it is not for time.
     """
     samples, soft = uncertainty.samples, uncertainty.soft
     expensive: set[str] = set()
@@ -91,7 +93,7 @@ def add_uncertainty(
                 "distances have no noise floor",
             )
         )
-    if _weights_go_with_labels(uncertainty.samples):
+    if not uncertainty.repeats and _weights_go_with_labels(uncertainty.samples):
         notes.append(
             "weights go with the labels (each class has its own, as cases and controls do): noise "
             "floors, p-values and the verdict take labels to be drawn beside the weights, and do "
@@ -101,7 +103,7 @@ def add_uncertainty(
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:
-        why = (
+        why = why_without or (
             f"to resample them takes long here; ask for them by name, with {setting('measures')}"
             if expensive
             else f"they take longer; {setting('measures')} asks for some, "

@@ -149,10 +149,10 @@ def checked_limit(
     return LimitCheck(
         limit,
         where,
-        samples.n,
+        uncertainty.n_rows,
         interval.value,
         interval,
-        effective_n=effective_rows(samples, groups),
+        effective_n=uncertainty.n_rows if uncertainty.repeats else effective_rows(samples, groups),
         n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),

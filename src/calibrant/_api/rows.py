@@ -76,6 +76,15 @@ def as_samples(
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
 
+def check_summable(groups: Any) -> None:
+    """Raise an InputError for clusters, which sums of lazy frames do not give."""
+    if groups is not None:
+        raise InputError(
+            "groups needs the rows, which stay where they are in a frame of another engine: "
+            "collect a sample of whole clusters and evaluate that"
+        )
+
+
 def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     """The number of each row's cluster, (n,); None if `groups` is None.
 

@@ -106,6 +106,9 @@ classes : sequence
     Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
 data : data frame or mapping
     Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+data (with intervals) : data frame or mapping
+    Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
+    are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
 data (in memory) : data frame or mapping
     Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
 missing : {"error", "drop"}

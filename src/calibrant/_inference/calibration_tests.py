@@ -144,7 +144,8 @@ def fit_slope(problem: Problem, groups: Index | None) -> FittedCoefficient | Non
     they are left out, and left to the other tests. Many unweighted independent rows are fitted as
     cells of nearly equal predictions.
     """
-    if problem.hard and problem.w is None and groups is None and problem.n > FITTED_CELLS_FROM:
+    unweighted = problem.hard and groups is None and (problem.w is None or problem.repeats)
+    if unweighted and (problem.repeats or problem.n > FITTED_CELLS_FROM):
         cells = problem.fine_cells
         kept = _has_logit(cells.u)
         z, h, w = (cells.wz / cells.w)[kept], logit(cells.u[kept]), cells.w[kept]

@@ -50,11 +50,18 @@ class Problem:
     hard: bool
     # The class of each bin, where rows of each predicted class have bins of their own.
     classes: Index | None = None
+    # Whether a row stands for as many equal rows as its weight says.
+    repeats: bool = False
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """The number of rows that are given."""
         return int(self.u.size)
+
+    @property
+    def n_rows(self) -> float:
+        """The number of rows that the given ones stand for."""
+        return float(self.weights.sum()) if self.repeats else float(self.n)
 
     @property
     def weights(self) -> Array:
@@ -63,13 +70,13 @@ class Problem:
 
     @cached_property
     def counts_once(self) -> bool:
-        """Whether every row has the weight 0 or 1."""
-        return self.w is None or bool(((self.w == 0.0) | (self.w == 1.0)).all())
+        """Whether every row has the weight 0 or 1, or stands for as many as its weight says."""
+        return self.w is None or self.repeats or bool(((self.w == 0.0) | (self.w == 1.0)).all())
 
     @cached_property
     def fine_cells(self) -> Cells:
         """The rows in cells of nearly equal predictions, each within one bin."""
-        return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
+        return cells_of(self, FINE if self.n_rows > FEW_ROWS else FINEST)
 
     @cached_property
     def levels(self) -> tuple[Array, Index]:
@@ -147,12 +154,18 @@ def above_threshold(samples: Samples) -> Samples:
 
 
 def problem_of(
-    samples: Samples, notion: Notion, rule: Rule, rows: ScalarRows | None = None
+    samples: Samples,
+    notion: Notion,
+    rule: Rule,
+    rows: ScalarRows | None = None,
+    *,
+    repeats: bool = False,
 ) -> Problem | None:
     """The scalar problem of a notion ("binary" or "confidence") in the bins of a rule; None where
     the rule drops rows.
 
-    `rows` are its predictions, targets and weights if they were read before.
+    `rows` are its predictions, targets and weights if they were read before. With `repeats` a row
+    stands for as many equal rows as its weight says.
     """
     if rule.drops_one:
         return None
@@ -161,14 +174,14 @@ def problem_of(
         order, in_order = rank_order(u, w, rule.m)
         bins = np.empty(u.size, dtype=np.intp)
         bins[order] = in_order
-        return Problem(u, z, w, bins, rule.m, not findings.soft)
+        return Problem(u, z, w, bins, rule.m, not findings.soft, repeats=repeats)
     if isinstance(rule, LevelSets):
         _, cuts, _ = bin_table(samples, notion, rule)
     elif isinstance(rule, Quantile):
         cuts = quantile_cuts(Samples(u, z, w), "binary", rule.m, checked=True)
     else:
         cuts = fixed_cuts(rule, samples.precision)
-    return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft)
+    return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft, repeats=repeats)
 
 
 def problem_by_class(
@@ -289,8 +302,11 @@ def _sum_cells(problem: Problem, index: Index, bins: Index) -> Cells:
     wz2 = wz if problem.hard else summed(index, problem.weighted(problem.z**2), size)
     if w is None:
         return Cells(index, bins, problem.m, rows, rows, rows, plain, wz, wz2)
-    n, weight = summed(index, (w > 0).astype(np.float64), size), summed(index, w, size)
+    weight = summed(index, w, size)
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
+    if problem.repeats:
+        return Cells(index, bins, problem.m, weight, weight, weight, u, wz, wz2)
+    n = summed(index, (w > 0).astype(np.float64), size)
     return Cells(index, bins, problem.m, n, weight, summed(index, w * w, size), u, wz, wz2)
 
 

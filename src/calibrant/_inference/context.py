@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
 from calibrant._core.errors import InputError
-from calibrant._core.typing import Array, Index
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import Blocks, blocks_of
@@ -23,7 +23,7 @@ from calibrant._inference.cells import (
     problem_by_class,
     problem_of,
 )
-from calibrant._inference.means import row_values
+from calibrant._inference.means import row_values, row_weights
 from calibrant._inference.slots import Slots, class_slots, full_slots
 from calibrant._inference.vote_limits import VoteLimits
 from calibrant._inference.voted_rows import ONE_VOTE, VotedRows
@@ -45,6 +45,8 @@ class Problems:
     """
 
     samples: Samples
+    # Whether a row stands for as many equal rows as its weight says.
+    repeats: bool = False
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
@@ -52,6 +54,11 @@ class Problems:
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
+
+    @property
+    def counts(self) -> Array:
+        """How many equal rows each row stands for, (n,)."""
+        return row_weights(self.samples) if self.repeats else np.ones(self.samples.n)
 
     @property
     def notion(self) -> Notion:
@@ -71,7 +78,9 @@ class Problems:
         own = notion or self.notion
         return self.once(
             ("scalar", own, rule),
-            lambda: problem_of(self.samples, own, rule, self.scalar_rows(own)),
+            lambda: problem_of(
+                self.samples, own, rule, self.scalar_rows(own), repeats=self.repeats
+            ),
         )
 
     def by_class(self, rule: Rule) -> Problem | None:
@@ -149,6 +158,8 @@ class Context:
     resample: str = ""
     # Shared by copies for another level.
     cached: Problems | None = None
+    # Whether a row stands for as many equal rows as its weight says: independent hard labels.
+    repeats: bool = False
 
     def __post_init__(self) -> None:
         """Drop rows of weight 0: a resample of such rows alone would have no value."""
@@ -158,7 +169,7 @@ class Context:
             if np.ndim(self.votes):
                 self.votes = self.votes[own]
         if self.cached is None:
-            self.cached = Problems(self.samples)
+            self.cached = Problems(self.samples, self.repeats)
 
     @property
     def problems(self) -> Problems:
@@ -205,7 +216,7 @@ class Context:
         rules = {"fixed": self.fixed, "quantile": self.quantile}
         rule = rules.get(binning) or equal_mass_rule(self.quantile)
         if what == "above":
-            make = partial(problem_of, notion=self.problems.notion, rule=rule)
+            make = partial(problem_of, notion=self.problems.notion, rule=rule, repeats=self.repeats)
             return self.once(("problem", key), lambda: make(above_threshold(self.samples)))
         if what == "by class":
             return self.problems.by_class(rule)
@@ -300,5 +311,14 @@ class Context:
         """
         if self.soft:
             return None
-        hits = int(np.count_nonzero(self.plain_problem.z > 0.5))
-        return min(hits, self.samples.n - hits)
+        hits = self.count_rows(self.plain_problem.z > 0.5)
+        return min(hits, self.n_rows - hits)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that the given ones stand for."""
+        return self.count_rows(np.ones(self.samples.n, dtype=bool))
+
+    def count_rows(self, which: Mask) -> int:
+        """How many rows the given rows in `which`, (n,), stand for."""
+        return round(float(self.problems.counts[which].sum()))

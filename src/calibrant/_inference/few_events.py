@@ -34,31 +34,35 @@ class Losses(NamedTuple):
     loss: str
     few: bool
     wrong: Array
+    # How many equal rows each row stands for, (n,).
+    counts: Array
 
     @classmethod
     def from_samples(
-        cls, samples: Samples, loss: str, values: Mapping[str, Array]
+        cls, samples: Samples, loss: str, values: Mapping[str, Array], *, repeats: bool = False
     ) -> Losses | None:
         """The losses of samples; `values` are the losses of every row by name. None for soft
-        labels.
+        labels. With `repeats` a row stands for as many equal rows as its weight says.
         """
         wrong = values["classification"]
-        misses = int(np.count_nonzero(wrong == 1.0))
-        hits = int(np.count_nonzero(wrong == 0.0))
-        if misses + hits < samples.n:
+        if not ((wrong == 1.0) | (wrong == 0.0)).all():
             return None
-        counts = [misses, hits]
+        counts = row_weights(samples) if repeats else np.ones(samples.n)
+        n, misses = counts.sum(), counts[wrong == 1.0].sum()
+        outcomes = [misses, n - misses]
         if not samples.multiclass:
-            events = int(np.count_nonzero(samples.targets))
-            counts += [events, samples.n - events]
-        few = min(counts) < FEW_EVENTS or count_certain_rows(values) > 0
-        return cls(samples, loss, few, wrong)
+            events = counts[np.asarray(samples.targets) != 0].sum()
+            outcomes += [events, n - events]
+        few = min(outcomes) < FEW_EVENTS or count_certain_rows(values, counts) > 0
+        return cls(samples, loss, few, wrong, counts)
 
     def limits(self, level: float) -> tuple[float, float]:
         """The lower and the upper limit of the mean loss, less the mean, that its interval must
         reach to; 0 and 0 where nothing is rare.
         """
-        return few_event_limits((self.samples,), self.loss, level) if self.few else (0.0, 0.0)
+        if not self.few:
+            return 0.0, 0.0
+        return few_event_limits((self.samples,), self.loss, level, counts=self.counts)
 
     def difference_limits(
         self, other: Losses, level: float, within: Mask | None = None
@@ -89,9 +93,9 @@ class Losses(NamedTuple):
         return (poisson_limits(discordant, level)[1] - discordant) / self.samples.n
 
 
-def count_certain_rows(values: Mapping[str, Array]) -> int:
+def count_certain_rows(values: Mapping[str, Array], counts: Array) -> int:
     """How many rows of hard labels have an all but certain prediction; `values` are the losses of
-    every row by name.
+    every row by name, and `counts` how many equal rows each stands for.
 
     0 where such rows have both misses and hits in sufficient number, whose variance then shows what
     they cost. The confidence is recovered from the losses: the "confidence" loss is its squared
@@ -100,8 +104,8 @@ def count_certain_rows(values: Mapping[str, Array]) -> int:
     wrong = values["classification"]
     distance = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
     miss_probability = np.where(wrong > 0.5, 1.0 - distance, distance)
-    certain = miss_probability * wrong.size <= NO_MISS
-    n, misses = int(certain.sum()), int((wrong[certain] > 0.5).sum())
+    certain = miss_probability * counts.sum() <= NO_MISS
+    n, misses = (round(counts[rows].sum()) for rows in (certain, certain & (wrong > 0.5)))
     return n if min(misses, n - misses) < FEW_EVENTS else 0
 
 
@@ -121,52 +125,57 @@ def few_event_limits(
     loss: str,
     level: float,
     within: Mask | None = None,
+    counts: Array | None = None,
 ) -> tuple[float, float]:
     """The lower and the upper limit of the mean loss of one predictor, less the mean, or of the
     difference of two, less the difference.
 
     They follow from the Poisson limits of the numbers of events, of misses, and of misses of all
     but certain predictions; 0 and 0 where none of them is rare. With `within` only these rows
-    count.
+    count. `counts` is how many equal rows each row stands for, (n,); one each if None.
     """
     w = row_weights(predictors[0])
-    shares = w / w.sum()
+    if counts is None:
+        counts = np.ones(w.size)
+    shares = w / w.sum() / counts
     low = high = 0.0
-    for kind in _kinds_of_events(predictors, loss):
-        down, up = _poisson_margins(kind, shares, level, within)
+    for kind in _kinds_of_events(predictors, loss, float(counts.sum())):
+        down, up = _poisson_margins(kind, shares, counts, level, within)
         low, high = min(low, down), max(high, up)
     return low, high
 
 
 def _poisson_margins(
-    kind: _Events, shares: Array, level: float, within: Mask | None
+    kind: _Events, shares: Array, counts: Array, level: float, within: Mask | None
 ) -> tuple[float, float]:
     """The lower and the upper limit of a mean loss, less the mean, from the Poisson limits of the
     number of events, or of non-events if these are rarer; 0 and 0 if neither is rare.
 
-    `shares` is each row's share of the total weight.
+    `shares` is the share of the total weight of each of the `counts` equal rows that a row stands
+    for.
     """
     own = kind.possible if within is None else kind.possible & within
-    rare, probability, sign = kind.happened[own], kind.probability[own], 1.0
-    if 2 * int(rare.sum()) > rare.size:
+    rare, probability, sign, n = kind.happened[own], kind.probability[own], 1.0, counts[own]
+    if 2 * n[rare].sum() > n.sum():
         rare, probability, sign = ~rare, 1.0 - probability, -1.0
-    events, total = int(rare.sum()), float(probability.sum())
+    events, total = round(n[rare].sum()), float(n @ probability)
     if events >= FEW_EVENTS or not rare.size:
         return 0.0, 0.0
-    costs = shares[own] * kind.cost[own]
-    expected = float(probability @ costs) / total if total > 0.0 else float(costs.mean())
+    costs = n * shares[own] * kind.cost[own]
+    expected = float((probability @ costs) / total if total > 0.0 else costs.sum() / n.sum())
     each = sign * (float(costs[rare].sum()) + expected) / (events + 1)
     ends = [(n - events) * each for n in poisson_limits(events, level)]
     return min(ends), max(ends)
 
 
-def _kinds_of_events(predictors: Sequence[Samples], loss: str) -> Iterator[_Events]:
+def _kinds_of_events(predictors: Sequence[Samples], loss: str, n_rows: float) -> Iterator[_Events]:
     """The kinds of events that may be rare, one after the other.
 
     They are the misses of the label that is likeliest by the predictors' mean; with two outcomes
-    the events too; and for each predictor the misses of its all but certain predictions.
+    the events too; and for each predictor the misses of its all but certain predictions, of which
+    `n_rows` rows would be expected to have none.
     """
-    multiclass, n = predictors[0].multiclass, predictors[0].n
+    multiclass = predictors[0].multiclass
     misses, events = [], []
     certain: list[list[_Events]] = [[] for _ in predictors]
     for blocks in zip(*(distribution_blocks(samples) for samples in predictors), strict=True):
@@ -183,7 +192,7 @@ def _kinds_of_events(predictors: Sequence[Samples], loss: str) -> Iterator[_Even
             kind = _misses(values, own, label)
             # Their miss probabilities are next to 0 and tell nothing: all rows are equally likely.
             equal = np.ones(len(own))
-            possible = kind.probability * n <= NO_MISS
+            possible = kind.probability * n_rows <= NO_MISS
             parts.append(kind._replace(probability=equal, possible=possible))
     for parts in filter(None, (misses, events, *certain)):
         yield _Events(*(np.concatenate(part) for part in zip(*parts, strict=True)))

@@ -84,7 +84,7 @@ class GapPair:
         variance = ((noise @ contrasts) ** 2).sum(axis=0)
         if slots.hard and slots.noise is None:
             # With few events the observed variance may be too small: at least the predicted one.
-            predicted = slots.sums(slots.w**2 * slots.u * (1.0 - slots.u))
+            predicted = slots.sums(slots.squared_weights * slots.u * (1.0 - slots.u))
             variance = np.maximum(variance, predicted @ contrasts**2)
         return (slots.gap * slots.weight) @ contrasts, variance
 

@@ -109,6 +109,8 @@ class Influences:
     units: float
     # Each row's share of the total weight; None without weights and for clusters.
     shares: Array | None = None
+    # How many equal rows each row stands for, if not for one.
+    counts: Array | float = 1.0
 
     @property
     def variance(self) -> float:
@@ -130,7 +132,7 @@ class Influences:
         single heavy row does not show how such rows vary.
         """
         squares, most_df = self.values * self.values, self.units - 1.0
-        variance, fourth = float(squares.sum()), float(squares @ squares)
+        variance, fourth = (float((self.counts * each).sum()) for each in (squares, squares**2))
         df = min(2.0 * variance**2 / fourth, most_df) if fourth > 0.0 else most_df
         if self.shares is None:
             return variance, df
@@ -151,7 +153,7 @@ class Influences:
     @property
     def third(self) -> float:
         """The third central moment of the estimate: the sum of the cubed influences."""
-        return float((self.values * self.values) @ self.values)
+        return float((self.counts * self.values * self.values) @ self.values)
 
     def in_blocks(self, index: Index, size: int) -> Influences:
         """The influences summed by block; `index` is the block of each row, of `size` blocks."""
@@ -165,13 +167,18 @@ class Influences:
         return replace(self, values=self.values - other.values)
 
 
-def influences(values: Array, weights: Array | None, groups: Index | None) -> Influences:
+def influences(
+    values: Array, weights: Array | None, groups: Index | None, *, repeats: bool = False
+) -> Influences:
     """The influences of rows, or of the clusters `groups`, on the weighted mean of
-    `values`, (n,).
+    `values`, (n,). With `repeats` a row stands for as many equal rows as its weight says.
     """
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
-    of_rows = w * (values - float((w * values).sum()) / total) / total
+    deviations = (values - float((w * values).sum()) / total) / total
+    if repeats:
+        return Influences(deviations, total, counts=w)
+    of_rows = w * deviations
     units = effective(w, groups)
     if groups is None:
         return Influences(of_rows, units, None if weights is None else w / total)
@@ -256,9 +263,12 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
     }
 
 
-def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
+def null_losses(
+    samples: Samples, *, repeats: bool = False
+) -> dict[str, tuple[float, float, float]]:
     """Mean, standard deviation and skewness of the mean of every proper loss, by its name, if
-    labels are drawn from the predictions.
+    labels are drawn from the predictions. With `repeats` a row stands for as many equal rows as its
+    weight says.
     """
     sums: dict[str, Array] = {}
     total, step = 0.0, max(1, ROW_ENTRIES // samples.n_classes)
@@ -273,8 +283,8 @@ def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
             part = np.array(
                 [
                     scale * (w @ mean),
-                    scale**2 * ((w * w) @ variance),
-                    scale**3 * ((w * w * w) @ third),
+                    scale**2 * ((w if repeats else w * w) @ variance),
+                    scale**3 * ((w if repeats else w * w * w) @ third),
                 ]
             )
             sums[name] = sums[name] + part if name in sums else part

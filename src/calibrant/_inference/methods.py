@@ -178,7 +178,7 @@ def mean_influences(rows: Context, measure: Measure) -> Influences:
         values = rows.voted.rows.corrected(measure)
     else:
         values = rows.problems.row_values(distribution=distribution)[measure.loss]
-    return influences(values, w, rows.groups)
+    return influences(values, w, rows.groups, repeats=rows.repeats)
 
 
 def mean(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
@@ -199,8 +199,10 @@ def ranking_influences(rows: Context, measure: Measure) -> Influences:
         """
         assert measure.moved is not None
         problem = rows.plain_problem
-        values, units = measure.moved(problem.levels[1], problem.z, problem.weights)
-        own = influences(values, problem.w, rows.groups)
+        values, units = measure.moved(
+            problem.levels[1], problem.z, problem.weights, repeats=problem.repeats
+        )
+        own = influences(values, problem.w, rows.groups, repeats=rows.repeats)
         return replace(own, units=min(own.units, units))
 
     return rows.once(("ranking influences", measure.name), make)
@@ -240,8 +242,8 @@ def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
         down, up, _ = mean_limits(influences((z - q) ** 2, problem.w, groups), rows.level)
         variance = float((w * (z - q) ** 2).sum() / w.sum())
         return Limits(max(0.0, variance + down), variance + up, method, None, value)
-    n = effective(w)
-    parts = influences(z, problem.w, groups)
+    n = problem.n_rows if problem.repeats else effective(w)
+    parts = influences(z, problem.w, groups, repeats=problem.repeats)
     if groups is not None and 0.0 < q < 1.0:
         # As many independent rows as have the variance of the clusters' mean.
         n = min(n, q * (1.0 - q) / max(parts.variance, 1e-300))

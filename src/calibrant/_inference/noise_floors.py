@@ -91,7 +91,9 @@ class NoiseFloors(Context):
             return None
         drawn, method = without_rounding_errors(null[0]), null[1]
         exact = None
-        if measure.null_mean is not None and not self.soft and self.groups is None:
+        if measure.null_mean is not None and not (
+            self.soft or self.repeats or self.groups is not None
+        ):
             binned = self.binned(measure)
             problem = self.plain_problem if binned is None else binned[1]
             exact = measure.null_mean(problem.u, problem.weights)
@@ -121,7 +123,8 @@ class NoiseFloors(Context):
         bins, soft labels, clusters and weights.
         """
         binned = self.binned(measure) if measure.is_error else None
-        if binned is None or self.soft or self.groups is not None or binned[1].w is not None:
+        weighted = binned is not None and binned[1].w is not None and not self.repeats
+        if binned is None or self.soft or self.groups is not None or weighted:
             return 0.0
         problem = binned[1]
         events, expected = problem.by_bin(problem.z), problem.by_bin(problem.u)
@@ -253,7 +256,7 @@ class NoiseFloors(Context):
         """
         if self._labels_vary_freely:
             return None
-        moments = self.once("null losses", lambda: null_losses(self.samples))
+        moments = self.once("null losses", lambda: null_losses(self.samples, repeats=self.repeats))
         mean, deviation, skew = moments[measure.loss]
         if deviation > 0:
             x = (value - mean) / deviation

@@ -208,6 +208,8 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
     many slots and votes; else None will do, and rows are the units.
     """
     both, row = tuple(slots), slots[0].w.max(axis=1)
+    if len(both) == 1 and both[0].repeats:
+        return SecondMoments(both, _single_factor(both[0]), 1.0 / both[0].total, 1.0, False)
     if slots[0].noise is not None:
         return _vote_moments(both, blocks)
     plain = all(each.k == 1 for each in both) and (blocks is None or not blocks.clustered)
@@ -241,6 +243,23 @@ def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
     if slots.noise is not None:
         return blocks.sums(slots.index, slots.size, slots.w * slots.noise)
     return blocks.sums(slots.index, slots.size, slots.residuals - slots.w * gap[slots.index])
+
+
+def _single_factor(slots: Slots) -> Array:
+    """A factor (2 p, 2 p) of the second moments of residuals and weights, for the rows of one
+    predictor that have one slot (bin) each: a slot's residuals vary with its own weights alone.
+    """
+    p, w2 = slots.size, slots.squared_weights
+    gap = slots.z - slots.u
+    moments = np.empty((p, 2, 2))
+    moments[:, 0, 0] = slots.sums(w2 * gap**2)
+    moments[:, 0, 1] = moments[:, 1, 0] = slots.sums(w2 * gap)
+    moments[:, 1, 1] = slots.sums(w2)
+    roots, factor, own = symmetric_root(moments), np.zeros((2 * p, 2 * p)), np.arange(p)
+    for i in (0, 1):
+        for j in (0, 1):
+            factor[own + i * p, own + j * p] = roots[:, i, j]
+    return factor
 
 
 def _joint_factor(slots: tuple[Slots, ...]) -> Array:
@@ -341,11 +360,16 @@ class SlotNoise:
             zip(fine.slots, fine.parents, fine.blocks, strict=True)
         ):
             gap = self.moments.slots[j].gap[parent]
-            sums = block_noise(slots, blocks, gap) * self.moments.widening
-            # Two predictors on the same rows have the same normal numbers.
-            normal = self.normal(len(sums), 10 if self.moments.paired else 10 + j)
             drawn = np.maximum(ratios[j], 0.1)[:, parent] * slots.weight
-            noise.append(normal @ sums / drawn)
+            # Two predictors on the same rows have the same normal numbers.
+            stream = 10 if self.moments.paired else 10 + j
+            if slots.repeats:  # independent rows of one predictor: fine slots are independent too
+                variance = slots.sums(slots.w * (slots.z - slots.u - gap[slots.index]) ** 2)
+                sums = self.normal(slots.size, stream) * np.sqrt(variance)
+            else:
+                by_block = block_noise(slots, blocks, gap)
+                sums = self.normal(len(by_block), stream) @ by_block
+            noise.append(sums * self.moments.widening / drawn)
             weights.append(drawn)
         return noise, weights
 

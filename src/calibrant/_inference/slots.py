@@ -46,6 +46,8 @@ class Slots:
     labels: Index | None = None
     # The noise of targets (n, k), where rows are fixed and only their votes are drawn again.
     noise: Array | None = None
+    # Whether a row stands for as many equal rows as its weight says.
+    repeats: bool = False
 
     @classmethod
     def of_problem(cls, problem: Problem) -> Slots:
@@ -54,7 +56,10 @@ class Slots:
         if classes is None:
             classes = np.zeros(problem.m, dtype=np.intp)
         u, z, w = (column[:, None] for column in (problem.u, problem.z, problem.weights))
-        return cls(problem.bins[:, None], problem.m, u, z, w, problem.hard, classes)
+        return cls(
+            problem.bins[:, None], problem.m, u, z, w, problem.hard, classes,
+            repeats=problem.repeats,
+        )  # fmt: skip
 
     @property
     def n(self) -> int:
@@ -77,10 +82,15 @@ class Slots:
         """The sum of weights of each slot (bin), (slots,)."""
         return self.sums(self.w)
 
+    @property
+    def squared_weights(self) -> Array:
+        """The sum of squared weights of the rows that each row stands for, (n, k)."""
+        return self.w if self.repeats else self.w * self.w
+
     @cached_property
     def squares(self) -> Array:
         """The sum of squared weights of each slot (bin), (slots,)."""
-        return self.sums(self.w * self.w)
+        return self.sums(self.squared_weights)
 
     @cached_property
     def total(self) -> float:

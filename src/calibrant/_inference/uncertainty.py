@@ -145,7 +145,7 @@ class Uncertainty(NoiseFloors):
         def make() -> Losses | None:
             """The losses of the rows under this measure's name; None for soft labels."""
             values = self.problems.row_values(distribution=False)
-            return Losses.from_samples(self.samples, measure.loss, values)
+            return Losses.from_samples(self.samples, measure.loss, values, repeats=self.repeats)
 
         losses: Losses | None = self.once("losses", make)
         return None if losses is None else losses._replace(loss=measure.loss)
@@ -170,14 +170,15 @@ class Uncertainty(NoiseFloors):
         if self.soft or measure.notion != "loss":
             return ""
         values = self.problems.row_values(distribution=False)
-        misses = int(np.count_nonzero(values["classification"] > 0.5))
-        hits = self.samples.n - misses
+        misses = self.count_rows(values["classification"] > 0.5)
+        hits = self.n_rows - misses
         if min(misses, hits) < FEW_EVENTS:
             few, word = (misses, "wrong") if misses < hits else (hits, "right")
             number, verb = "none" if few == 0 else str(few), "are" if few > 1 else "is"
             return f"{number} of these rows {verb} {word}: the limits rest on the predictions"
         # One miss of an all but certain prediction would cost more than all other rows.
-        certain = count_certain_rows(values) if measure.loss == "log" else 0
+        counts = self.problems.counts
+        certain = count_certain_rows(values, counts) if measure.loss == "log" else 0
         if not certain:
             return ""
         rows = "1 prediction is" if certain == 1 else f"{certain:,} predictions are"
@@ -330,7 +331,7 @@ def _all_alike(
     low, high = limits.low, limits.high
     if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
         return low, high
-    share = unseen_share(rows.samples.n, rows.level)
+    share = unseen_share(rows.n_rows, rows.level)
     width = (measure.high - measure.low) * share**measure.power
     return (low, low + width) if low == measure.low else (high - width, high)
 

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array
 from calibrant._measures.cell_formulas import CellSums, each_draw, levels_of_draws
-from calibrant._measures.ranking import Levels, RowInfluence
+from calibrant._measures.ranking import RowInfluence
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
 Shape = Literal["binary", "answers", "multiclass"]
@@ -245,7 +245,7 @@ class Measure:
     needs_order: bool = True
     loss: str = ""
     spread: Callable[[Statistics], float] | None = None
-    moved: Callable[[Levels, Array, Array], RowInfluence] | None = None
+    moved: Callable[..., RowInfluence] | None = None
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
     folds: bool = field(default=False, kw_only=True)

@@ -132,13 +132,17 @@ def _sum_by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
     return both, up
 
 
-def _effective_rows(w: Array) -> float:
-    """The effective number of rows with these weights: (sum w)^2 / sum w^2, or 0 without weight."""
+def _effective_rows(w: Array, repeats: bool) -> float:
+    """The effective number of rows with these weights: (sum w)^2 / sum w^2, or 0 without weight.
+    With `repeats` weights are numbers of equal rows, and so is their sum.
+    """
     total = float(w.sum())
+    if repeats:
+        return total
     return total * total / float((w * w).sum()) if total > 0 else 0.0
 
 
-def auroc_influence(at: Levels, z: Array, w: Array) -> RowInfluence:
+def auroc_influence(at: Levels, z: Array, w: Array, *, repeats: bool = False) -> RowInfluence:
     """The influence of each row on the AUROC, by DeLong's placements.
 
     A placement is the share of rows of the other outcome that a row is ranked correctly against.
@@ -151,10 +155,11 @@ def auroc_influence(at: Levels, z: Array, w: Array) -> RowInfluence:
     above = 1.0 - (np.cumsum(up) - up / 2.0) / events
     value, total = float(up @ below) / events, events + rest
     values = total * (z * (below[at] - value) / events + (1.0 - z) * (above[at] - value) / rest)
-    return RowInfluence(values, min(_effective_rows(w * z), _effective_rows(w * (1.0 - z))))
+    outcomes = (w * z, w * (1.0 - z))
+    return RowInfluence(values, min(_effective_rows(each, repeats) for each in outcomes))
 
 
-def aurc_influence(at: Levels, z: Array, w: Array) -> RowInfluence:
+def aurc_influence(at: Levels, z: Array, w: Array, *, repeats: bool = False) -> RowInfluence:
     """The influence of each row on the AURC (area under the risk-coverage curve).
 
     It is the row's own risk, plus what the row adds to the risk of every row predicted no higher.
@@ -168,10 +173,13 @@ def aurc_influence(at: Levels, z: Array, w: Array) -> RowInfluence:
     # Sums over the levels g up to a row's own, of w_g / W_g and of that times the risk: w_g is the
     # weight of the level, and W_g that of the rows predicted at least as high.
     reach, paid = np.cumsum(both / kept), np.cumsum(both / kept * risk)
-    return RowInfluence(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _effective_rows(w))
+    values = risk[at] - value + (1.0 - z) * reach[at] - paid[at]
+    return RowInfluence(values, _effective_rows(w, repeats))
 
 
-def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> RowInfluence:
+def accuracy_influence(
+    at: Levels, z: Array, w: Array, coverage: float = COVERAGE, *, repeats: bool = False
+) -> RowInfluence:
     """The influence of each row on the accuracy at a coverage.
 
     A row above the threshold counts by the difference of its target from that of rows at the
@@ -184,9 +192,10 @@ def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAG
     # The mean target at the threshold, of about sqrt(n) rows on either side of it.
     edge = int(np.flatnonzero(part > 0)[0])
     near = np.abs(np.cumsum(both) - np.cumsum(both)[edge]) <= total / np.sqrt(
-        max(_effective_rows(w), 1.0)
+        max(_effective_rows(w, repeats), 1.0)
     )
     near[edge] = True
     there = float(up[near].sum() / both[near].sum())
     values = (z - there) * part[at] / coverage
-    return RowInfluence(values - float((w * values).sum()) / total, coverage * _effective_rows(w))
+    units = coverage * _effective_rows(w, repeats)
+    return RowInfluence(values - float((w * values).sum()) / total, units)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import as_samples, group_index, is_top_label_of_two, note_two_columns
+from calibrant._api.rows import (
+    as_samples,
+    as_source,
+    check_summable,
+    group_index,
+    is_top_label_of_two,
+    note_two_columns,
+)
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, both_rules
@@ -22,11 +29,14 @@ from calibrant._core.validation import (
     public,
 )
 from calibrant._data.checks import TWO_COLUMNS
+from calibrant._data.columns import is_lazy
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import checked_tolerance
+from calibrant._measures.statistics import Statistics
 from calibrant._summaries.samples import Summary
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict, VoteNoise
 
@@ -64,7 +74,7 @@ def noise_floor(
     n_resamples
         Number of samples drawn for errors over bins; others take fewer.
     seed
-    data (in memory)
+    data (with intervals)
 
     Returns
     -------
@@ -96,8 +106,7 @@ def noise_floor(
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.066, True)
     """
-    samples = as_samples(y_true, y_proba, votes=votes, **rows)
-    clusters = group_index(groups, samples, rows.get("data"))
+    samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, n_resamples, seed, clusters
     )
@@ -138,7 +147,7 @@ def interval(
     resample
     n_resamples
     seed
-    data (in memory)
+    data (with intervals)
 
     Returns
     -------
@@ -171,8 +180,7 @@ def interval(
     (True, True)
     """
     level = check_level(level)
-    samples = as_samples(y_true, y_proba, votes=votes, **rows)
-    clusters = group_index(groups, samples, rows.get("data"))
+    samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
@@ -214,7 +222,7 @@ def verdict(
     resample
     n_resamples
     seed
-    data (in memory)
+    data (with intervals)
 
     Returns
     -------
@@ -253,8 +261,7 @@ def verdict(
     'not enough data'
     """
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
-    samples = as_samples(y_true, y_proba, votes=votes, **rows)
-    clusters = group_index(groups, samples, rows.get("data"))
+    samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
@@ -372,8 +379,22 @@ def vote_noise(
     )
 
 
+def _samples_and_clusters(
+    y_true: Any, y_proba: Any, votes: Any, groups: Any, rows: WeightedRows
+) -> tuple[Samples | FrameSamples, Any]:
+    """The rows, and the number of each row's cluster, or None without clusters. Rows of a lazy
+    frame stay where they are, and have no clusters.
+    """
+    data = rows.get("data")
+    if is_lazy(data):
+        check_summable(groups)
+        return cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows)), None
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
+    return samples, group_index(groups, samples, data)
+
+
 def _uncertainty_of_measure(
-    samples: Samples,
+    samples: Samples | FrameSamples,
     measure: str,
     bins: Bins,
     n_resamples: int,
@@ -382,13 +403,25 @@ def _uncertainty_of_measure(
     *,
     level: float = 0.95,
     resample: Any = None,
-) -> tuple[Uncertainty, Measure, Summary]:
+) -> tuple[Uncertainty, Measure, Statistics]:
     """The Uncertainty of one measure, the measure found by name, and the rows' statistics.
 
     `groups` has the number of each row's cluster, or is None.
     """
     check_resamples(n_resamples, seed)
     chosen = find(measure, samples.shape)
+    if isinstance(samples, FrameSamples):
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.evaluate_frame import summary_of_frame
+        from calibrant._api.infer_from_sums import check_pooled, pooled_uncertainty
+
+        check_pooled(chosen, samples.n_columns)
+        if resample is not None:
+            check_resample(resample, None)
+        rules = both_rules(bins, samples.count_rows)
+        summary, _ = summary_of_frame(samples, rules, (chosen.name,), fine=True)
+        pooled = pooled_uncertainty(summary, rules, (chosen,), level, n_resamples, seed)
+        return pooled, chosen, summary
     resampling = Resampling(
         rules=both_rules(bins, samples.n),
         level=level,

@@ -1,0 +1,173 @@
+"""Intervals, noise floors and verdicts from sums are those of the rows themselves."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError
+from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.uncertainty import Uncertainty
+from every_engine import LAZY, call
+from rivals import sigmoid
+
+# Errors that are not of bins have noise of their own draws.
+SMOOTH = (
+    "smooth_ece", "ls_ece", "ks_error", "cutoff_ce", "sweep_ece", "ici", "e50", "e90", "emax",
+    "brier_miscalibration",
+)  # fmt: skip
+BINARY = [m for m in cal.catalogue("binary") if not m.soft_only]
+
+
+@cache
+def rounded_rows():
+    """Many rows at a hundred predictions, and the same rows pooled, with their numbers."""
+    rng = np.random.default_rng(71)
+    h = rng.normal(0, 1.5, 6000)
+    y, u = (rng.random(6000) < sigmoid(h)).astype(int), np.round(sigmoid(1.3 * h), 2)
+    pooled, counts = np.unique(np.stack([u, y], axis=1), axis=0, return_counts=True)
+    return (y, u), (pooled[:, 1].astype(int), pooled[:, 0], counts.astype(float))
+
+
+@cache
+def both(n_resamples=1000):
+    """The inference of rows, and of the same rows pooled."""
+    (y, u), (z, v, counts) = rounded_rows()
+    rules, given = (EqualWidth(15), Quantile(15)), (tuple(BINARY), 0.95, n_resamples)
+    pooled = to_samples(z, v, sample_weight=counts)
+    return (
+        Uncertainty(to_samples(y, u), *rules, *given),
+        Uncertainty(pooled, *rules, *given, repeats=True),
+    )
+
+
+def value_of(measure):
+    y, u = rounded_rows()[0]
+    return cal.evaluate(y, u, measures=[measure.name])[measure.name]
+
+
+@pytest.mark.parametrize("measure", BINARY, ids=lambda m: m.name)
+def test_pooled_rows_have_the_intervals_of_rows(measure):
+    value = value_of(measure)
+    rows, pooled = both(8000 if measure.name in SMOOTH else 1000)
+    one, other = (each.interval(measure, value) for each in (rows, pooled))
+    assert one.method == other.method and one.widened_by == other.widened_by
+    width = one.high - one.low
+    exact = 0.12 * width if measure.name in SMOOTH else 1e-9 * max(width, 1e-9)
+    assert other.low == pytest.approx(one.low, abs=exact)
+    assert other.high == pytest.approx(one.high, abs=exact)
+    assert other.estimate == pytest.approx(one.estimate, abs=exact)
+    floor, of_pooled = (each.noise_floor(measure, value) for each in (rows, pooled))
+    if floor is None:
+        assert of_pooled is None
+        return
+    assert of_pooled.upper == pytest.approx(floor.upper, rel=1e-9)
+    assert of_pooled.p_value == pytest.approx(floor.p_value, rel=1e-6)
+    # The mean of a truthful error is exact for rows, and that of the draws for pooled ones.
+    assert of_pooled.mean == pytest.approx(floor.mean, rel=0.15 if floor.exact_mean else 1e-9)
+
+
+def test_few_events_are_counted_and_not_pooled_rows():
+    """Four events at one prediction are four, and ninety-six hits of a certain one are as many."""
+    u = np.repeat([0.02, 0.5, 1e-12], [300, 40, 96])
+    y = np.repeat([1, 0, 1, 0], [4, 296 + 17, 23, 96])
+    pooled, counts = np.unique(np.stack([u, y], axis=1), axis=0, return_counts=True)
+    rules, losses = (EqualWidth(15), Quantile(15)), tuple(m for m in BINARY if m.notion == "loss")
+    rows = Uncertainty(to_samples(y, u), *rules, losses)
+    samples = to_samples(pooled[:, 1].astype(int), pooled[:, 0], sample_weight=counts.astype(float))
+    few = Uncertainty(samples, *rules, losses, repeats=True)
+    assert few.n_rows == 436 and few.fewest_outcomes == rows.fewest_outcomes == 27
+    for measure in losses:
+        value = cal.evaluate(y, u, measures=[measure.name])[measure.name]
+        one, other = rows.interval(measure, value), few.interval(measure, value)
+        assert (other.low, other.high) == pytest.approx((one.low, one.high), rel=1e-9)
+        assert (other.note, other.widened_by) == (one.note, one.widened_by)
+
+
+@cache
+def frame_rows():
+    rng = np.random.default_rng(72)
+    h = rng.normal(0, 1.5, 4000)
+    return {
+        "y": (rng.random(4000) < sigmoid(h)).astype(int),
+        "p": sigmoid(1.3 * h),
+        "q": 1 - sigmoid(1.3 * h),
+        "w": rng.random(4000) + 0.5,
+        "s": rng.random(4000),
+        "g": np.arange(4000) // 4,
+    }
+
+
+@pytest.mark.parametrize("engine_name", LAZY)
+def test_lazy_frames_have_the_intervals_of_arrays(engine_name):
+    rows = frame_rows()
+    y, u = rows["y"], rows["p"]
+    names = ["ece", "lin_ce", "brier", "smooth_ece"]
+    found = call(engine_name, cal.evaluate, rows, "y", "p", measures=names, uncertainty=True)
+    known = cal.evaluate(y, u, measures=names, uncertainty=True)
+    for name in names:
+        one, other = known.estimate(name), found.estimate(name)
+        assert other.value == pytest.approx(one.value, rel=1e-12)
+        width = one.interval.high - one.interval.low
+        # Fine cells move a row to the next quantile bin now and then.
+        near = width * {"ece": 1e-4, "brier": 1e-3, "lin_ce": 0.02, "smooth_ece": 0.15}[name]
+        assert other.interval.low == pytest.approx(one.interval.low, abs=near)
+        assert other.interval.high == pytest.approx(one.interval.high, abs=near)
+        assert other.noise_floor.upper == pytest.approx(one.noise_floor.upper, rel=0.06)
+    assert found.verdict.verdict == known.verdict.verdict == "miscalibrated"
+    assert found.verdict.decided_by == known.verdict.decided_by
+    assert found.verdict.n == 4000
+    assert found.recipe["level"] == 0.95 and not found.recipe["grouped"]
+
+
+def test_single_functions_read_lazy_frames():
+    rows = frame_rows()
+    y, u = rows["y"], rows["p"]
+    alone = call("duckdb", cal.interval, rows, "y", "p", measure="auroc")
+    assert alone.high == pytest.approx(cal.interval(y, u, measure="auroc").high, abs=1e-4)
+    floor = call("duckdb", cal.noise_floor, rows, "y", "p")
+    assert floor.upper == pytest.approx(cal.noise_floor(y, u).upper, rel=0.06)
+    verdict, known = call("duckdb", cal.verdict, rows, "y", "p"), cal.verdict(y, u)
+    assert (verdict.verdict, verdict.decided_by) == (known.verdict, known.decided_by)
+    assert verdict.slope == pytest.approx(known.slope, abs=1e-3)
+    assert verdict.slope_low == pytest.approx(known.slope_low, abs=2e-3)
+
+
+def test_top_labels_of_lazy_frames_have_intervals():
+    rows = frame_rows()
+    p = np.stack([rows["q"], rows["p"]], axis=1)
+    known = cal.interval(rows["y"], p, measure="ece")
+    found = call("duckdb", cal.interval, rows, "y", ["q", "p"], measure="ece")
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), rel=1e-4)
+    both = call("duckdb", cal.evaluate, rows, "y", ["q", "p"], uncertainty=True)
+    assert both.estimate("ece").interval.low == pytest.approx(known.low, rel=1e-4)
+    assert both.estimate("brier").interval is None
+    notes = [note for note in both.notes if note.startswith("no intervals for ")]
+    assert len(notes) == 1 and "every class of each row is needed" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": "g"}, "collect a sample of whole clusters"),
+        ({"sample_weight": "w"}, "need rows of equal weight"),
+        ({"y": "s"}, "need labels of 0 and 1"),
+        ({"measure": "dist_ce"}, "no interval from sums for dist_ce: whole distributions"),
+        ({"p": ["q", "p"], "measure": "classwise_ece"}, "every class of each row is needed"),
+    ],
+)
+def test_what_sums_do_not_tell_is_refused_in_a_line(options, message):
+    given = {"y": "y", "p": "p", **options}
+    y, p = given.pop("y"), given.pop("p")
+    with pytest.raises(InputError, match=message):
+        call("duckdb", cal.interval, frame_rows(), y, p, **given)
+
+
+def test_measures_left_out_for_one_reason_share_a_note():
+    rng = np.random.default_rng(73)
+    rows = {"y": rng.integers(0, 2, 40_000), "p": rng.random(40_000)}
+    found = call("duckdb", cal.evaluate, rows, "y", "p")
+    notes = [note for note in found.notes if "distinct predictions" in note]
+    assert len(notes) == 1 and notes[0].startswith("sweep_ece, ks_error, cutoff_ce, atb, ")
