@@ -27,6 +27,7 @@ LIMITS = {
     "remembered_files": ["_api.streaming.added_files.MOST"],
     # Predictions that a command reads into memory, shows on a page, compares with limits.
     "checked_in_memory": ["_cli.check.MOST_IN_MEMORY"],
+    "checked_by_sums": ["_cli.check.SUMMED_FROM"],
     "reported_in_memory": ["_cli.report.MOST_IN_MEMORY"],
     "on_a_page": ["_cli.report.MOST_FOR_PAGE"],
     "compared_predictions": ["_cli.recalibration.COMPARED_PREDICTIONS"],

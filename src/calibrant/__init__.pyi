@@ -2852,6 +2852,11 @@ def evaluate_file(
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
     progress: bool | None = None,
 ) -> Evaluation:
     r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole, and logs.
@@ -2907,6 +2912,17 @@ def evaluate_file(
     exact : bool, default True
         Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
         of [0, 1], and the result says so.
+    uncertainty : bool, default False
+        Whether to add intervals, noise floors and a verdict, from the same sums: for labels of 0
+        and 1 and rows of equal weight. With several classes measures of the top label have them.
+    tolerance : float in (0, 1), default 0.05
+        Largest error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
     progress : bool, optional
         Whether to draw a line of rows and rate; by default only on a terminal.
 

@@ -239,8 +239,31 @@ class TestLargeFiles:
         found = json.loads(capsys.readouterr().out)
         assert found["limits"][0]["value"] == pytest.approx(value, rel=1e-12)
         assert main(["check", path, "--point", "--max", f"ece={value - 1e-6}"]) == 1
-        assert main(["check", path, "--max", "ece=0.5"]) == 3
+        assert main(["check", path, "--max", "slope=0.5"]) == 3
         assert "more than 100 predictions" in capsys.readouterr().err
+
+    def test_intervals_come_from_sums(self, tmp_path, set_limits, capsys):
+        path = str(binary(tmp_path))
+        limits = ("--max", "ece=0.05", "--max", "brier=0.3", "--json")
+        assert main(["check", path, *limits]) == 1
+        known = json.loads(capsys.readouterr().out)["limits"]
+        set_limits(checked_by_sums=100, checked_in_memory=100)
+        assert main(["check", path, *limits]) == 1
+        found = json.loads(capsys.readouterr().out)
+        assert found["n"] == N and not found["point"]
+        for one, other in zip(known, found["limits"], strict=True):
+            assert other["verdict"] == one["verdict"] and other["n"] == one["n"]
+            assert other["interval"]["low"] == pytest.approx(one["interval"]["low"], rel=1e-3)
+            assert other["interval"]["high"] == pytest.approx(one["interval"]["high"], rel=1e-3)
+
+    def test_rows_are_read_where_sums_do_not_tell(self, tmp_path, set_limits, capsys):
+        set_limits(checked_by_sums=100)
+        soft = csv(tmp_path / "soft.csv", {"label": np.round(REPORTS, 2), "p": REPORTS})
+        assert main(["check", str(soft), "--max", "ece=0.3", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["limits"][0]["interval"]["low"] == 0.0
+        path = str(binary(tmp_path))
+        assert main(["check", path, "--max", "slope=5", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["limits"][0]["measure"] == "slope"
 
     def test_multiclass_too(self, tmp_path, set_limits):
         set_limits(checked_in_memory=100)
@@ -252,6 +275,20 @@ class TestLargeFiles:
         assert (
             main(["check", str(tmp_path / "two.npz"), "--point", "--max", "classwise_ece=0.9"]) == 0
         )
+
+
+def test_a_state_has_the_intervals_of_its_rows(tmp_path, capsys):
+    stream = cal.Accumulator()
+    stream.update(OUTCOMES, REPORTS)
+    stream.save(tmp_path / "sums.npz")
+    path = str(tmp_path / "sums.npz")
+    assert main(["check", path, "--max", "ece=0.05", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["limits"][0]
+    known = cal.interval(OUTCOMES, REPORTS)
+    assert found["interval"]["low"] == pytest.approx(known.low, rel=1e-3)
+    assert found["interval"]["high"] == pytest.approx(known.high, rel=1e-3)
+    assert main(["check", path, "--max", "slope=2"]) == 3
+    assert "slope is fitted to rows" in capsys.readouterr().err
 
 
 def test_each_limit_is_said_once(tmp_path):

@@ -145,7 +145,7 @@ class TestStatesInPlaceOfRows:
 
     def test_a_state_is_checked_by_its_values(self, state):
         done = run("check", state, "--max", "ece=0.05")
-        assert done.returncode == 3 and "Check the values alone with --point" in done.stderr
+        assert done.returncode == 3 and "--point checks the values alone" in done.stderr
         assert run("check", state, "--max", "ece=0.5", "--point").returncode == 0
         assert run("check", state, "--max", "brier=0.01", "--point").returncode == 1
         done = run("check", state, "--min", "slope=0.5", "--point")

@@ -7,10 +7,13 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant._api.check import check_sums
+from calibrant._api.limits import limits_of as limits_by_name
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.uncertainty import Uncertainty
 from every_engine import LAZY, call
+from needs import need
 from rivals import sigmoid
 
 # Errors that are not of bins have noise of their own draws.
@@ -171,3 +174,96 @@ def test_measures_left_out_for_one_reason_share_a_note():
     found = call("duckdb", cal.evaluate, rows, "y", "p")
     notes = [note for note in found.notes if "distinct predictions" in note]
     assert len(notes) == 1 and notes[0].startswith("sweep_ece, ks_error, cutoff_ce, atb, ")
+
+
+def limits_of(interval):
+    return interval.low, interval.high
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_files_have_the_intervals_of_arrays(tmp_path, form):
+    rows, path = frame_rows(), tmp_path / f"rows.{form}"
+    table = need("pyarrow").table({"label": rows["y"], "proba": rows["p"]})
+    if form == "parquet":
+        need("pyarrow.parquet").write_table(table, path, row_group_size=700)
+    else:
+        need("pyarrow.csv").write_csv(table, path)
+    alone = cal.evaluate_file(path, measures=["ece"], uncertainty=True).estimate("ece").interval
+    assert limits_of(alone) == pytest.approx(
+        limits_of(cal.interval(rows["y"], rows["p"])), rel=1e-4
+    )
+    names = ["ece", "lin_ce", "auroc"]
+    found = cal.evaluate_file(path, measures=names, uncertainty=True, tolerance=0.1, level=0.9)
+    known = cal.evaluate(rows["y"], rows["p"], measures=names, uncertainty=True, level=0.9)
+    for name, near in zip(names, (1e-4, 0.02, 1e-4), strict=True):
+        one, other = known.estimate(name).interval, found.estimate(name).interval
+        assert other.level == 0.9
+        assert limits_of(other) == pytest.approx(limits_of(one), rel=near)
+    assert found.verdict.tolerance == 0.1 and found.verdict.n == 4000
+
+
+def test_streams_have_the_intervals_of_arrays():
+    rows = frame_rows()
+    y, u = rows["y"], rows["p"]
+    stream = cal.Accumulator()
+    for start in range(0, 4000, 500):
+        stream.update(y[start : start + 500], u[start : start + 500])
+    found = stream.evaluate(uncertainty=True)
+    known = cal.evaluate(y, u, measures=["ece", "brier"], uncertainty=True)
+    for name in ("ece", "brier"):
+        one, other = known.estimate(name).interval, found.estimate(name).interval
+        assert limits_of(other) == pytest.approx(limits_of(one), rel=1e-3)
+    assert found.verdict.decided_by == known.verdict.decided_by
+    # States that add up have the intervals of all rows.
+    half, rest = cal.Accumulator(), cal.Accumulator()
+    half.update(y[:2000], u[:2000])
+    rest.update(y[2000:], u[2000:])
+    both = half.merge(rest).evaluate(uncertainty=True).estimate("ece").interval
+    assert limits_of(both) == pytest.approx(limits_of(found.estimate("ece").interval), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "update", "message"),
+    [
+        ({"measures": ["ece"]}, {}, "need sums in fine cells"),
+        ({}, {"sample_weight": "w"}, "need rows of equal weight"),
+    ],
+)
+def test_streams_say_what_their_sums_do_not_tell(options, update, message):
+    rows = frame_rows()
+    given = {name: rows[column] for name, column in update.items()}
+    stream = cal.Accumulator(**options)
+    stream.update(rows["y"], rows["p"], **given)
+    with pytest.raises(InputError, match=message):
+        stream.evaluate(uncertainty=True)
+
+
+def test_top_labels_of_streams_have_intervals():
+    rng = np.random.default_rng(74)
+    p = rng.dirichlet(np.ones(3), 3000)
+    y = (rng.random((3000, 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    stream = cal.Accumulator()
+    stream.update(y, p)
+    found = stream.evaluate(uncertainty=True)
+    known = cal.interval(y, p)
+    assert limits_of(found.estimate("ece").interval) == pytest.approx(limits_of(known), rel=1e-4)
+    assert found.verdict.verdict == cal.verdict(y, p).verdict
+
+
+def test_checks_of_sums_hold_fails_against_all_limits_together():
+    """Two limits: one that fails alone is held against the stricter level of both."""
+    rows = frame_rows()
+    stream = cal.Accumulator()
+    stream.update(rows["y"], rows["p"])
+    limits = limits_by_name(shape="binary", at_most={"ece": 0.02, "brier": 0.3})
+    values = stream.evaluate(measures=["ece", "brier"]).values
+    given = (stream.summary(), stream.rules, values, limits, 4000, 0)
+    found = check_sums(*given, level=0.95, seed=0)
+    known = cal.check(rows["y"], rows["p"], at_most={"ece": 0.02, "brier": 0.3})
+    assert [each.verdict for each in found.rows] == ["fail", "pass"]
+    assert found.rows[0].joint.level == known.rows[0].joint.level == 0.975
+    for one, other in zip(known.rows, found.rows, strict=True):
+        assert other.n == one.n == 4000
+        assert limits_of(other.interval) == pytest.approx(limits_of(one.interval), rel=1e-3)
+    near = limits_of(known.rows[0].joint)
+    assert limits_of(found.rows[0].joint) == pytest.approx(near, rel=1e-3)

@@ -13,22 +13,25 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
 from calibrant._api.limits import LimitOn, checked_limit, effective_rows, limits_of, rows_to_pass
+from calibrant._api.pooled_uncertainty import check_pooled, pooled_uncertainty
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows
 from calibrant._core.arguments import WeightedRowsWithGaps
-from calibrant._core.binning import Bins, both_rules
+from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.messages import name_of, setting, worded
-from calibrant._core.validation import check_level, check_resamples, public
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
 from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
+from calibrant._inference.pooled_rows import NeedsRows
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
+from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
 
@@ -495,6 +498,44 @@ def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
         else Limit(what.name, "max", what.low + limit.value)
     )
     return rows_to_pass(what, as_value, checks.level, checks.resampling.rules[0], scale)
+
+
+def check_sums(
+    summary: StreamSummary,
+    rules: tuple[Rule, Rule],
+    values: Mapping[str, float],
+    limits: tuple[LimitOn, ...],
+    n: int,
+    n_missing: int,
+    *,
+    level: float,
+    seed: int,
+) -> Check:
+    """Check limits of measures by intervals from sums by cell, for rows that are not in memory.
+
+    `rules` are those of fixed and of quantile bins, and `values` maps measures to values of n rows.
+    Raises NeedsRows for what has no interval from sums: changes, coefficients, and some measures.
+    """
+    measures = []
+    for each in limits:
+        if each.limit.of_change or not isinstance(each.what, Measure):
+            raise NeedsRows(f"{each.limit} needs the rows, and there are sums alone")
+        check_pooled(each.what, summary.n_columns)
+        measures.append(each.what)
+    strict = 1.0 - (1.0 - level) / len(limits)
+    plain, joint = (
+        pooled_uncertainty(summary, rules, tuple(measures), each, N_RESAMPLES, seed)
+        for each in (level, strict)
+    )
+    pooled, results = plain.summary(plain.samples), []
+    for each, measure in zip(limits, measures, strict=True):
+        value = values[measure.name]
+        interval, scale = plain.interval(measure, value), gap_scale(measure, pooled)
+        result = replace(checked_limit(each.limit, None, interval, plain, scale), n=n)
+        if len(limits) > 1 and result.verdict == "fail":
+            result = replace(result, joint=joint.interval(measure, value))
+        results.append(result)
+    return Check(tuple(results), n, n_missing, level, False)
 
 
 def check_values(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from calibrant._api.evaluate_samples import (
     Options,
     Provenance,
@@ -18,20 +16,17 @@ from calibrant._api.evaluate_samples import (
 )
 from calibrant._api.infer_from_sums import infer_from_sums
 from calibrant._api.slices import SlicesOfSums
-from calibrant._core.bin_tables import FIELDS
-from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
-from calibrant._core.errors import InputError, check_weight_total
-from calibrant._data.explain import check_not_swapped
+from calibrant._core.binning import FixedRule, Quantile, Rule, both_rules
+from calibrant._core.errors import InputError
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.slice_names import row_names
 from calibrant._engines import frames
-from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.streams import slice_groups
 from calibrant._measures.catalogue import Measure
-from calibrant._summaries.frame import LEVELS_UP_TO, FrameSummary, summary_of
-from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells
+from calibrant._summaries.frame import LEVELS_UP_TO, sum_frame
+from calibrant._summaries.requirements import known_measures
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
@@ -51,7 +46,9 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     shape = samples.shape
     chosen = choose_measures(names, shape)
     inferring = options.intervals != "none"
-    summary, sums = summary_of_frame(samples, (fixed, truthful), names, fine=inferring)
+    distances = any(measure.statistic == "distribution" for measure in chosen)
+    rules = (fixed, truthful)
+    summary, sums = sum_frame(samples, rules, names, distances=distances, fine=inferring)
     notes: tuple[str, ...] = ()
     if names is None:
         summary.most_levels = LEVELS_UP_TO
@@ -74,35 +71,11 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     result = assemble(summary, chosen, reliability, provenance, samples, everything=everything)
     if inferring:
         measures = tuple(measure for measure in chosen if measure.name in result)
-        result = infer_from_sums(result, summary, (fixed, truthful), measures, options)
+        result = infer_from_sums(result, summary, rules, measures, options)
     if by is None:
         return result
     slices = _slices(samples, by, fixed, chosen, asked=names is not None)
     return replace(result, slices=slices)
-
-
-def summary_of_frame(
-    samples: FrameSamples,
-    rules: tuple[Rule, Rule],
-    names: tuple[str, ...] | None,
-    *,
-    fine: bool = False,
-) -> tuple[FrameSummary, StreamSums]:
-    """The statistics of a lazy frame, and the sums they are put together from, by one query.
-
-    `rules` are those of fixed and of quantile bins, `names` the measures, None for all. With `fine`
-    rows are summed in fine cells even if no measure needs them.
-    """
-    cells = _cells(rules[0], names, fine=fine)
-    chosen = choose_measures(names, samples.shape)
-    sums = frames.stream_sums(
-        samples,
-        cells,
-        holdings(names, samples.multiclass),
-        distances=any(measure.statistic == "distribution" for measure in chosen),
-    )
-    _check_sums(samples, sums)
-    return summary_of(samples, sums, cells, *rules), sums
 
 
 def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
@@ -134,26 +107,6 @@ def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> Non
             f"by=... of a frame in another engine needs bins that are the same for all slices; got "
             f"{fixed}. Use a count, EqualWidth or Edges"
         )
-
-
-def _cells(fixed: Rule, names: tuple[str, ...] | None, *, fine: bool) -> Cells:
-    """The cells to sum rows in: the rule's bins, with fine cells if a measure needs order.
-
-    `names` are the measures, None for all; with `fine` there are fine cells in any case. A rule
-    whose bins depend on the rows has fine cells alone.
-    """
-    if isinstance(fixed, FixedRule):
-        return Cells(fixed, fine or needs_fine_cells(names))
-    return Cells(EqualWidth(1))
-
-
-def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
-    """Raise an InputError if no row has weight, or if labels and predictions seem to be swapped."""
-    by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
-    check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
-    # If every prediction u is 0 or 1, the sums of u and of u^2 agree: the columns may be swapped.
-    if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
-        check_not_swapped(samples)
 
 
 def _slices(

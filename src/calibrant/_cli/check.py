@@ -39,6 +39,8 @@ DESCRIPTION = (
 )
 # The most predictions that are kept in memory; n rows of k classes are n k predictions.
 MOST_IN_MEMORY = 200_000_000
+# Predictions from which on intervals come from sums, if these suffice: rows would take gigabytes.
+SUMMED_FROM = 5_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
 
@@ -212,13 +214,19 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """
     from calibrant._api.check import check
     from calibrant._data.readers.read_rows import TooLarge, read_rows
+    from calibrant._inference.pooled_rows import NeedsRows
 
-    old = None
+    old, by_sums = None, _sums_suffice(options)
     try:
-        rows = read_rows(inputs.request_of(options, options.files), at_most=MOST_IN_MEMORY)
+        at_most = min(SUMMED_FROM, MOST_IN_MEMORY) if by_sums else MOST_IN_MEMORY
+        rows = read_rows(inputs.request_of(options, options.files), at_most=at_most)
         if options.baseline is not None:
             old = read_rows(_baseline_request(options, rows), at_most=MOST_IN_MEMORY)
     except TooLarge:
+        if by_sums:
+            with suppress(NeedsRows):
+                return _check_by_sums(options)
+            return _check_rows(replace_options(options, rows_needed=True))
         if options.point and options.by is None and options.id is None:
             return _check_streamed(options)
         raise InputError(
@@ -248,6 +256,48 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         if about_baseline["ids"] is not None and options.id is None:
             notes = tuple(map(_reword_paired_note, notes))
     return replace(result, rows=limits, n_missing=rows.n_missing, notes=notes), messages
+
+
+def _sums_suffice(options: argparse.Namespace) -> bool:
+    """Whether sums of the rows may give the intervals of all limits, as far as options tell.
+
+    `rows_needed` is set where they did not.
+    """
+    limits = _limit_arguments(options)
+    rows = ("by", "groups", "baseline", "id", "weight", "votes", "counts", "item", "annotator")
+    changes = limits["max_increase"] or limits["max_decrease"]
+    given = any(getattr(options, name, None) for name in (*rows, "rows_needed"))
+    return not (options.point or changes or given)
+
+
+def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Check files by intervals from sums that are made as they are read, in little memory.
+
+    Return the result, and messages on what was inferred about the files. Raises NeedsRows where the
+    sums do not tell.
+    """
+    from calibrant._api.check import check_sums
+    from calibrant._api.evaluate_samples import Options
+    from calibrant._api.files.evaluate_file import evaluate_request
+    from calibrant._api.limits import limits_of
+    from calibrant._data.checks import shape_from_notes
+    from calibrant._inference.coefficients import COEFFICIENTS
+    from calibrant._inference.pooled_rows import NeedsRows
+
+    by_limit = _limit_arguments(options).values()
+    names = tuple(dict.fromkeys(name for limits in by_limit for name in limits))
+    if any(name in COEFFICIENTS for name in names):
+        raise NeedsRows("coefficients are fitted to rows")
+    given = Options(bins=options.bins, measures=names, intervals="all", level=options.level)
+    found = evaluate_request(inputs.request_of(options, options.files), given)
+    result = found.result
+    limits = limits_of(shape=shape_from_notes(result.inferred), **_limit_arguments(options))
+    n, n_missing = result.recipe["n"], int(result.recipe.get("n_missing", 0))
+    checked = check_sums(
+        found.summary, found.rules, result.values, limits, n, n_missing,
+        level=options.level, seed=options.seed,
+    )  # fmt: skip
+    return checked, result.inferred
 
 
 def _baseline_request(options: argparse.Namespace, rows: Rows) -> ReadRequest:
@@ -296,19 +346,16 @@ def _reword_paired_note(note: str) -> str:
 
 
 def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Check the values of a stream's saved state, the file at `path`; sums have no intervals.
+    """Check a stream's saved state, the file at `path`: by intervals from its sums, or by values
+    alone with --point.
 
     Return the result, and messages on the content of the state.
     """
-    from calibrant._api.check import check_values
+    from calibrant._api.check import check_sums, check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
+    from calibrant._inference.pooled_rows import NeedsRows
 
-    if not options.point:
-        raise InputError(
-            f"{path} is a state of a stream: its sums give values, and an interval needs rows. "
-            "Check the values alone with --point, or give the files of rows"
-        )
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = load_sums(path)
     limits = limits_of(shape=total.shape, **_limit_arguments(options))
@@ -316,7 +363,17 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     if fitted:
         raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
     result = total.evaluate(measures=list(dict.fromkeys(each.what.name for each in limits)))
-    checked = check_values(result.values, limits, total.n_rows, total.n_missing)
+    n, n_missing = total.n_rows, total.n_missing
+    if options.point:
+        checked = check_values(result.values, limits, n, n_missing)
+    else:
+        try:
+            checked = check_sums(
+                total.summary(), total.rules, result.values, limits, n, n_missing,
+                level=options.level, seed=options.seed,
+            )  # fmt: skip
+        except NeedsRows as error:
+            raise InputError(f"{path}: {error}. --point checks the values alone") from None
     return checked, (f"{path} holds the sums of {counted(total.n_rows, 'row')}", *result.inferred)
 
 

@@ -20,6 +20,10 @@ from calibrant._measures.measure import Measure
 from calibrant._measures.statistics import STATISTICS
 
 
+class NeedsRows(InputError):
+    """Sums by cell do not tell what the rows themselves would."""
+
+
 def why_not_pooled(measure: Measure, n_columns: int) -> str:
     """Why sums by cell do not give an interval of a measure, in words; "" where they do.
 
@@ -37,19 +41,19 @@ def pooled_samples(cells: Array) -> Samples:
     """The rows that sums by cell, (cells, fields), stand for: at most two for each cell, one for
     each label, whose weights are their numbers.
 
-    Raises an InputError for weights and for soft labels.
+    Raises NeedsRows for weights and for soft labels.
     """
     n, w, w2, wu, wz, wz2 = (
         cells[:, FIELDS.index(name)]
         for name in ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wz2")
     )
     if not (np.array_equal(n, w) and np.array_equal(n, w2)):
-        raise InputError(
+        raise NeedsRows(
             "intervals from sums need rows of equal weight: with sample_weight, collect a sample "
             "of rows and evaluate that"
         )
     if not np.array_equal(wz, wz2):
-        raise InputError(
+        raise NeedsRows(
             "intervals from sums need labels of 0 and 1: with soft labels, collect a sample of "
             "rows and evaluate that"
         )

@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable, VectorTable
+from calibrant._core.bin_tables import FIELDS, BinTable, VectorTable
 from calibrant._core.binning import (
     Cuts,
     EqualWidth,
+    FixedRule,
     LevelSets,
     Quantile,
     Rule,
@@ -21,8 +22,9 @@ from calibrant._core.binning import (
     equal_mass_rule,
     fixed_cuts,
 )
-from calibrant._core.errors import NotDefined
+from calibrant._core.errors import NotDefined, check_weight_total
 from calibrant._core.loss_sums import LossSums
+from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines import frames
@@ -31,7 +33,7 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.quantiles import quantile_table
 from calibrant._measures.catalogue import THRESHOLD, Measure
-from calibrant._summaries.requirements import in_frame
+from calibrant._summaries.requirements import holdings, in_frame, needs_fine_cells
 from calibrant._summaries.samples import none_above
 from calibrant._summaries.smooth import SmoothSummary
 from calibrant._summaries.stream import StreamSummary
@@ -221,3 +223,44 @@ def summary_of(
         fixed,
         truthful,
     )
+
+
+def sum_frame(
+    samples: FrameSamples,
+    rules: tuple[Rule, Rule],
+    names: tuple[str, ...] | None,
+    *,
+    distances: bool = False,
+    fine: bool = False,
+) -> tuple[FrameSummary, StreamSums]:
+    """The statistics of a lazy frame, and the sums they are put together from, by one query.
+
+    `rules` are those of fixed and of quantile bins, `names` the measures, None for all. With
+    `distances` the distances between distributions are summed too, and with `fine` rows are summed
+    in fine cells even if no measure needs them.
+    """
+    cells = _cells(rules[0], names, fine=fine)
+    holds = holdings(names, samples.multiclass)
+    sums = frames.stream_sums(samples, cells, holds, distances=distances)
+    _check_sums(samples, sums)
+    return summary_of(samples, sums, cells, *rules), sums
+
+
+def _cells(fixed: Rule, names: tuple[str, ...] | None, *, fine: bool) -> Cells:
+    """The cells to sum rows in: the rule's bins, with fine cells if a measure needs order.
+
+    `names` are the measures, None for all; with `fine` there are fine cells in any case. A rule
+    whose bins depend on the rows has fine cells alone.
+    """
+    if isinstance(fixed, FixedRule):
+        return Cells(fixed, fine or needs_fine_cells(names))
+    return Cells(EqualWidth(1))
+
+
+def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
+    """Raise an InputError if no row has weight, or if labels and predictions seem to be swapped."""
+    by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
+    check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
+    # If every prediction u is 0 or 1, the sums of u and of u^2 agree: the columns may be swapped.
+    if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
+        check_not_swapped(samples)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from calibrant._api.evaluate_samples import (
     LONG_FULL,
+    Options,
     Provenance,
     assemble,
     choose_measures,
@@ -27,7 +28,7 @@ from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
-from calibrant._core.validation import public
+from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import check_different_columns
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import ReadRequest, answers_of
@@ -67,6 +68,11 @@ def evaluate_file(
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
     progress: bool | None = None,
 ) -> Evaluation:
     r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole, and logs.
@@ -116,6 +122,14 @@ def evaluate_file(
     exact : bool, default True
         Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
         of [0, 1], and the result says so.
+    uncertainty : bool, default False
+        Whether to add intervals, noise floors and a verdict, from the same sums: for labels of 0
+        and 1 and rows of equal weight. With several classes measures of the top label have them.
+    tolerance
+        Largest error, as a gap, that you can accept.
+    level (and verdicts)
+    n_resamples
+    seed
     progress : bool, optional
         Whether to draw a line of rows and rate; by default only on a terminal.
 
@@ -148,18 +162,6 @@ def evaluate_file(
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
-    # Counting the rows takes a pass of its own.
-    counted = is_by_rows(bins)
-    fixed, quantile = both_rules(15 if counted else bins)
-    if not isinstance(fixed, FixedRule):
-        raise InputError(
-            f"{setting('bins', bins)}: "
-            f"{worded(python='files', command='rows that are not kept in memory')} need bins that "
-            "are fixed before the rows are seen, "
-            f"{worded(python='a count, EqualWidth or Edges', command='a count or edges')}. With a "
-            "count, measures that go by quantile bins have as many"
-        )
-    names = None if measures is None else known_measures(measures)
     written = written_as(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
@@ -180,18 +182,59 @@ def evaluate_file(
         answers=answers_of(answer, gold),
         filter=filter,
     )
+    options = Options(
+        bins=bins,
+        measures=measures,
+        intervals="all" if uncertainty else "none",
+        tolerance=tolerance,
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    return evaluate_request(request, options, exact=exact, progress=progress).result
+
+
+@dataclass(frozen=True, eq=False)
+class FileEvaluation:
+    """The evaluation of files, with the statistics it was made of, and the rules of fixed and of
+    quantile bins.
+    """
+
+    result: Evaluation
+    summary: StreamSummary
+    rules: tuple[Rule, Rule]
+
+
+def evaluate_request(
+    request: ReadRequest, options: Options, *, exact: bool = True, progress: bool | None = None
+) -> FileEvaluation:
+    """Evaluate the files of a request; `exact` and `progress` are those of `evaluate_file`."""
+    # Counting the rows takes a pass of its own.
+    counted, bins = is_by_rows(options.bins), options.bins
+    fixed, quantile = both_rules(15 if counted else bins)
+    if not isinstance(fixed, FixedRule):
+        raise InputError(
+            f"{setting('bins', bins)}: "
+            f"{worded(python='files', command='rows that are not kept in memory')} need bins that "
+            "are fixed before the rows are seen, "
+            f"{worded(python='a count, EqualWidth or Edges', command='a count or edges')}. With a "
+            "count, measures that go by quantile bins have as many"
+        )
+    names = None if options.measures is None else known_measures(options.measures)
+    options = replace(options, measures=names)
     rows = file_rows(request)
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
-    plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
+    logits, inferring = bool(request.from_logits), options.intervals != "none"
+    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), inferring)
     _check_available(names, plan, "multiclass" if rows.multiclass else plan.shape)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
         for piece in over_pieces(rows, plan.tally, shown):
             tally.merge(piece)
     _check_not_empty(tally, rows)
-    return _evaluation(tally, rows, quantile, names, progress)
+    return _evaluation(tally, rows, quantile, options, progress)
 
 
 def _count_rows(rows: FileRows, progress: bool | None) -> int:
@@ -234,14 +277,15 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
 
 
 def _evaluation(
-    tally: Tally, rows: FileRows, truthful: Rule, names: tuple[str, ...] | None, show: bool | None
-) -> Evaluation:
+    tally: Tally, rows: FileRows, truthful: Rule, options: Options, show: bool | None
+) -> FileEvaluation:
     """The evaluation from the sums of the first pass; exact values may read the files again.
 
-    `truthful` is the rule of bins for truthful measures, `names` are the measures asked for (None
-    for all), and `show` says whether to show progress.
+    `truthful` is the rule of bins for truthful measures, `options` name the measures asked for
+    (None for all) and say whether they have intervals, and `show` says whether to show progress.
     """
     assert tally.example is not None
+    names = None if options.measures is None else tuple(options.measures)
     total, plan = tally.total, tally.plan
     shape: Shape = "multiclass" if total.columns > 1 else plan.shape
     chosen = choose_measures(names, shape)
@@ -296,7 +340,13 @@ def _evaluation(
     result = assemble(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
-    return replace(result, slices=slices)
+    if options.intervals != "none":
+        # Imported when it is asked for: most calls do without inference.
+        from calibrant._api.infer_from_sums import infer_from_sums
+
+        measures = tuple(measure for measure in kept if measure.name in result)
+        result = infer_from_sums(result, summary, (total.rule, truthful), measures, options)
+    return FileEvaluation(replace(result, slices=slices), summary, (total.rule, truthful))
 
 
 def _available_measures(

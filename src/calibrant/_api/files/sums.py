@@ -133,6 +133,8 @@ class Plan:
     from_logits: bool
     # Whether the files may be read again. The first pass then sums each class in cells of its own.
     exact: bool = False
+    # Whether intervals are wanted, which rest on fine cells.
+    inferring: bool = False
 
     @property
     def class_names(self) -> Titles | None:
@@ -151,7 +153,7 @@ class Plan:
     @property
     def lean(self) -> bool:
         """Whether sums in the ordinary bins suffice, without fine cells and squared predictions."""
-        return not needs_fine_cells(self.measures)
+        return not (self.inferring or needs_fine_cells(self.measures))
 
     @property
     def cells(self) -> Cells:
@@ -179,6 +181,8 @@ class Plan:
     def tally(self, batches: Iterable[Batch] = ()) -> Tally:
         """The sums of all rows in some batches; empty ones if there are none."""
         total = Accumulator(bins=self.rule, from_logits=self.from_logits, measures=self.measures)
+        # Intervals need fine cells, whatever the measures need.
+        total._cells = self.cells
         out = Tally(self, total)
         for batch in batches:
             out.add(batch)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.evaluate_samples import Options, choose_measures
 from calibrant._api.streaming.recipe import (
     check_recipe,
     check_same_recipe,
@@ -21,11 +22,19 @@ from calibrant._api.streaming.recipe import (
 )
 from calibrant._api.streaming.summed_stream import SummedStream
 from calibrant._core.bin_tables import FIELDS
-from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
+from calibrant._core.binning import (
+    Bins,
+    EqualWidth,
+    FixedRule,
+    Quantile,
+    Rule,
+    as_rule,
+    both_rules,
+)
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Array
-from calibrant._core.validation import public
+from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.explain import explained, swapped_error
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
@@ -319,7 +328,15 @@ class Accumulator:
         )
 
     def evaluate(
-        self, *, measures: Iterable[str] | None = None, approximate: bool | None = None
+        self,
+        *,
+        measures: Iterable[str] | None = None,
+        approximate: bool | None = None,
+        uncertainty: bool = False,
+        tolerance: float = 0.05,
+        level: float = 0.95,
+        n_resamples: int = N_RESAMPLES,
+        seed: int = 0,
     ) -> Evaluation:
         """Evaluate everything added so far.
 
@@ -330,6 +347,18 @@ class Accumulator:
         approximate : bool, optional
             Whether measures that need an order come from cells; by default as this accumulator was
             made.
+        uncertainty : bool, default False
+            Whether to add intervals, noise floors and a verdict, from the same sums: for labels of
+            0 and 1 and rows of equal weight. With several classes measures of the top label have
+            them.
+        tolerance : float, default 0.05
+            Largest error, as a gap, that you can accept.
+        level : float, default 0.95
+            Confidence level of intervals and verdicts.
+        n_resamples : int, default 1000
+            Number of resamples behind each interval and noise floor.
+        seed : int, default 0
+            Seed of all random draws; the same seed gives the same result.
 
         Returns
         -------
@@ -345,7 +374,15 @@ class Accumulator:
         # A snapshot, because other threads may add meanwhile.
         now = self.copy()
         now._check_not_swapped()
-        return now._evaluate(measures, approximate)
+        options = Options(
+            measures=measures,
+            intervals="all" if uncertainty else "none",
+            tolerance=tolerance,
+            level=level,
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+        return now._evaluate(options, approximate)
 
     def _check_not_swapped(self) -> None:
         """Raise an InputError for soft labels beside predictions that are all 0 or 1.
@@ -360,10 +397,11 @@ class Accumulator:
         if not np.abs(of_u - of_squares).sum() > ROUNDING * np.abs(of_u).sum():
             raise swapped_error()
 
-    def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
+    def _evaluate(self, options: Options, approximate: bool | None) -> Evaluation:
         """The evaluation of an accumulator that no other thread changes meanwhile.
 
-        `measures` and `approximate` have the meaning that they have in `evaluate`.
+        `options` say which measures are evaluated, and whether they have intervals; `approximate`
+        has the meaning that it has in `evaluate`.
         """
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
@@ -384,7 +422,19 @@ class Accumulator:
             soft=self._findings.soft,
             shape=self.shape,
         )
-        return stream.evaluate(measures)
+        result = stream.evaluate(options.measures)
+        if options.intervals == "none":
+            return result
+        # Imported when it is asked for: most calls do without inference.
+        from calibrant._api.infer_from_sums import infer_from_sums
+
+        found = tuple(m for m in choose_measures(None, self.shape) if m.name in result)
+        return infer_from_sums(result, summary, self.rules, found, options)
+
+    @property
+    def rules(self) -> tuple[FixedRule, Rule]:
+        """The rule of fixed bins, and that of bins of equal mass."""
+        return self.rule, self.rule if self.own_bins else Quantile(self.rule.m)
 
     def warn_of_logits(self) -> None:
         """Warn if logits of one column look like probabilities or their logarithms."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from calibrant._api.evaluate_samples import choose_measures
+from calibrant._api.evaluate_samples import Options, choose_measures
 from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
@@ -212,7 +212,7 @@ def _evaluate_window(
     )
     if not stream.weight > 0:
         return window
-    evaluation = stream.copy()._evaluate([m.name for m in chosen], None)
+    evaluation = stream.copy()._evaluate(Options(measures=[m.name for m in chosen]), None)
     window = replace(window, values=evaluation.values)
     table = evaluation.reliability.table
     value = math.nan if headline is None else evaluation[headline.name]
