@@ -255,11 +255,13 @@ def test_checks_of_sums_hold_fails_against_all_limits_together():
     rows = frame_rows()
     stream = cal.Accumulator()
     stream.update(rows["y"], rows["p"])
-    limits = limits_by_name(shape="binary", at_most={"ece": 0.02, "brier": 0.3})
+    none: dict[str, float] = {}
+    at_most = {"ece": 0.02, "brier": 0.3}
+    limits = limits_by_name(at_most, none, "binary")
     values = stream.evaluate(measures=["ece", "brier"]).values
     given = (stream.summary(), stream.rules, values, limits, 4000, 0)
     found = check_sums(*given, level=0.95, seed=0)
-    known = cal.check(rows["y"], rows["p"], at_most={"ece": 0.02, "brier": 0.3})
+    known = cal.check(rows["y"], rows["p"], at_most=at_most)
     assert [each.verdict for each in found.rows] == ["fail", "pass"]
     assert found.rows[0].joint.level == known.rows[0].joint.level == 0.975
     for one, other in zip(known.rows, found.rows, strict=True):
