@@ -1297,7 +1297,8 @@ def check(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
+        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 

@@ -157,7 +157,10 @@ def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, set_limits):
     set_limits(reported_in_memory=N - 1)
     summed = found_by(capsys, "report", path, "--by", "site")
     streamed = found_by(capsys, "report", path, "--by", "site", "--stream")
-    assert summed == streamed and summed["verdict"] is None
+    assert summed == streamed
+    for name in ("verdict", "decided_by", "n"):
+        assert summed["verdict"][name] == whole["verdict"][name]
+    assert summed["verdict"]["high"] == pytest.approx(whole["verdict"]["high"], rel=1e-3)
     for name, value in values(summed).items():
         if name not in ("sweep_ece", "ks_error", "ls_ece", "smooth_ece") and "brier_" not in name:
             assert value == pytest.approx(values(whole)[name], rel=1e-9), name
@@ -166,6 +169,13 @@ def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, set_limits):
     )
     assert main(["report", str(path), "--groups", "site"]) == 3
     assert "--groups needs the rows in memory" in capsys.readouterr().err
+
+
+def test_what_sums_do_not_tell_is_a_note(tmp_path, capsys):
+    soft = csv(tmp_path / "soft.csv", {"label": np.round(REPORTS, 2), "p": REPORTS})
+    found = found_by(capsys, "report", soft, "--stream")
+    assert found["verdict"] is None
+    assert any("need labels of 0 and 1" in note for note in found["notes"])
 
 
 def test_a_bad_row_is_told_with_its_line(tmp_path, capsys):

@@ -269,3 +269,29 @@ def test_checks_of_sums_hold_fails_against_all_limits_together():
         assert limits_of(other.interval) == pytest.approx(limits_of(one.interval), rel=1e-3)
     near = limits_of(known.rows[0].joint)
     assert limits_of(found.rows[0].joint) == pytest.approx(near, rel=1e-3)
+
+
+def test_lazy_frames_are_checked():
+    rows = frame_rows()
+    limits = {"at_most": {"ece": 0.1, "brier": 0.01}, "at_least": {"auroc": 0.7}}
+    found = call("duckdb", cal.check, rows, "y", "p", **limits)
+    known = cal.check(rows["y"], rows["p"], **limits)
+    assert found.verdict == known.verdict == "fail" and found.n == 4000
+    for one, other in zip(known.rows, found.rows, strict=True):
+        assert other.verdict == one.verdict
+        assert limits_of(other.interval) == pytest.approx(limits_of(one.interval), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "g"}, "by needs the rows"),
+        ({"groups": "g"}, "groups needs the rows"),
+        ({"baseline": "q"}, "baseline needs the rows"),
+        ({"at_most": {"slope": 1.1}}, "slope <= 1.1 needs the rows"),
+    ],
+)
+def test_what_lazy_frames_cannot_be_checked_for_is_refused(options, message):
+    given = {"at_most": {"ece": 0.1}, **options}
+    with pytest.raises(InputError, match=message):
+        call("duckdb", cal.check, frame_rows(), "y", "p", **given)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,15 @@ from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
 from calibrant._api.limits import LimitOn, checked_limit, effective_rows, limits_of, rows_to_pass
 from calibrant._api.pooled_uncertainty import check_pooled, pooled_uncertainty
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import GivenRows
+from calibrant._api.rows import GivenRows, as_source
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
+from calibrant._data.columns import is_lazy
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
@@ -112,7 +114,7 @@ def check(
         distances have no noise floor without it.
     n_resamples
     seed
-    data (in memory)
+    data (with intervals)
 
     Returns
     -------
@@ -164,6 +166,12 @@ def check(
         ids=ids,
         data=rows.get("data"),
     )
+    if is_lazy(given.data):
+        summed = cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows))
+        check_summed(by=by, groups=groups, baseline=baseline, ids=ids, point=point)
+        limits = limits_of(at_most, at_least, summed.shape, max_increase, max_decrease)
+        check_resamples(n_resamples, seed)
+        return _check_frame(summed, limits, bins, level, int(n_resamples), int(seed))
     new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules, level = both_rules(bins, new.samples.n), check_level(level)
@@ -190,6 +198,40 @@ def check(
     notes = () if pair is None else pair.notes
     notes += (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
     return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
+
+
+def check_summed(**given: Any) -> None:
+    """Raise an InputError for the first argument that was given and that sums of a lazy frame do
+    not serve.
+    """
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InputError(
+                f"{name_of(name)} needs the rows, which stay where they are in a frame of another "
+                "engine: collect a sample of them and check that"
+            )
+
+
+def _check_frame(
+    samples: FrameSamples,
+    limits: tuple[LimitOn, ...],
+    bins: Bins,
+    level: float,
+    n_resamples: int,
+    seed: int,
+) -> Check:
+    """Check limits on a lazy frame, which its own engine sums."""
+    # Imported when a frame of another engine is given: arrays do without.
+    from calibrant._summaries.frame import sum_frame
+
+    rules, names = both_rules(bins, samples.count_rows), {each.what.name for each in limits}
+    summary, sums = sum_frame(samples, rules, tuple(names), fine=True)
+    measures = (each.what for each in limits if isinstance(each.what, Measure))
+    values = {measure.name: measure.compute(summary) for measure in measures}
+    given = (limits, sums.n_rows, sums.n_missing)
+    return check_sums(
+        summary, rules, values, *given, level=check_level(level), n_resamples=n_resamples, seed=seed
+    )
 
 
 def check_options(
@@ -510,6 +552,7 @@ def check_sums(
     *,
     level: float,
     seed: int,
+    n_resamples: int = N_RESAMPLES,
 ) -> Check:
     """Check limits of measures by intervals from sums by cell, for rows that are not in memory.
 
@@ -524,7 +567,7 @@ def check_sums(
         measures.append(each.what)
     strict = 1.0 - (1.0 - level) / len(limits)
     plain, joint = (
-        pooled_uncertainty(summary, rules, tuple(measures), each, N_RESAMPLES, seed)
+        pooled_uncertainty(summary, rules, tuple(measures), each, n_resamples, seed)
         for each in (level, strict)
     )
     pooled, results = plain.summary(plain.samples), []

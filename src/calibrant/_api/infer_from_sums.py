@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from calibrant._api.evaluate_samples import Options
 from calibrant._api.evaluate_uncertainty import add_uncertainty
 from calibrant._api.pooled_uncertainty import no_interval, pooled_uncertainty
@@ -22,8 +24,16 @@ def infer_from_sums(
     """Add intervals, noise floors and a verdict to an evaluation, from the sums of its rows.
 
     `rules` are those of fixed and of quantile bins; `measures` are those that shall have an
-    interval. Raises NeedsRows if one that was asked for by name has none.
+    interval. Raises NeedsRows if one that was asked for by name has none, and for weights and soft
+    labels; where `options` ask for what is cheap, a note says so instead.
     """
+    if options.intervals == "cheap":
+        try:
+            return infer_from_sums(
+                result, summary, rules, measures, replace(options, intervals="all", measures=None)
+            )
+        except NeedsRows as error:
+            return replace(result, notes=(*result.notes, str(error)))
     asked = options.measures is not None
     reasons: dict[str, list[str]] = {}
     for measure in measures:

@@ -323,11 +323,15 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
 
 
 def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
-    """Evaluate files of any size: rows are summed as they are read, without intervals.
+    """Evaluate files of any size: rows are summed as they are read, with intervals where sums tell
+    them.
 
     Options that need rows in memory are an error.
     """
-    from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._api.evaluate_samples import Options
+    from calibrant._api.files.evaluate_file import evaluate_request
+    from calibrant._data.columns import check_different_columns
+    from calibrant._data.readers.columns import ReadRequest
 
     if options.clinical:
         raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
@@ -338,8 +342,10 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
         )
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    return evaluate_file(
-        **inputs.streamed_arguments(options),
-        **inputs.options_by_name(options, "bins", "measures", "by", "progress"),
-        exact=not options.one_pass,
-    )
+    check_different_columns(options.label, options.proba)
+    arguments = inputs.streamed_arguments(options)
+    request = ReadRequest.build(arguments.pop("path"), **arguments, by=options.by)
+    names = ("bins", "measures", "tolerance", "level", "seed")
+    given = Options(intervals="cheap", **inputs.options_by_name(options, *names))
+    exact, progress = not options.one_pass, options.progress
+    return evaluate_request(request, given, exact=exact, progress=progress).result
