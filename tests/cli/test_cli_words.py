@@ -108,8 +108,11 @@ def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
         code, _, err = said(capsys, "conventions", path)
         assert code == 3 and "is a state that" in err and "calibrant merge evaluates it" in err
         assert said(capsys, "report", path)[0] == 0
-        code, _, err = said(capsys, "check", path, "--max", "ece=0.1")
-        assert code == 3 and "is a state of a stream" in err and "--point" in err
+        code, out, err = said(capsys, "check", path, "--max", "ece=0.1")
+        if path == state:
+            assert code in (0, 1, 2) and "95% CI" in out
+        else:  # windows have no fine cells
+            assert code == 3 and str(path) in err and "--point" in err
     with pytest.raises(InputError, match=r"Accumulator.load or Monitor.load"):
         cal.evaluate_file(state)
     other = tmp_path / "rows.state"

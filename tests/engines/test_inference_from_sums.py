@@ -157,6 +157,8 @@ def test_top_labels_of_lazy_frames_have_intervals():
         ({"groups": "g"}, "collect a sample of whole clusters"),
         ({"sample_weight": "w"}, "need rows of equal weight"),
         ({"y": "s"}, "need labels of 0 and 1"),
+        ({"bins": cal.LevelSets()}, "ece: with so many bins rows are drawn again"),
+        ({"bins": cal.Quantile(5, ties="rank")}, "bins by rank need the rows in order"),
         ({"measure": "dist_ce"}, "no interval from sums for dist_ce: whole distributions"),
         ({"p": ["q", "p"], "measure": "classwise_ece"}, "every class of each row is needed"),
     ],

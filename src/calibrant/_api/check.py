@@ -18,7 +18,7 @@ from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows, as_source
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, Rule, both_rules
-from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.errors import InputError, NeedsRows, NotDefined
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
@@ -28,7 +28,6 @@ from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
 from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
-from calibrant._inference.pooled_rows import NeedsRows
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import gap_scale

@@ -16,12 +16,11 @@ from calibrant._api.evaluate_samples import (
 )
 from calibrant._api.infer_from_sums import infer_from_sums
 from calibrant._api.slices import SlicesOfSums
-from calibrant._core.binning import FixedRule, Quantile, Rule, both_rules
+from calibrant._core.binning import FixedRule, Rule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.slice_names import row_names
-from calibrant._engines import frames
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.streams import slice_groups
 from calibrant._measures.catalogue import Measure
@@ -41,7 +40,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         else named_columns(options.by, "by", samples.frame.collect_schema())
     )
     fixed, truthful = both_rules(options.bins, samples.count_rows)
-    _check_rules(fixed, truthful, by)
+    _check_rules(fixed, by)
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
     chosen = choose_measures(names, shape)
@@ -94,14 +93,11 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
-    """Raise an InputError for bins that an engine cannot sum, or that differ between slices.
+def _check_rules(fixed: Rule, by: tuple[str, ...] | None) -> None:
+    """Raise an InputError for bins that differ between slices.
 
     `by` are the columns to slice by, None without slices.
     """
-    for rule in (fixed, truthful):
-        if isinstance(rule, Quantile):
-            frames.check_ranks(rule)
     if by is not None and not fixed.is_fixed:
         raise InputError(
             f"by=... of a frame in another engine needs bins that are the same for all slices; got "

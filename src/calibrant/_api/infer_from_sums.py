@@ -8,7 +8,8 @@ from calibrant._api.evaluate_samples import Options
 from calibrant._api.evaluate_uncertainty import add_uncertainty
 from calibrant._api.pooled_uncertainty import no_interval, pooled_uncertainty
 from calibrant._core.binning import Rule
-from calibrant._inference.pooled_rows import NeedsRows, why_not_pooled
+from calibrant._core.errors import NeedsRows
+from calibrant._inference.pooled_rows import why_not_pooled
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation

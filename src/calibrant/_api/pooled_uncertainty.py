@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from calibrant._core.binning import Rule
+from calibrant._core.errors import NeedsRows
 from calibrant._core.validation import check_level, check_resamples
-from calibrant._inference.pooled_rows import NeedsRows, uncertainty_of_sums, why_not_pooled
+from calibrant._inference.pooled_rows import uncertainty_of_sums, why_not_pooled
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.stream import StreamSummary

@@ -23,7 +23,7 @@ from calibrant._cli.output import Outcome, atomic_write, check_writable, print_l
 from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
 from calibrant._cli.terminal import print_styled, spinner
-from calibrant._core.errors import InputError, counted
+from calibrant._core.errors import InputError, NeedsRows, counted
 from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
@@ -214,7 +214,6 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """
     from calibrant._api.check import check
     from calibrant._data.readers.read_rows import TooLarge, read_rows
-    from calibrant._inference.pooled_rows import NeedsRows
 
     old, by_sums = None, _sums_suffice(options)
     try:
@@ -282,7 +281,6 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     from calibrant._api.limits import limits_of
     from calibrant._data.checks import shape_from_notes
     from calibrant._inference.coefficients import COEFFICIENTS
-    from calibrant._inference.pooled_rows import NeedsRows
 
     by_limit = _limit_arguments(options).values()
     names = tuple(dict.fromkeys(name for limits in by_limit for name in limits))
@@ -354,7 +352,6 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     from calibrant._api.check import check_sums, check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
-    from calibrant._inference.pooled_rows import NeedsRows
 
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = load_sums(path)

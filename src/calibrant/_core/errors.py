@@ -44,6 +44,10 @@ class InputError(CalibrantError, ValueError):
     """
 
 
+class NeedsRows(InputError):
+    """Sums by cell do not tell what the rows themselves would."""
+
+
 class NotDefined(InputError):
     """A measure has no value for these data, sound as they are.
 

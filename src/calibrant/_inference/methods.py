@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
 from calibrant._inference.blocks import effective
@@ -324,6 +325,12 @@ def votes(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 def replicates_of(rows: Context, measure: Measure) -> Array:
     """The measure's value in resamples of the rows, (resamples,), computed once."""
+
+    if rows.repeats:
+        raise NeedsRows(
+            f"{measure.name}: with so many bins rows are drawn again, and sums do not hold them. "
+            "Take fewer bins, or collect a sample of rows and evaluate that"
+        )
 
     def make() -> Array:
         """The values in resamples of blocks of rows."""

@@ -12,16 +12,12 @@ import numpy as np
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Rule
-from calibrant._core.errors import InputError
+from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array
 from calibrant._data.samples import Samples
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.measure import Measure
 from calibrant._measures.statistics import STATISTICS
-
-
-class NeedsRows(InputError):
-    """Sums by cell do not tell what the rows themselves would."""
 
 
 def why_not_pooled(measure: Measure, n_columns: int) -> str:

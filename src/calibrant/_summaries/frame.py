@@ -239,6 +239,9 @@ def sum_frame(
     `distances` the distances between distributions are summed too, and with `fine` rows are summed
     in fine cells even if no measure needs them.
     """
+    for rule in rules:
+        if isinstance(rule, Quantile):
+            frames.check_ranks(rule)
     cells = _cells(rules[0], names, fine=fine)
     holds = holdings(names, samples.multiclass)
     sums = frames.stream_sums(samples, cells, holds, distances=distances)
