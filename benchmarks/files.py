@@ -7,7 +7,8 @@ The error of 15 equal-width bins over predictions and labels: float32 and int8 i
 digits of a double in CSV and JSON lines (5 million rows by default). The file is written to a
 temporary folder and deleted; it is read once before, so that all find it in the page cache. Every
 tool runs in a process of its own, which tells its own peak of memory; tools take turns, and times
-are medians. Calibrant checks every value on its way; the queries check nothing.
+are medians. Calibrant checks every value on its way; the queries check nothing. `intervals` is
+Calibrant with an interval, a noise floor and a verdict.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-TOOLS = ("calibrant", "duckdb", "polars")
+TOOLS = ("calibrant", "intervals", "duckdb", "polars")
 # Rows that are made and written at a time.
 BLOCK = 1 << 22
 ROWS = {"parquet": 200_000_000, "csv": 5_000_000, "jsonl": 5_000_000}
@@ -35,6 +36,13 @@ def by_calibrant(path: str) -> float:
     import calibrant as cal
 
     return cal.evaluate_file(path, measures=["ece"])["ece"]
+
+
+def with_intervals(path: str) -> float:
+    """The same with an interval, a noise floor and a verdict, from the sums of the same pass."""
+    import calibrant as cal
+
+    return cal.evaluate_file(path, measures=["ece"], uncertainty=True)["ece"]
 
 
 def by_duckdb(path: str) -> float:
@@ -128,10 +136,14 @@ def cached(path: str) -> int:
 
 def measured(tool: str, path: str) -> dict[str, float]:
     """Seconds of the call alone, after its imports, and the most memory the process had."""
-    import_module({"calibrant": "calibrant._api.files.evaluate_file"}.get(tool, tool))
-    if tool == "calibrant" and path.endswith(".parquet"):
+    ours = dict.fromkeys(("calibrant", "intervals"), "calibrant._api.files.evaluate_file")
+    import_module(ours.get(tool, tool))
+    if tool == "intervals":
+        import_module("calibrant._api.infer_from_sums")
+    if tool in ours and path.endswith(".parquet"):
         import_module("pyarrow.parquet")
-    call = {"calibrant": by_calibrant, "duckdb": by_duckdb, "polars": by_polars}[tool]
+    calls = {"calibrant": by_calibrant, "intervals": with_intervals}
+    call = {**calls, "duckdb": by_duckdb, "polars": by_polars}[tool]
     start = time.perf_counter()
     value = call(path)
     seconds = time.perf_counter() - start

@@ -50,6 +50,21 @@ def _temperatures(k: int, first: float, second: float) -> Draw:
     return draw
 
 
+def _sure_and_half_right(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Two rows of a hundred are at 0.99 and half right; a second model is mildly off."""
+    q, odd = rng.beta(2, 3, n), rng.random(n) < 0.02
+    first, second = np.where(odd, 0.99, q), np.where(odd, 0.8, np.clip(q + 0.02, 0.0, 1.0))
+    return np.stack([first, second]), np.where(odd, 0.5, q)
+
+
+def _zigzag(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Ten stated values, too high and too low by turns; a second model is half as far off."""
+    tenth = rng.integers(0, 10, n)
+    u, gap = (tenth + 0.5) / 10, np.where(tenth % 2 == 0, 0.06, -0.06)
+    q = np.clip(u + gap, 0.0, 1.0)
+    return np.stack([u, np.clip(u + gap / 2, 0.0, 1.0)]), q
+
+
 def _two_confused(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Two of six classes are confused in a quarter of the labels; a second model is too steep."""
     h = rng.normal(0.0, 2.0, (n, 6))
@@ -124,6 +139,10 @@ PAIRS: dict[str, dict[str, Population]] = {
         "slopes 1.2 and 0.85": _pair(slopes(1.2, 0.85)),
         "two calibrated": _pair(_both_right, calibrated=(True, True)),
         "rare events, two shifts": _pair(_rare),
+    },
+    "pairs hard to hold": {
+        "2 % sure and half right": _pair(_sure_and_half_right, rows=(1000,)),
+        "zigzag": _pair(_zigzag, rows=(2000,)),
     },
     "pairs of classes": {
         "two networks": _pair(_NETWORKS, rows=(10_000,), measures=OF_CLASSES),
