@@ -72,9 +72,12 @@ def test_pooled_rows_have_the_intervals_of_rows(measure):
     assert of_pooled.mean == pytest.approx(floor.mean, rel=0.15 if floor.exact_mean else 1e-9)
 
 
-def test_few_events_are_counted_and_not_pooled_rows():
-    """Four events at one prediction are four, and ninety-six hits of a certain one are as many."""
-    u = np.repeat([0.02, 0.5, 1e-12], [300, 40, 96])
+@pytest.mark.parametrize("sure", [1e-12, 5e-5])
+def test_few_events_are_counted_and_not_pooled_rows(sure):
+    """Four events at one prediction are four, and ninety-six hits of a certain one are as many. Of
+    436 rows, and not of six pooled ones, a prediction of 5e-5 is not certain.
+    """
+    u = np.repeat([0.02, 0.5, sure], [300, 40, 96])
     y = np.repeat([1, 0, 1, 0], [4, 296 + 17, 23, 96])
     pooled, counts = np.unique(np.stack([u, y], axis=1), axis=0, return_counts=True)
     rules, losses = (EqualWidth(15), Quantile(15)), tuple(m for m in BINARY if m.notion == "loss")
