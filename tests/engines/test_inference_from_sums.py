@@ -11,6 +11,7 @@ from calibrant._api.check import check_sums
 from calibrant._api.limits import limits_of as limits_by_name
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
 from every_engine import LAZY, call
 from needs import need
@@ -264,8 +265,8 @@ def test_checks_of_sums_hold_fails_against_all_limits_together():
     at_most = {"ece": 0.02, "brier": 0.3}
     limits = limits_by_name(at_most, none, "binary")
     values = stream.evaluate(measures=["ece", "brier"]).values
-    given = (stream.summary(), stream.rules, values, limits, 4000, 0)
-    found = check_sums(*given, level=0.95, seed=0)
+    sums = PooledSums(stream.summary(), stream.rules)
+    found = check_sums(sums, values, limits, 4000, 0, level=0.95, seed=0)
     known = cal.check(rows["y"], rows["p"], at_most=at_most)
     assert [each.verdict for each in found.rows] == ["fail", "pass"]
     assert found.rows[0].joint.level == known.rows[0].joint.level == 0.975
@@ -300,3 +301,58 @@ def test_what_lazy_frames_cannot_be_checked_for_is_refused(options, message):
     given = {"at_most": {"ece": 0.1}, **options}
     with pytest.raises(InputError, match=message):
         call("duckdb", cal.check, frame_rows(), "y", "p", **given)
+
+
+def rare_rows():
+    """Predictions about 0.0007, most of which lie in one or two cells of 1/2048."""
+    rng = np.random.default_rng(75)
+    p = np.exp(rng.normal(np.log(7e-4), 0.35, 20_000))
+    return {"y": (rng.random(20_000) < 1.3 * p).astype(int), "p": p}
+
+
+@pytest.mark.parametrize("measure", ["lin_ce", "ace", "confidence_ce", "auroc", "smooth_ece"])
+def test_crowded_cells_do_not_tell_the_order(measure):
+    """The limits of lin_ce were three times too high, and confidence_ce was surely above 0."""
+    with pytest.raises(InputError, match=f"no interval from sums for {measure}: the order of"):
+        call("duckdb", cal.interval, rare_rows(), "y", "p", measure=measure)
+
+
+def test_crowded_cells_tell_what_needs_no_order():
+    rows = rare_rows()
+    names = ["ece", "rmsce", "brier", "log_loss"]
+    found = call("duckdb", cal.evaluate, rows, "y", "p", uncertainty=True)
+    known = cal.evaluate(rows["y"], rows["p"], measures=names, uncertainty=True)
+    for name in names:
+        one, other = known.estimate(name).interval, found.estimate(name).interval
+        assert limits_of(other) == pytest.approx(limits_of(one), rel=3e-3), name
+    assert found.estimate("lin_ce").interval is None
+    assert any("lin_ce" in n and "the order of predictions is needed" in n for n in found.notes)
+
+
+def test_equal_predictions_do_not_crowd_a_cell():
+    rng = np.random.default_rng(76)
+    u = rng.choice([0.2, 0.21, 0.8], 3000)
+    rows = {"y": (rng.random(3000) < u).astype(int), "p": u}
+    found = call("duckdb", cal.interval, rows, "y", "p", measure="lin_ce")
+    known = cal.interval(rows["y"], u, measure="lin_ce")
+    assert limits_of(found) == pytest.approx(limits_of(known), rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [2.0, 0.1, 1e6])
+def test_weights_that_are_all_the_same_do_not_count(weight):
+    rows = {**frame_rows(), "same": np.full(4000, weight)}
+    plain = call("duckdb", cal.interval, rows, "y", "p")
+    found = call("duckdb", cal.interval, rows, "y", "p", sample_weight="same")
+    assert limits_of(found) == pytest.approx(limits_of(plain), rel=1e-9)
+
+
+def test_verdicts_of_top_labels_speak_of_confidences():
+    rng = np.random.default_rng(77)
+    p = rng.dirichlet(np.full(3, 0.3), 4000)
+    right = np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True)
+    y = (rng.random((4000, 1)) > right.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    stream = cal.Accumulator()
+    stream.update(y, p)
+    sentence = stream.evaluate(uncertainty=True).verdict.sentence
+    assert sentence.startswith("Miscalibrated: confidences are too extreme")
+    assert "Overconfident by" in sentence and "Overconfident by" in cal.verdict(y, p).sentence

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
 from calibrant._api.limits import LimitOn, checked_limit, effective_rows, limits_of, rows_to_pass
-from calibrant._api.pooled_uncertainty import check_pooled, pooled_uncertainty
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows, as_source
 from calibrant._core.arguments import WeightedRowsWithGaps
-from calibrant._core.binning import Bins, Rule, both_rules
+from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError, NeedsRows, NotDefined
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
@@ -28,11 +27,11 @@ from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
 from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
+from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
-from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
 
@@ -227,10 +226,8 @@ def _check_frame(
     summary, sums = sum_frame(samples, rules, tuple(names), fine=True)
     measures = (each.what for each in limits if isinstance(each.what, Measure))
     values = {measure.name: measure.compute(summary) for measure in measures}
-    given = (limits, sums.n_rows, sums.n_missing)
-    return check_sums(
-        summary, rules, values, *given, level=check_level(level), n_resamples=n_resamples, seed=seed
-    )
+    pooled, given = PooledSums(summary, rules), (values, limits, sums.n_rows, sums.n_missing)
+    return check_sums(pooled, *given, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def check_options(
@@ -542,8 +539,7 @@ def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
 
 
 def check_sums(
-    summary: StreamSummary,
-    rules: tuple[Rule, Rule],
+    sums: PooledSums,
     values: Mapping[str, float],
     limits: tuple[LimitOn, ...],
     n: int,
@@ -555,20 +551,17 @@ def check_sums(
 ) -> Check:
     """Check limits of measures by intervals from sums by cell, for rows that are not in memory.
 
-    `rules` are those of fixed and of quantile bins, and `values` maps measures to values of n rows.
+    `values` maps measures to values of n rows.
     Raises NeedsRows for what has no interval from sums: changes, coefficients, and some measures.
     """
     measures = []
     for each in limits:
         if each.limit.of_change or not isinstance(each.what, Measure):
             raise NeedsRows(f"{each.limit} needs the rows, and there are sums alone")
-        check_pooled(each.what, summary.n_columns)
         measures.append(each.what)
-    strict = 1.0 - (1.0 - level) / len(limits)
-    plain, joint = (
-        pooled_uncertainty(summary, rules, tuple(measures), each, n_resamples, seed)
-        for each in (level, strict)
-    )
+    sums.refuse(measures)
+    plain = sums.uncertainty(tuple(measures), level, n_resamples, seed)
+    joint = replace(plain, level=1.0 - (1.0 - level) / len(limits))
     pooled, results = plain.summary(plain.samples), []
     for each, measure in zip(limits, measures, strict=True):
         value = values[measure.name]

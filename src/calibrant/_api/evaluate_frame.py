@@ -23,6 +23,7 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.slice_names import row_names
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.streams import slice_groups
+from calibrant._inference.pooled_rows import PooledSums
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.frame import LEVELS_UP_TO, sum_frame
 from calibrant._summaries.requirements import known_measures
@@ -70,7 +71,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     result = assemble(summary, chosen, reliability, provenance, samples, everything=everything)
     if inferring:
         measures = tuple(measure for measure in chosen if measure.name in result)
-        result = infer_from_sums(result, summary, rules, measures, options)
+        result = infer_from_sums(result, PooledSums(summary, rules), measures, options)
     if by is None:
         return result
     slices = _slices(samples, by, fixed, chosen, asked=names is not None)

@@ -286,13 +286,12 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     names = tuple(dict.fromkeys(name for limits in by_limit for name in limits))
     if any(name in COEFFICIENTS for name in names):
         raise NeedsRows("coefficients are fitted to rows")
-    given = Options(bins=options.bins, measures=names, intervals="all", level=options.level)
-    found = evaluate_request(inputs.request_of(options, options.files), given)
-    result = found.result
+    request = inputs.request_of(options, options.files)
+    result, sums = evaluate_request(request, Options(bins=options.bins, measures=names), fine=True)
     limits = limits_of(shape=shape_from_notes(result.inferred), **_limit_arguments(options))
     n, n_missing = result.recipe["n"], int(result.recipe.get("n_missing", 0))
     checked = check_sums(
-        found.summary, found.rules, result.values, limits, n, n_missing,
+        sums, result.values, limits, n, n_missing,
         level=options.level, seed=options.seed,
     )  # fmt: skip
     return checked, result.inferred
@@ -352,6 +351,7 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     from calibrant._api.check import check_sums, check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
+    from calibrant._inference.pooled_rows import PooledSums
 
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = load_sums(path)
@@ -366,7 +366,7 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     else:
         try:
             checked = check_sums(
-                total.summary(), total.rules, result.values, limits, n, n_missing,
+                PooledSums(total.summary(), total.rules), result.values, limits, n, n_missing,
                 level=options.level, seed=options.seed,
             )  # fmt: skip
         except NeedsRows as error:

@@ -160,6 +160,8 @@ class Context:
     cached: Problems | None = None
     # Whether a row stands for as many equal rows as its weight says: independent hard labels.
     repeats: bool = False
+    # Whether the rows of two outcomes are the top labels of several classes, right or wrong.
+    of_top_labels: bool = False
 
     def __post_init__(self) -> None:
         """Drop rows of weight 0: a resample of such rows alone would have no value."""
@@ -176,6 +178,11 @@ class Context:
         """The cached problems of the samples, for all measures and levels."""
         assert self.cached is not None
         return self.cached
+
+    @property
+    def about_confidence(self) -> bool:
+        """Whether predictions are confidences of top labels of several classes."""
+        return self.samples.multiclass or self.of_top_labels
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """The value kept under a key; `make` computes it when it is first asked for."""

@@ -27,6 +27,9 @@ LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-4, 1e4
 MANY_ERRORS = 1e5
 # The fewest degrees of freedom of one: below, it hardly depends on them, and with 0 it has none.
 LEAST_DF = 1e-6
+# The variance of predictions below which those of a cell are equal but for rounding; and how far
+# sums over rows may be from what they are equal to.
+EQUAL_PREDICTIONS, ROUNDED_SUMS = 1e-14, 1e-9
 # Eigenvalues below this share of the largest are 0.
 NO_EIGENVALUE = 1e-14
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
+from calibrant._inference.pooled_rows import PooledSums
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
 from calibrant._summaries.requirements import in_stream, known_measures
 from calibrant._summaries.stream import StreamSummary
@@ -194,21 +195,24 @@ def evaluate_file(
     return evaluate_request(request, options, exact=exact, progress=progress).result
 
 
-@dataclass(frozen=True, eq=False)
-class FileEvaluation:
-    """The evaluation of files, with the statistics it was made of, and the rules of fixed and of
-    quantile bins.
-    """
+class FileEvaluation(NamedTuple):
+    """The evaluation of files, and the sums that it was made of."""
 
     result: Evaluation
-    summary: StreamSummary
-    rules: tuple[Rule, Rule]
+    sums: PooledSums
 
 
 def evaluate_request(
-    request: ReadRequest, options: Options, *, exact: bool = True, progress: bool | None = None
+    request: ReadRequest,
+    options: Options,
+    *,
+    exact: bool = True,
+    fine: bool = False,
+    progress: bool | None = None,
 ) -> FileEvaluation:
-    """Evaluate the files of a request; `exact` and `progress` are those of `evaluate_file`."""
+    """Evaluate the files of a request; `exact` and `progress` are those of `evaluate_file`. With
+    `fine` rows are summed in fine cells even if no interval is asked for.
+    """
     # Counting the rows takes a pass of its own.
     counted, bins = is_by_rows(options.bins), options.bins
     fixed, quantile = both_rules(15 if counted else bins)
@@ -226,8 +230,8 @@ def evaluate_request(
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
-    logits, inferring = bool(request.from_logits), options.intervals != "none"
-    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), inferring)
+    logits, fine = bool(request.from_logits), fine or options.intervals != "none"
+    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), fine)
     _check_available(names, plan, "multiclass" if rows.multiclass else plan.shape)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
@@ -340,13 +344,14 @@ def _evaluation(
     result = assemble(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
+    sums = PooledSums(summary, (total.rule, truthful))
     if options.intervals != "none":
         # Imported when it is asked for: most calls do without inference.
         from calibrant._api.infer_from_sums import infer_from_sums
 
         measures = tuple(measure for measure in kept if measure.name in result)
-        result = infer_from_sums(result, summary, (total.rule, truthful), measures, options)
-    return FileEvaluation(replace(result, slices=slices), summary, (total.rule, truthful))
+        result = infer_from_sums(result, sums, measures, options)
+    return FileEvaluation(replace(result, slices=slices), sums)
 
 
 def _available_measures(

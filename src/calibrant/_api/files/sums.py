@@ -133,8 +133,8 @@ class Plan:
     from_logits: bool
     # Whether the files may be read again. The first pass then sums each class in cells of its own.
     exact: bool = False
-    # Whether intervals are wanted, which rest on fine cells.
-    inferring: bool = False
+    # Whether rows are summed in fine cells whatever the measures need: intervals rest on these.
+    fine: bool = False
 
     @property
     def class_names(self) -> Titles | None:
@@ -153,7 +153,7 @@ class Plan:
     @property
     def lean(self) -> bool:
         """Whether sums in the ordinary bins suffice, without fine cells and squared predictions."""
-        return not (self.inferring or needs_fine_cells(self.measures))
+        return not (self.fine or needs_fine_cells(self.measures))
 
     @property
     def cells(self) -> Cells:

@@ -412,16 +412,16 @@ def _uncertainty_of_measure(
     chosen = find(measure, samples.shape)
     if isinstance(samples, FrameSamples):
         # Imported when a frame of another engine is given: arrays do without.
-        from calibrant._api.pooled_uncertainty import check_pooled, pooled_uncertainty
+        from calibrant._inference.pooled_rows import PooledSums
         from calibrant._summaries.frame import sum_frame
 
-        check_pooled(chosen, samples.n_columns)
         if resample is not None:
             check_resample(resample, None)
         rules = both_rules(bins, samples.count_rows)
         summary, _ = sum_frame(samples, rules, (chosen.name,), fine=True)
-        pooled = pooled_uncertainty(summary, rules, (chosen,), level, n_resamples, seed)
-        return pooled, chosen, summary
+        sums = PooledSums(summary, rules)
+        sums.refuse([chosen])
+        return sums.uncertainty((chosen,), level, n_resamples, seed), chosen, summary
     resampling = Resampling(
         rules=both_rules(bins, samples.n),
         level=level,

@@ -427,9 +427,10 @@ class Accumulator:
             return result
         # Imported when it is asked for: most calls do without inference.
         from calibrant._api.infer_from_sums import infer_from_sums
+        from calibrant._inference.pooled_rows import PooledSums
 
         found = tuple(m for m in choose_measures(None, self.shape) if m.name in result)
-        return infer_from_sums(result, summary, self.rules, found, options)
+        return infer_from_sums(result, PooledSums(summary, self.rules), found, options)
 
     @property
     def rules(self) -> tuple[FixedRule, Rule]:
