@@ -43,7 +43,7 @@ def both(n_resamples=1000):
     pooled = to_samples(z, v, sample_weight=counts)
     return (
         Uncertainty(to_samples(y, u), *rules, *given),
-        Uncertainty(pooled, *rules, *given, repeats=True),
+        Uncertainty(pooled, *rules, *given, counts=counts),
     )
 
 
@@ -84,7 +84,7 @@ def test_few_events_are_counted_and_not_pooled_rows(sure):
     rules, losses = (EqualWidth(15), Quantile(15)), tuple(m for m in BINARY if m.notion == "loss")
     rows = Uncertainty(to_samples(y, u), *rules, losses)
     samples = to_samples(pooled[:, 1].astype(int), pooled[:, 0], sample_weight=counts.astype(float))
-    few = Uncertainty(samples, *rules, losses, repeats=True)
+    few = Uncertainty(samples, *rules, losses, counts=counts)
     assert few.n_rows == 436 and few.fewest_outcomes == rows.fewest_outcomes == 27
     for measure in losses:
         value = cal.evaluate(y, u, measures=[measure.name])[measure.name]
@@ -158,9 +158,8 @@ def test_top_labels_of_lazy_frames_have_intervals():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": "g"}, "collect a sample of whole clusters"),
-        ({"sample_weight": "w"}, "need rows of equal weight"),
-        ({"y": "s"}, "need labels of 0 and 1"),
+        ({"groups": ["g", "w"]}, "groups must name one column"),
+        ({"groups": "nobody"}, "nobody"),
         ({"bins": cal.LevelSets()}, "ece: with so many bins rows are drawn again"),
         ({"bins": cal.Quantile(5, ties="rank")}, "bins by rank need the rows in order"),
         ({"measure": "dist_ce"}, "no interval from sums for dist_ce: whole distributions"),
@@ -232,7 +231,6 @@ def test_streams_have_the_intervals_of_arrays():
     ("options", "update", "message"),
     [
         ({"measures": ["ece"]}, {}, "need sums in fine cells"),
-        ({}, {"sample_weight": "w"}, "need rows of equal weight"),
     ],
 )
 def test_streams_say_what_their_sums_do_not_tell(options, update, message):
@@ -356,3 +354,137 @@ def test_verdicts_of_top_labels_speak_of_confidences():
     sentence = stream.evaluate(uncertainty=True).verdict.sentence
     assert sentence.startswith("Miscalibrated: confidences are too extreme")
     assert "Overconfident by" in sentence and "Overconfident by" in cal.verdict(y, p).sentence
+
+
+# --- weights, soft labels, clusters ---------------------------------------------------------------
+
+# The limits of means and squares need no draws; other measures draw residuals of pooled rows.
+CLOSED = ["ece", "lin_ce", "rmsce", "brier", "log_loss", "auroc", "brier_uncertainty"]
+DRAWN = ["smooth_ece", "ks_error", "ls_ece"]
+KINDS = {
+    "weights": {"sample_weight": "w"},
+    "soft": {"y": "s"},
+    "soft and weights": {"y": "s", "sample_weight": "w"},
+    "clusters": {"groups": "g"},
+    "clusters and weights": {"groups": "g", "sample_weight": "w"},
+    "soft clusters": {"y": "s", "groups": "g"},
+}
+
+
+@cache
+def mixed_rows():
+    """Rows with weights, shares of five votes and three hundred clusters, whose rows vary together
+    and whose names are in the order of their numbers.
+    """
+    rng = np.random.default_rng(78)
+    h, cluster = rng.normal(0, 1.5, 3000), np.arange(3000) // 10
+    chance = sigmoid(h + rng.normal(0, 0.5, 300)[cluster])
+    return {
+        "y": (rng.random(3000) < chance).astype(int),
+        "s": rng.binomial(5, chance) / 5,
+        "p": sigmoid(1.3 * h),
+        "q": sigmoid(1.1 * h + 0.1),
+        "w": rng.random(3000) + 0.2,
+        "g": 1000 + cluster,
+    }
+
+
+def of_arrays(rows, function, y, *predictions, **columns):
+    """The same call with the columns themselves."""
+    given = {name: rows[column] for name, column in columns.items() if str(column) in rows}
+    rest = {name: value for name, value in columns.items() if name not in given}
+    return function(rows[y], *predictions, **given, **rest)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("engine_name", LAZY)
+def test_weights_soft_labels_and_clusters_have_the_intervals_of_arrays(engine_name, kind):
+    rows, columns = mixed_rows(), dict(KINDS[kind])
+    y = columns.pop("y", "y")
+    names = [*CLOSED, *DRAWN] if engine_name == "duckdb" else ["ece", "lin_ce", "brier"]
+    options = {"measures": names, "uncertainty": True, **columns}
+    found = call(engine_name, cal.evaluate, rows, y, "p", **options)
+    known = of_arrays(rows, cal.evaluate, y, rows["p"], **options)
+    for name in names:
+        one, other = known.estimate(name), found.estimate(name)
+        assert other.value == pytest.approx(one.value, rel=1e-12)
+        width = one.interval.high - one.interval.low
+        near = (0.2 if name in DRAWN else 0.01) * width
+        assert other.interval.low == pytest.approx(one.interval.low, abs=near)
+        assert other.interval.high == pytest.approx(one.interval.high, abs=near)
+        assert (one.noise_floor is None) == (other.noise_floor is None)
+        if one.noise_floor is not None:
+            assert other.noise_floor.upper == pytest.approx(one.noise_floor.upper, rel=0.15)
+    assert found.verdict.verdict == known.verdict.verdict
+    assert found.verdict.n == 3000
+    assert found.recipe["grouped"] == ("groups" in columns)
+
+
+def test_missing_names_of_clusters_are_an_error():
+    rows = {**frame_rows(), "g": ["a", "b", None, "c"] * 1000}
+    with pytest.raises(InputError, match="groups is missing in 1,?000 rows"):
+        call("polars", cal.interval, rows, "y", "p", groups="g")
+
+
+def test_weighted_streams_have_the_intervals_of_arrays():
+    rows, stream = mixed_rows(), cal.Accumulator()
+    stream.update(rows["y"], rows["p"], sample_weight=rows["w"])
+    found = stream.evaluate(uncertainty=True)
+    known = cal.evaluate(rows["y"], rows["p"], sample_weight=rows["w"], uncertainty=True)
+    for name in ("ece", "brier", "log_loss"):
+        one, other = known.estimate(name).interval, found.estimate(name).interval
+        assert limits_of(other) == pytest.approx(limits_of(one), rel=1e-2)
+    assert found.verdict.n == 3000
+
+
+def test_streams_of_soft_labels_have_intervals_of_errors_and_not_of_losses():
+    rows, stream = mixed_rows(), cal.Accumulator()
+    stream.update(rows["s"], rows["p"])
+    found = stream.evaluate(uncertainty=True)
+    known = cal.evaluate(rows["s"], rows["p"], uncertainty=True)
+    one, other = (each.estimate("ece").interval for each in (known, found))
+    assert limits_of(other) == pytest.approx(limits_of(one), rel=1e-3)
+    assert found.estimate("brier").interval is None
+    assert any("do not tell how losses vary" in note for note in found.notes)
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["plain", *KINDS])
+@pytest.mark.parametrize("engine_name", LAZY)
+def test_columns_of_lazy_frames_compare_as_arrays(engine_name, kind):
+    rows, columns = mixed_rows(), dict(KINDS.get(kind, {}))
+    y = columns.pop("y", "y")
+    names = [*CLOSED[:-1], *DRAWN] if engine_name == "duckdb" else ["ece", "lin_ce", "brier"]
+    both = {"a": "p", "b": "q"}
+    found = call(engine_name, cal.compare, rows, y, both, measures=names, **columns)
+    arrays = {name: rows[column] for name, column in both.items()}
+    known = of_arrays(rows, cal.compare, y, arrays, measures=names, **columns)
+    assert found.values == pytest.approx(known.values, rel=1e-12)
+    for name in names:
+        one, other = (each.difference("a", "b", name) for each in (known, found))
+        # Predictors that rank rows alike have equal AUROCs; pooled rows rank nearly so.
+        near = max((0.2 if name in DRAWN else 0.05) * (one.high - one.low), 1e-6)
+        assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=near)
+    assert found.recipe["n"] == 3000 and found.recipe["engine"]
+
+
+def test_predictors_with_their_own_labels_compare_as_arrays():
+    rows = {**mixed_rows(), "other": np.roll(mixed_rows()["y"], 1)}
+    own = {"a": "y", "b": "other"}
+    found = call("duckdb", cal.compare, rows, own, {"a": "p", "b": "q"}, measures=["ece"])
+    known = cal.compare(
+        {name: rows[column] for name, column in own.items()},
+        {"a": rows["p"], "b": rows["q"]},
+        measures=["ece"],
+    )
+    one, other = (each.difference("a", "b", "ece") for each in (known, found))
+    assert (other.low, other.high) == pytest.approx((one.low, one.high), rel=1e-6)
+    assert found.inferred[-1] == known.inferred[-1]
+
+
+@pytest.mark.parametrize("argument", ["by", "ids", "votes", "models", "scale_on", "ceiling"])
+def test_comparisons_of_lazy_frames_refuse_what_needs_rows(argument):
+    with pytest.raises(InputError, match=f"{argument}= needs the rows"):
+        call("duckdb", cal.compare, frame_rows(), "y", {"a": "p", "b": "q"}, **{argument: "g"})

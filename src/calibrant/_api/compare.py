@@ -33,6 +33,7 @@ from calibrant._core.validation import (
     check_resamples,
     public,
 )
+from calibrant._data.columns import is_lazy
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
@@ -48,6 +49,8 @@ from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
 
+# The arguments of rows that are columns.
+_OF_ROWS = ("sample_weight", "data")
 # Rank correlations of fewer predictors are too easily high by chance.
 FEWEST_RANKED = 8
 
@@ -154,6 +157,32 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     checked_tolerance(tolerance)
+    if is_lazy(rows.get("data")):
+        _check_in_memory(
+            models=models, resample=resample, scale_on=scale_on, ceiling=ceiling or None
+        )
+        reading = {name: value for name, value in rows.items() if name not in _OF_ROWS}
+        # A frame of another engine is summed there.
+        from calibrant._api.compare_frame import compare_frame
+
+        return compare_frame(
+            GivenRows(
+                y_true=y_true,
+                y_proba=y_proba,
+                sample_weight=rows.get("sample_weight"),
+                groups=groups,
+                by=by,
+                votes=votes,
+                ids=ids,
+                data=rows["data"],
+            ),
+            reading,
+            measures,
+            bins,
+            level=float(level),
+            n_resamples=int(n_resamples),
+            seed=int(seed),
+        )
     how = given_as(rows.get("from_logits", False), rows.get("from_logprobs", False))
     data, classes = rows.get("data"), rows.get("classes")
     maps: tuple[str, ...] = ()
@@ -250,6 +279,17 @@ def compare(
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
     )
+
+
+def _check_in_memory(**given: Any) -> None:
+    """Raise an InputError for arguments that lazy frames do not take, by name; None is not
+    given."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name}= needs the rows, which stay where they are in a frame of another engine: "
+                "leave it out, or collect a sample of rows and compare that"
+            )
 
 
 def _values_of_predictors(

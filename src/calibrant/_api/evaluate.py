@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.rows import as_samples, as_source, check_summable, group_index
+from calibrant._api.rows import as_samples, as_source, cluster_column, group_index
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
@@ -117,12 +117,11 @@ def evaluate(
         )
     samples: Any
     if is_lazy(data):
-        check_summable(groups)
         # A frame of another engine is summed there, in one pass for everything.
         from calibrant._api.evaluate_frame import evaluate_frame
 
         samples = as_source(y_true, y_proba, votes=votes, **rows)
-        return evaluate_frame(samples, options)
+        return evaluate_frame(samples, replace(options, groups=cluster_column(groups, data)))
     if not uncertainty and by is None:
         samples = as_source(y_true, y_proba, votes=votes, **rows)
         return evaluate_samples(samples, options)

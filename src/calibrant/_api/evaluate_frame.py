@@ -15,6 +15,7 @@ from calibrant._api.evaluate_samples import (
     rule_names,
 )
 from calibrant._api.infer_from_sums import infer_from_sums
+from calibrant._api.pooled_sums import sums_of_frame
 from calibrant._api.slices import SlicesOfSums
 from calibrant._core.binning import FixedRule, Rule, both_rules
 from calibrant._core.errors import InputError
@@ -23,7 +24,6 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.slice_names import row_names
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.streams import slice_groups
-from calibrant._inference.pooled_rows import PooledSums
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.frame import LEVELS_UP_TO, sum_frame
 from calibrant._summaries.requirements import known_measures
@@ -42,6 +42,11 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     )
     fixed, truthful = both_rules(options.bins, samples.count_rows)
     _check_rules(fixed, by)
+    if options.groups is not None and by is not None:
+        raise InputError(
+            "groups and by= of a frame in another engine cannot be given together: leave by= out "
+            "for intervals of all rows, or evaluate one slice at a time"
+        )
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
     chosen = choose_measures(names, shape)
@@ -71,7 +76,8 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     result = assemble(summary, chosen, reliability, provenance, samples, everything=everything)
     if inferring:
         measures = tuple(measure for measure in chosen if measure.name in result)
-        result = infer_from_sums(result, PooledSums(summary, rules), measures, options)
+        inferred = sums_of_frame(samples, summary, rules, options.groups)
+        result = infer_from_sums(result, inferred, measures, options)
     if by is None:
         return result
     slices = _slices(samples, by, fixed, chosen, asked=names is not None)

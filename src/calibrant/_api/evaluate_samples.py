@@ -11,7 +11,6 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
 from calibrant._core.messages import setting
-from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resample, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -46,8 +45,8 @@ class Options:
     intervals: Intervals = "none"
     tolerance: float = 0.05
     level: float = 0.95
-    # The cluster of each row as a number (see `group_index`).
-    groups: Index | None = None
+    # The cluster of each row as a number (see `group_index`), or a lazy frame's column of clusters.
+    groups: Any = None
     # What intervals draw anew: rows, votes or both; None for what the labels allow.
     resample: str | None = None
     n_resamples: int = N_RESAMPLES

@@ -93,7 +93,7 @@ def add_uncertainty(
                 "distances have no noise floor",
             )
         )
-    if not uncertainty.repeats and _weights_go_with_labels(uncertainty.samples):
+    if uncertainty.counts is None and _weights_go_with_labels(uncertainty.samples):
         notes.append(
             "weights go with the labels (each class has its own, as cases and controls do): noise "
             "floors, p-values and the verdict take labels to be drawn beside the weights, and do "

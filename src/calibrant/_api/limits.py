@@ -14,6 +14,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, worded
 from calibrant._core.validation import is_number
 from calibrant._data.samples import Samples
+from calibrant._inference.blocks import effective
 from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
@@ -152,20 +153,19 @@ def checked_limit(
         uncertainty.n_rows,
         interval.value,
         interval,
-        effective_n=uncertainty.n_rows if uncertainty.repeats else effective_rows(samples, groups),
+        effective_n=effective_rows(samples, groups, uncertainty.counts),
         n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),
     )
 
 
-def effective_rows(samples: Samples, groups: Any) -> float:
-    """The effective number of rows: (sum w)^2 / sum w^2, with clusters in place of rows if any."""
+def effective_rows(samples: Samples, groups: Any, counts: Any = None) -> float:
+    """The effective number of rows: (sum w)^2 / sum w^2, with clusters in place of rows if any.
+    `counts` is how many equal rows each row stands for; one each if None.
+    """
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    if groups is not None:
-        w = np.bincount(groups, weights=w)
-    squares = float((w * w).sum())
-    return float(w.sum()) ** 2 / squares if squares else 0.0
+    return effective(w, groups, counts) if w.any() else 0.0
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:

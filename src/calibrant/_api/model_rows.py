@@ -133,6 +133,26 @@ def _rows_by_name(given: GivenRows) -> dict[str, ModelRows]:
     }
 
 
+def predictor_columns(given: GivenRows) -> dict[str, tuple[Any, Any]]:
+    """The names of the columns of labels and of predictions of each predictor of a lazy frame, by
+    its name. All arguments but these, weights and clusters are refused.
+    """
+    for argument in ("ids", "by", "votes"):
+        if getattr(given, argument) is not None:
+            raise InputError(
+                f"{argument}= needs the rows, which stay where they are in a frame of another "
+                "engine: leave it out, or collect a sample of rows and compare that"
+            )
+    y_true, y_proba = given.y_true, given.y_proba
+    names = _model_names(y_proba)
+    if not isinstance(y_true, Mapping):
+        check_label_is_shared(y_true, y_proba, column_names(given.data))
+        return {str(name): (y_true, y_proba[name]) for name in names}
+    _check_one_each(y_true, names)
+    check_labels_are_own(y_true, y_proba, column_names(given.data))
+    return {str(name): (y_true[name], y_proba[name]) for name in names}
+
+
 def _model_names(y_proba: Any) -> list[Any]:
     """The names of the models; an error unless there are two or more, all different."""
     if not isinstance(y_proba, Mapping):

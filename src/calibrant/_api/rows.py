@@ -76,13 +76,21 @@ def as_samples(
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
 
-def check_summable(groups: Any) -> None:
-    """Raise an InputError for clusters, which sums of lazy frames do not give."""
-    if groups is not None:
+def cluster_column(groups: Any, data: Any) -> str | None:
+    """The column of a lazy frame that names the cluster of each row; None without clusters."""
+    if groups is None:
+        return None
+    import narwhals as nw  # slow to import
+
+    from calibrant._data.frame_input import named_columns
+
+    names = named_columns(groups, "groups", nw.from_native(data).collect_schema())
+    if len(names) != 1:
         raise InputError(
-            "groups needs the rows, which stay where they are in a frame of another engine: "
-            "collect a sample of whole clusters and evaluate that"
+            f"groups must name one column of the frame, which has the cluster of each row; got "
+            f"{groups!r}"
         )
+    return names[0]
 
 
 def group_index(groups: Any, samples: Samples, data: Any) -> Any:

@@ -30,6 +30,10 @@ def column_names(data: Any) -> list[str]:
     """The names of the columns of a frame or mapping; an empty list for any other value."""
     if isinstance(data, Mapping):
         return list(data)
+    if is_lazy(data):
+        import narwhals as nw
+
+        return nw.from_native(data).collect_schema().names()
     # Tables of PyArrow have their names in another attribute.
     names: Any = getattr(data, "column_names", None)
     return list(getattr(data, "columns", ()) if names is None else names)

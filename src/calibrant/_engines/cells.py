@@ -7,7 +7,7 @@ and ordered measures come out as finely as the cells are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,25 @@ def cell_edges() -> Array:
     octaves = octaves[octaves < 1 / N_LINEAR]
     linear = np.arange(1, N_LINEAR) / N_LINEAR
     return np.unique(np.concatenate([octaves, linear, 1.0 - octaves]))
+
+
+@dataclass(frozen=True, eq=False)
+class PooledColumns:
+    """Rows with one label, one cell of predictions and one cluster, an entry for each such group:
+    the number of rows, the sums of weights and of squared weights, the mean prediction and the mean
+    label.
+
+    `clusters` are the names of the groups' clusters, None for independent rows; `hard` says that
+    all labels are 0 or 1.
+    """
+
+    n: Array
+    w: Array
+    w2: Array
+    u: Array
+    z: Array
+    clusters: Any = field(kw_only=True)
+    hard: bool = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

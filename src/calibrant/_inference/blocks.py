@@ -30,11 +30,22 @@ def cluster_sums(rows: Array, groups: Index) -> Array:
     return np.stack([np.bincount(groups, row) for row in rows])
 
 
-def effective(w: Array, groups: Index | None = None) -> float:
-    """The effective number of rows with the weights w or, with `groups`, of clusters: as many of
-    equal weight give a mean of the same variance (Kish).
+def squared_weights(weights: Array, counts: Array | None) -> Array:
+    """The sum of squared weights of the rows that each row stands for, (n,): `counts` rows share
+    its weight equally; one row if None.
     """
-    units = w if groups is None else np.bincount(groups, w)
+    squares: Array = weights * weights
+    return squares if counts is None else squares / np.where(counts > 0, counts, 1.0)
+
+
+def effective(w: Array, groups: Index | None = None, counts: Array | None = None) -> float:
+    """The effective number of rows with the weights w or, with `groups`, of clusters: as many of
+    equal weight give a mean of the same variance (Kish). `counts` is how many equal rows each row
+    stands for; one each if None.
+    """
+    if groups is None:
+        return float(w.sum()) ** 2 / float(squared_weights(w, counts).sum())
+    units = np.bincount(groups, w)
     return float(units.sum()) ** 2 / float((units**2).sum())
 
 

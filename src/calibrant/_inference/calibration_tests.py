@@ -144,8 +144,9 @@ def fit_slope(problem: Problem, groups: Index | None) -> FittedCoefficient | Non
     they are left out, and left to the other tests. Many unweighted independent rows are fitted as
     cells of nearly equal predictions.
     """
-    unweighted = problem.hard and groups is None and (problem.w is None or problem.repeats)
-    if unweighted and (problem.repeats or problem.n > FITTED_CELLS_FROM):
+    alike = problem.w is None or (problem.counts is not None and problem.counts_once)
+    unweighted = problem.hard and groups is None and alike
+    if unweighted and (problem.counts is not None or problem.n > FITTED_CELLS_FROM):
         cells = problem.fine_cells
         kept = _has_logit(cells.u)
         z, h, w = (cells.wz / cells.w)[kept], logit(cells.u[kept]), cells.w[kept]
@@ -164,6 +165,7 @@ def fit_slope(problem: Problem, groups: Index | None) -> FittedCoefficient | Non
             z=problem.z[kept],
             bins=problem.bins[kept],
             w=None if problem.w is None else problem.w[kept],
+            counts=None if problem.counts is None else problem.counts[kept],
         )
         groups = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]
     fitted = fit_coefficient(COEFFICIENTS["slope"], problem, groups)

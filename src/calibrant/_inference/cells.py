@@ -26,7 +26,7 @@ from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.top_classes import top_classes
 from calibrant._engines.protocol import Findings
-from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.blocks import Blocks, squared_weights, summed
 from calibrant._inference.budget import FEW_CELLS, MOST_BINS
 from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
 from calibrant._measures.catalogue import THRESHOLD
@@ -50,8 +50,8 @@ class Problem:
     hard: bool
     # The class of each bin, where rows of each predicted class have bins of their own.
     classes: Index | None = None
-    # Whether a row stands for as many equal rows as its weight says.
-    repeats: bool = False
+    # How many equal rows each row stands for, (n,), with their weight; None for one each.
+    counts: Array | None = None
 
     @property
     def n(self) -> int:
@@ -61,7 +61,7 @@ class Problem:
     @property
     def n_rows(self) -> float:
         """The number of rows that the given ones stand for."""
-        return float(self.weights.sum()) if self.repeats else float(self.n)
+        return float(self.n) if self.counts is None else float(self.counts.sum())
 
     @property
     def weights(self) -> Array:
@@ -69,9 +69,14 @@ class Problem:
         return np.ones(self.n) if self.w is None else self.w
 
     @cached_property
+    def squared_weights(self) -> Array:
+        """The sum of squared weights of the rows that each row stands for, (n,)."""
+        return squared_weights(self.weights, self.counts)
+
+    @cached_property
     def counts_once(self) -> bool:
-        """Whether every row has the weight 0 or 1, or stands for as many as its weight says."""
-        return self.w is None or self.repeats or bool(((self.w == 0.0) | (self.w == 1.0)).all())
+        """Whether every row, of those that the given ones stand for, has the weight 0 or 1."""
+        return self.w is None or bool(((self.w == 0.0) | (self.squared_weights == self.w)).all())
 
     @cached_property
     def fine_cells(self) -> Cells:
@@ -113,7 +118,7 @@ class Problem:
         """The variance of a target over that of a 0/1 outcome of the same mean: 1 for labels, 1/v
         for shares of v votes.
         """
-        w2, residual = self.weights**2, self.z - self.u - self.gaps()[self.bins]
+        w2, residual = self.squared_weights, self.z - self.u - self.gaps()[self.bins]
         return dispersion(float(w2 @ residual**2), float(w2 @ (self.z * (1.0 - self.z))))
 
     def outcome_size(self, blocks: Blocks) -> float:
@@ -122,9 +127,10 @@ class Problem:
         """
         if not blocks.clustered:
             return self.dispersion
-        residual = self.weights * (self.z - self.u - self.gaps()[self.bins])
-        of_blocks = float((blocks.sums(self.bins, self.m, residual) ** 2).sum())
-        return self.dispersion * design_effect(float(residual @ residual), of_blocks)
+        residual = self.z - self.u - self.gaps()[self.bins]
+        of_blocks = float((blocks.sums(self.bins, self.m, self.weights * residual) ** 2).sum())
+        squares = float(self.squared_weights @ residual**2)
+        return self.dispersion * design_effect(squares, of_blocks)
 
 
 def dispersion(squares: float, inside: float) -> float:
@@ -159,13 +165,13 @@ def problem_of(
     rule: Rule,
     rows: ScalarRows | None = None,
     *,
-    repeats: bool = False,
+    counts: Array | None = None,
 ) -> Problem | None:
     """The scalar problem of a notion ("binary" or "confidence") in the bins of a rule; None where
     the rule drops rows.
 
-    `rows` are its predictions, targets and weights if they were read before. With `repeats` a row
-    stands for as many equal rows as its weight says.
+    `rows` are its predictions, targets and weights if they were read before. `counts` is how many
+    equal rows each row stands for; one each if None.
     """
     if rule.drops_one:
         return None
@@ -174,14 +180,14 @@ def problem_of(
         order, in_order = rank_order(u, w, rule.m)
         bins = np.empty(u.size, dtype=np.intp)
         bins[order] = in_order
-        return Problem(u, z, w, bins, rule.m, not findings.soft, repeats=repeats)
+        return Problem(u, z, w, bins, rule.m, not findings.soft, counts=counts)
     if isinstance(rule, LevelSets):
         _, cuts, _ = bin_table(samples, notion, rule)
     elif isinstance(rule, Quantile):
         cuts = quantile_cuts(Samples(u, z, w), "binary", rule.m, checked=True)
     else:
         cuts = fixed_cuts(rule, samples.precision)
-    return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft, repeats=repeats)
+    return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft, counts=counts)
 
 
 def problem_by_class(
@@ -304,10 +310,11 @@ def _sum_cells(problem: Problem, index: Index, bins: Index) -> Cells:
         return Cells(index, bins, problem.m, rows, rows, rows, plain, wz, wz2)
     weight = summed(index, w, size)
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
-    if problem.repeats:
-        return Cells(index, bins, problem.m, weight, weight, weight, u, wz, wz2)
-    n = summed(index, (w > 0).astype(np.float64), size)
-    return Cells(index, bins, problem.m, n, weight, summed(index, w * w, size), u, wz, wz2)
+    counted = (w > 0).astype(np.float64)
+    if problem.counts is not None:
+        counted *= problem.counts
+    w2 = summed(index, problem.squared_weights, size)
+    return Cells(index, bins, problem.m, summed(index, counted, size), weight, w2, u, wz, wz2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,27 +127,49 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
     return LogisticFit(float(intercept), float(fitted), back @ inverse @ back.T, likelihood)
 
 
-def robust_covariance(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
+def robust_covariance(
+    fit: LogisticFit,
+    z: Array,
+    h: Array,
+    w: Array,
+    groups: Index | None,
+    counts: Array | None = None,
+) -> Array:
     """The sandwich covariance of the fitted parameters, (parameters, parameters), with scores
     summed by cluster.
     """
-    influence = parameter_influences(fit, z, h, w, groups)
+    influence = parameter_influences(fit, z, h, w, groups, counts)
+    if counts is not None and groups is None:
+        influence = influence / np.sqrt(counts)
     return influence @ influence.T
 
 
-def parameter_influences(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
-    """The influence of each cluster (or row, as a cluster of one) on the fitted parameters:
-    (parameters, clusters).
+def parameter_influences(
+    fit: LogisticFit,
+    z: Array,
+    h: Array,
+    w: Array,
+    groups: Index | None,
+    counts: Array | None = None,
+) -> Array:
+    """The influence of each row, or of each cluster, on the fitted parameters: (parameters, rows or
+    clusters).
 
-    z are the targets, h the logits, w the weights and `groups` the clusters of the rows. Each sum
-    of scores is divided by 1 - leverage (HC3, or its like for clusters): residuals of rows with a
-    high leverage are too small.
+    z are the targets, h the logits, w the weights and `groups` the clusters of the rows, None for
+    independent rows; each row stands for `counts` equal ones, whose influences add up. Each sum of
+    scores is divided by 1 - leverage (HC3, or its like for clusters): residuals of rows with a high
+    leverage are too small.
     """
     basis = np.stack([np.ones(h.size), h])[: fit.n_free]
     p = sigmoid(fit.intercept + fit.slope * h)
     leverage = np.einsum("in,ij,jn->n", basis, fit.inverse_information, basis) * w * p * (1.0 - p)
-    left = 1.0 - np.minimum(np.bincount(groups, leverage), MOST_LEVERAGE)
-    return fit.inverse_information @ (cluster_sums(basis * (w * (z - p)), groups) / left)
+    scores = basis * (w * (z - p))
+    if groups is not None:
+        leverage, scores = np.bincount(groups, leverage), cluster_sums(scores, groups)
+    elif counts is not None:
+        leverage = leverage / counts
+    left = 1.0 - np.minimum(leverage, MOST_LEVERAGE)
+    return fit.inverse_information @ (scores / left)
 
 
 def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:
@@ -192,9 +214,9 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
         return CoxFits(why_not)
     large = fit_logistic(z, h, problem.w, slope=1.0)
     both = None if why_not else fit_logistic(z, h, problem.w)
-    scores = (z, h, w, np.arange(h.size) if groups is None else groups)
+    scores = (z, h, w, groups, problem.counts)
     of_both = None
-    if problem.hard and problem.w is None and groups is None:
+    if problem.hard and problem.counts_once and groups is None:
         df, of_large = math.inf, large.inverse_information
         if both is not None:
             of_both = both.inverse_information
@@ -203,7 +225,8 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
                 # variance of its intercept.
                 of_large = np.maximum(of_large, robust_covariance(large, *scores))
     else:
-        df, of_large = max(effective(w, groups) - 2.0, 1.0), robust_covariance(large, *scores)
+        units = effective(w, groups, problem.counts)
+        df, of_large = max(units - 2.0, 1.0), robust_covariance(large, *scores)
         of_both = None if both is None else robust_covariance(both, *scores)
     # If all predictions are equal there is no slope, and the intercept alone is tested.
     alike = both is None and float(np.ptp(h[w > 0])) < 1e-12
@@ -211,7 +234,7 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
     p = math.nan
     if tested is not None and covariance is not None:
         if math.isinf(df):
-            p = _likelihood_ratio_p(tested, z, h)
+            p = _likelihood_ratio_p(tested, z, h, w)
         else:
             p = _robust_p(tested, covariance, problem, h, groups, df)
     errors = (math.nan, math.nan) if of_both is None else _standard_errors(of_both)
@@ -223,11 +246,11 @@ def _standard_errors(covariance: Array) -> tuple[float, ...]:
     return tuple(math.sqrt(max(float(v), 0.0)) for v in covariance.diagonal())
 
 
-def _likelihood_ratio_p(fit: LogisticFit, z: Array, h: Array) -> float:
-    """The p-value of the likelihood ratio test of intercept 0 and slope 1, z being the targets and
-    h the logits of the predictions.
+def _likelihood_ratio_p(fit: LogisticFit, z: Array, h: Array, w: Array) -> float:
+    """The p-value of the likelihood ratio test of intercept 0 and slope 1, z being the targets, h
+    the logits of the predictions and w the weights.
     """
-    at_predictions = float((z * h - np.logaddexp(0.0, h)).sum())
+    at_predictions = float((w * (z * h - np.logaddexp(0.0, h))).sum())
     return chi_square_tail(2.0 * (fit.log_likelihood - at_predictions), fit.n_free)
 
 
@@ -249,8 +272,9 @@ def _robust_p(
     wald = f_tail(quadratic_form(deviation, covariance), fit.n_free, df)
     b = np.stack([w, w * h])[: fit.n_free]
     scores = b * np.sqrt(u * (1.0 - u))
-    over_clusters = scores if groups is None else cluster_sums(scores, groups)
-    model = NoiseModel.from_problem(problem, groups).covariance(scores @ scores.T, over_clusters)
+    of_rows = scores if problem.counts is None else scores / np.sqrt(problem.counts)
+    over_clusters = of_rows if groups is None else cluster_sums(scores, groups)
+    model = NoiseModel.from_problem(problem, groups).covariance(of_rows @ of_rows.T, over_clusters)
     return max(wald, chi_square_tail(quadratic_form(b @ (problem.z - u), model), fit.n_free))
 
 
@@ -329,11 +353,12 @@ def fit_coefficient(
         return FittedCoefficient(math.nan, math.nan, math.inf, None, fits.why_not)
     parameters = (fit.intercept, fit.slope)
     error = fits.both_errors[coefficient.row] if coefficient.with_slope else fits.large_error
-    own = np.arange(problem.n) if groups is None else groups
-    influence = parameter_influences(fit, problem.z, h, problem.weights, own)[coefficient.row]
+    rows = (problem.z, h, problem.weights, groups, problem.counts)
+    influence = parameter_influences(fit, *rows)[coefficient.row]
+    counts: Array | float = 1.0
+    if problem.counts is not None and groups is None:
+        influence, counts = influence / problem.counts, problem.counts
+    units = effective(problem.weights, groups, problem.counts)
     return FittedCoefficient(
-        parameters[coefficient.row],
-        error,
-        fits.df,
-        Influences(influence, effective(problem.weights, groups)),
+        parameters[coefficient.row], error, fits.df, Influences(influence, units, None, counts)
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
 from calibrant._core.errors import InputError
-from calibrant._core.typing import Array, Index, Mask
+from calibrant._core.typing import Array, Counts, Index, Mask
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import Blocks, blocks_of
@@ -23,7 +23,7 @@ from calibrant._inference.cells import (
     problem_by_class,
     problem_of,
 )
-from calibrant._inference.means import row_values, row_weights
+from calibrant._inference.means import row_values
 from calibrant._inference.slots import Slots, class_slots, full_slots
 from calibrant._inference.vote_limits import VoteLimits
 from calibrant._inference.voted_rows import ONE_VOTE, VotedRows
@@ -45,8 +45,8 @@ class Problems:
     """
 
     samples: Samples
-    # Whether a row stands for as many equal rows as its weight says.
-    repeats: bool = False
+    # How many equal rows each row stands for, (n,), with their weight; None for one each.
+    given_counts: Array | None = None
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
@@ -58,7 +58,7 @@ class Problems:
     @property
     def counts(self) -> Array:
         """How many equal rows each row stands for, (n,)."""
-        return row_weights(self.samples) if self.repeats else np.ones(self.samples.n)
+        return np.ones(self.samples.n) if self.given_counts is None else self.given_counts
 
     @property
     def notion(self) -> Notion:
@@ -79,7 +79,7 @@ class Problems:
         return self.once(
             ("scalar", own, rule),
             lambda: problem_of(
-                self.samples, own, rule, self.scalar_rows(own), repeats=self.repeats
+                self.samples, own, rule, self.scalar_rows(own), counts=self.given_counts
             ),
         )
 
@@ -158,8 +158,10 @@ class Context:
     resample: str = ""
     # Shared by copies for another level.
     cached: Problems | None = None
-    # Whether a row stands for as many equal rows as its weight says: independent hard labels.
-    repeats: bool = False
+    # How many equal rows each row stands for, (n,), with their weight; None for one each.
+    counts: Array | None = None
+    # The number of rows that the given ones stand for, where weights make it another than counts'.
+    rows_given: int | None = None
     # Whether the rows of two outcomes are the top labels of several classes, right or wrong.
     of_top_labels: bool = False
 
@@ -168,10 +170,12 @@ class Context:
         own = rows_of_weight(self.samples)
         if own is not None:
             self.samples, self.groups = take_rows(self.samples, self.groups, own)
+            if self.counts is not None:
+                self.counts = self.counts[own]
             if np.ndim(self.votes):
                 self.votes = self.votes[own]
         if self.cached is None:
-            self.cached = Problems(self.samples, self.repeats)
+            self.cached = Problems(self.samples, self.counts)
 
     @property
     def problems(self) -> Problems:
@@ -223,7 +227,7 @@ class Context:
         rules = {"fixed": self.fixed, "quantile": self.quantile}
         rule = rules.get(binning) or equal_mass_rule(self.quantile)
         if what == "above":
-            make = partial(problem_of, notion=self.problems.notion, rule=rule, repeats=self.repeats)
+            make = partial(problem_of, notion=self.problems.notion, rule=rule, counts=self.counts)
             return self.once(("problem", key), lambda: make(above_threshold(self.samples)))
         if what == "by class":
             return self.problems.by_class(rule)
@@ -318,13 +322,24 @@ class Context:
         """
         if self.soft:
             return None
-        hits = self.count_rows(self.plain_problem.z > 0.5)
-        return min(hits, self.n_rows - hits)
+        hits = self.plain_problem.z > 0.5
+        return min(self.count_rows(hits), self.count_rows(~hits))
 
     @property
     def n_rows(self) -> int:
         """The number of rows that the given ones stand for."""
+        if self.rows_given is not None:
+            return self.rows_given
         return self.count_rows(np.ones(self.samples.n, dtype=bool))
+
+    @property
+    def votes_of_rows(self) -> Counts:
+        """The number of votes of each row, (n,), or of equal rows that it stands for: 1 where
+        neither is known.
+        """
+        if self.votes is not None:
+            return np.broadcast_to(self.votes, self.samples.n)
+        return np.rint(self.problems.counts).astype(np.int64)
 
     def count_rows(self, which: Mask) -> int:
         """How many rows the given rows in `which`, (n,), stand for."""

@@ -39,15 +39,15 @@ class Losses(NamedTuple):
 
     @classmethod
     def from_samples(
-        cls, samples: Samples, loss: str, values: Mapping[str, Array], *, repeats: bool = False
+        cls, samples: Samples, loss: str, values: Mapping[str, Array], counts: Array | None = None
     ) -> Losses | None:
-        """The losses of samples; `values` are the losses of every row by name. None for soft
-        labels. With `repeats` a row stands for as many equal rows as its weight says.
+        """The losses of samples; `values` are the losses of every row by name, and `counts` is how
+        many equal rows each row stands for, (n,), one each if None. None for soft labels.
         """
         wrong = values["classification"]
         if not ((wrong == 1.0) | (wrong == 0.0)).all():
             return None
-        counts = row_weights(samples) if repeats else np.ones(samples.n)
+        counts = np.ones(samples.n) if counts is None else counts
         n, misses = counts.sum(), counts[wrong == 1.0].sum()
         outcomes = [misses, n - misses]
         if not samples.multiclass:
@@ -74,7 +74,8 @@ class Losses(NamedTuple):
         """
         low = high = 0.0
         if self.few or other.few:
-            low, high = few_event_limits((self.samples, other.samples), self.loss, level, within)
+            both = (self.samples, other.samples)
+            low, high = few_event_limits(both, self.loss, level, within, self.counts)
         margin = self._discordance_margin(other, level)
         return min(low, -margin), max(high, margin)
 
@@ -87,10 +88,10 @@ class Losses(NamedTuple):
         """
         if COMPLEMENTS.get(self.loss, self.loss) != "classification":
             return 0.0
-        discordant = int(np.count_nonzero(self.wrong != other.wrong))
+        discordant = round(float(self.counts[self.wrong != other.wrong].sum()))
         if not 0 < discordant < FEW_EVENTS:
             return 0.0
-        return (poisson_limits(discordant, level)[1] - discordant) / self.samples.n
+        return (poisson_limits(discordant, level)[1] - discordant) / float(self.counts.sum())
 
 
 def count_certain_rows(values: Mapping[str, Array], counts: Array) -> int:

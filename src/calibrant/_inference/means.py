@@ -136,17 +136,19 @@ class Influences:
         df = min(2.0 * variance**2 / fourth, most_df) if fourth > 0.0 else most_df
         if self.shares is None:
             return variance, df
-        _, rank, rows = np.unique(-self.shares, return_inverse=True, return_counts=True)
+        _, rank = np.unique(-self.shares, return_inverse=True)
+        counts = np.broadcast_to(self.counts, self.values.shape)
+        rows = np.bincount(rank, counts)
         # Rows of equal weight are in one group, so that the order of rows does not matter.
-        group = ((np.cumsum(rows) - rows) // ROWS_ALIKE)[rank]
+        group = ((np.cumsum(rows) - rows) // ROWS_ALIKE).astype(np.intp)[rank]
         counted = self.shares > 0
         deviation = np.divide(
             self.values, self.shares, out=np.zeros_like(self.values), where=counted
         )
-        mean_square = np.bincount(group, deviation**2) / np.maximum(
-            np.bincount(group, counted), 1.0
+        mean_square = np.bincount(group, counts * deviation**2) / np.maximum(
+            np.bincount(group, counts * counted), 1.0
         )
-        grouped = float((self.shares**2 * mean_square[group]).sum())
+        grouped = float((counts * self.shares**2 * mean_square[group]).sum())
         # With equal weights both are the same but for rounding.
         return (grouped, most_df) if grouped > variance * (1.0 + 1e-9) else (variance, df)
 
@@ -168,21 +170,22 @@ class Influences:
 
 
 def influences(
-    values: Array, weights: Array | None, groups: Index | None, *, repeats: bool = False
+    values: Array, weights: Array | None, groups: Index | None, counts: Array | None = None
 ) -> Influences:
     """The influences of rows, or of the clusters `groups`, on the weighted mean of
-    `values`, (n,). With `repeats` a row stands for as many equal rows as its weight says.
+    `values`, (n,). `counts` is how many equal rows each row stands for, (n,), with their weight;
+    one each if None.
     """
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
     deviations = (values - float((w * values).sum()) / total) / total
-    if repeats:
-        return Influences(deviations, total, counts=w)
-    of_rows = w * deviations
-    units = effective(w, groups)
-    if groups is None:
+    of_rows, units = w * deviations, effective(w, groups, counts)
+    if groups is not None:
+        return Influences(summed(groups, of_rows, int(groups.max()) + 1), units)
+    if counts is None:
         return Influences(of_rows, units, None if weights is None else w / total)
-    return Influences(summed(groups, of_rows, int(groups.max()) + 1), units)
+    shares = None if np.array_equal(w, counts) else w / total / counts
+    return Influences(of_rows / counts, units, shares, counts)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
@@ -264,11 +267,11 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
 
 
 def null_losses(
-    samples: Samples, *, repeats: bool = False
+    samples: Samples, counts: Array | None = None
 ) -> dict[str, tuple[float, float, float]]:
     """Mean, standard deviation and skewness of the mean of every proper loss, by its name, if
-    labels are drawn from the predictions. With `repeats` a row stands for as many equal rows as its
-    weight says.
+    labels are drawn from the predictions. `counts` is how many equal rows each row stands for; one
+    each if None.
     """
     sums: dict[str, Array] = {}
     total, step = 0.0, max(1, ROW_ENTRIES // samples.n_classes)
@@ -277,14 +280,15 @@ def null_losses(
         p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
         p = p / p.sum(axis=1, keepdims=True) if samples.multiclass else np.stack([1 - p, p], axis=1)
         w = np.ones(len(p)) if block.weights is None else block.weights
+        each = w if counts is None else w / counts[start : start + len(p)]
         total += float(w.sum())
         for name, (mean, variance, third) in null_moments(p).items():
             scale = 0.5 if name == "brier" and not samples.multiclass else 1.0
             part = np.array(
                 [
                     scale * (w @ mean),
-                    scale**2 * ((w if repeats else w * w) @ variance),
-                    scale**3 * ((w if repeats else w * w * w) @ third),
+                    scale**2 * ((w * each) @ variance),
+                    scale**3 * ((w * each * each) @ third),
                 ]
             )
             sums[name] = sums[name] + part if name in sums else part

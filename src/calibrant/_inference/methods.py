@@ -16,10 +16,10 @@ import numpy as np
 from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
-from calibrant._inference.blocks import effective
+from calibrant._inference.blocks import Blocks, effective
 from calibrant._inference.bootstrap import basic_limits, draw_blocks, replicates
 from calibrant._inference.budget import DISCRIMINATIONS
-from calibrant._inference.cells import Drawn
+from calibrant._inference.cells import Drawn, Problem
 from calibrant._inference.context import Context
 from calibrant._inference.gap_paths import GapPaths
 from calibrant._inference.inversion import Path
@@ -179,7 +179,7 @@ def mean_influences(rows: Context, measure: Measure) -> Influences:
         values = rows.voted.rows.corrected(measure)
     else:
         values = rows.problems.row_values(distribution=distribution)[measure.loss]
-    return influences(values, w, rows.groups, repeats=rows.repeats)
+    return influences(values, w, rows.groups, rows.counts)
 
 
 def mean(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
@@ -200,10 +200,8 @@ def ranking_influences(rows: Context, measure: Measure) -> Influences:
         """
         assert measure.moved is not None
         problem = rows.plain_problem
-        values, units = measure.moved(
-            problem.levels[1], problem.z, problem.weights, repeats=problem.repeats
-        )
-        own = influences(values, problem.w, rows.groups, repeats=rows.repeats)
+        values, units = measure.moved(problem.levels[1], problem.z, problem.weights, problem.counts)
+        own = influences(values, problem.w, rows.groups, rows.counts)
         return replace(own, units=min(own.units, units))
 
     return rows.once(("ranking influences", measure.name), make)
@@ -240,11 +238,12 @@ def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     z, w = problem.z, problem.weights
     q = float((w * z).sum() / w.sum())
     if not problem.hard:
-        down, up, _ = mean_limits(influences((z - q) ** 2, problem.w, groups), rows.level)
+        squares = influences((z - q) ** 2, problem.w, groups, problem.counts)
+        down, up, _ = mean_limits(squares, rows.level)
         variance = float((w * (z - q) ** 2).sum() / w.sum())
         return Limits(max(0.0, variance + down), variance + up, method, None, value)
-    n = problem.n_rows if problem.repeats else effective(w)
-    parts = influences(z, problem.w, groups, repeats=problem.repeats)
+    n = effective(w, None, problem.counts)
+    parts = influences(z, problem.w, groups, problem.counts)
     if groups is not None and 0.0 < q < 1.0:
         # As many independent rows as have the variance of the clusters' mean.
         n = min(n, q * (1.0 - q) / max(parts.variance, 1e-300))
@@ -272,14 +271,12 @@ def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
         outcomes = Outcomes(rng.multinomial(n, cells.n / n, n_draws), n_draws, (seed, 3))
         weight = outcomes.rows.astype(np.float64)
     else:
-        share, w = np.full(blocks.size, 1.0 / blocks.size), problem.weights
-        counts = rng.multinomial(blocks.size, share, n_draws).astype(np.float64)
-        weight = counts @ blocks.sums(cells.index, cells.size, w)
+        drawn_sums = _resampled_sums(problem, blocks, n_draws, rng)
+        weight = drawn_sums(problem.weights)
         if not problem.hard or blocks.clustered:
             # Residuals about the bins' means: about the isotonic fit labels vary too little.
-            residual = w * (problem.z - problem.u)
-            residual -= w * (problem.gaps()[problem.bins])
-            noise = (counts - 1.0) @ blocks.sums(cells.index, cells.size, residual)
+            residual = problem.weights * (problem.z - problem.u - problem.gaps()[problem.bins])
+            noise = drawn_sums(residual) - np.bincount(cells.index, residual, cells.size)
 
     def measured(w: Array, wz: Array) -> Array:
         """The discrimination of each draw, from sums by cell (draws, cells) of weights, and of
@@ -308,6 +305,24 @@ def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     return Limits(low, high, INVERTED, None, min(max(estimate, low), high))
 
 
+def _resampled_sums(
+    problem: Problem, blocks: Blocks, n_draws: int, rng: np.random.Generator
+) -> Callable[[Array], Array]:
+    """A function from values (n,) to their sums by fine cell in resamples, (draws, cells).
+
+    Blocks are drawn with replacement; of rows that each stand for many, how often these are drawn
+    is a Poisson number.
+    """
+    cells = problem.fine_cells
+    if problem.counts is not None and not blocks.clustered:
+        times = rng.poisson(problem.counts, (n_draws, problem.n)) / problem.counts
+        order, firsts = cells.rows_in_order
+        return lambda values: np.add.reduceat((times * values)[:, order], firsts, axis=1)
+    share = np.full(blocks.size, 1.0 / blocks.size)
+    drawn = rng.multinomial(blocks.size, share, n_draws).astype(np.float64)
+    return lambda values: drawn @ blocks.sums(cells.index, cells.size, values)
+
+
 # --- votes, and all other measures ----------------------------------------------------------------
 
 
@@ -326,7 +341,7 @@ def votes(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 def replicates_of(rows: Context, measure: Measure) -> Array:
     """The measure's value in resamples of the rows, (resamples,), computed once."""
 
-    if rows.repeats:
+    if rows.counts is not None:
         raise NeedsRows(
             f"{measure.name}: with so many bins rows are drawn again, and sums do not hold them. "
             "Take fewer bins, or collect a sample of rows and evaluate that"

@@ -92,7 +92,7 @@ class NoiseFloors(Context):
         drawn, method = without_rounding_errors(null[0]), null[1]
         exact = None
         if measure.null_mean is not None and not (
-            self.soft or self.repeats or self.groups is not None
+            self.soft or self.counts is not None or self.groups is not None
         ):
             binned = self.binned(measure)
             problem = self.plain_problem if binned is None else binned[1]
@@ -123,7 +123,9 @@ class NoiseFloors(Context):
         bins, soft labels, clusters and weights.
         """
         binned = self.binned(measure) if measure.is_error else None
-        weighted = binned is not None and binned[1].w is not None and not self.repeats
+        weighted = binned is not None and not (
+            binned[1].w is None or (self.counts is not None and binned[1].counts_once)
+        )
         if binned is None or self.soft or self.groups is not None or weighted:
             return 0.0
         problem = binned[1]
@@ -256,7 +258,7 @@ class NoiseFloors(Context):
         """
         if self._labels_vary_freely:
             return None
-        moments = self.once("null losses", lambda: null_losses(self.samples, repeats=self.repeats))
+        moments = self.once("null losses", lambda: null_losses(self.samples, self.counts))
         mean, deviation, skew = moments[measure.loss]
         if deviation > 0:
             x = (value - mean) / deviation

@@ -47,8 +47,9 @@ class NoiseModel:
             # With so few clusters that have the rarer outcome the correlation is not estimable:
             # all outcomes of a cluster are taken to be equal.
             return cls(dispersion, 1.0)
-        products = _pair_products(residual, groups)
-        largest = dispersion * _pair_products(np.sqrt(variance), groups)
+        counts = np.ones(problem.n) if problem.counts is None else problem.counts
+        products = _pair_products(residual, groups, counts)
+        largest = dispersion * _pair_products(np.sqrt(variance), groups, counts)
         return cls(dispersion, min(max(products / largest, 0.0), 1.0) if largest > 0 else 0.0)
 
     def covariance(self, over_rows: Array, over_clusters: Array) -> Array:
@@ -62,11 +63,12 @@ class NoiseModel:
         return self.dispersion * ((1.0 - rho) * over_rows + rho * (over_clusters @ over_clusters.T))
 
 
-def _pair_products(values: Array, groups: Index) -> float:
+def _pair_products(values: Array, groups: Index, counts: Array) -> float:
     """The sum of the products of the values of two rows, over all pairs of different rows in one
-    cluster, each pair counted twice.
+    cluster, each pair counted twice. `counts` is how many equal rows each row stands for.
     """
-    return float((np.bincount(groups, values) ** 2).sum() - (values**2).sum())
+    sums = np.bincount(groups, counts * values)
+    return float((sums**2).sum() - (counts * values**2).sum())
 
 
 def clustered_covariances(
@@ -86,7 +88,7 @@ def clustered_covariances(
 
     variance = u * (1.0 - u)
     residuals = by_cluster(w * (problem.z - u))
-    over_rows = np.diag(summed(cells, w * w * variance, m))
+    over_rows = np.diag(summed(cells, problem.squared_weights * variance, m))
     by_model = NoiseModel.from_problem(problem, groups).covariance(
         over_rows, by_cluster(w * np.sqrt(variance))
     )

@@ -103,9 +103,7 @@ def null_drawn(
             wz = wu + outcome_residuals(problem, cells, cells.u, n_draws, rng)
         wz2 = wz
     else:
-        w = problem.weights
-        residual = blocks.sums(cells.index, cells.size, w * (problem.z - problem.u))
-        wz = wu + blocks.signs(n_draws, rng) @ residual
+        wz = wu + _scattered_residuals(problem, cells, blocks, n_draws, rng)
         safe = np.where(cells.w > 0, cells.w, 1.0)
         variance = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
         # The square of a 0/1 outcome is the outcome.
@@ -115,6 +113,21 @@ def null_drawn(
     return Drawn(
         cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2, by_bin
     )
+
+
+def _scattered_residuals(
+    problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, rng: np.random.Generator
+) -> Array:
+    """Sums of residuals by cell, (draws, cells): the observed ones of each block with random signs
+    or, of rows that each stand for many, normal numbers of their variance.
+    """
+    residual = problem.z - problem.u
+    if problem.counts is not None and not blocks.clustered:
+        squares = problem.squared_weights * residual**2
+        variance = np.bincount(cells.index, squares, cells.size)
+        return rng.standard_normal((n_draws, cells.size)) * np.sqrt(variance)
+    sums = blocks.sums(cells.index, cells.size, problem.weights * residual)
+    return blocks.signs(n_draws, rng) @ sums
 
 
 def null_of_rare_events(
@@ -147,7 +160,8 @@ def with_rare_events(
     outcome_size = problem.outcome_size(blocks)
     # Soft labels vary as the means of this many outcomes do.
     votes = round(1.0 / problem.dispersion)
-    row_by_row = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
+    few = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
+    row_by_row = few and problem.counts is None
     rare = rare_event_bins(weight, cells.by_bin(cells.w2), mean, outcome_size)
     own, position = rare.find_cells(cells.bins)
     if own.size == 0:
@@ -234,7 +248,7 @@ def outcome_residuals(
     """Sums of weighted residuals (outcome less rate) of drawn outcomes, (draws, cells); `rates` are
     the event rates of the cells.
     """
-    if problem.n * n_draws <= SINGLE_ROWS:
+    if problem.counts is None and problem.n * n_draws <= SINGLE_ROWS:
         return _row_outcome_residuals(problem, cells, np.arange(cells.size), rates, n_draws, rng)
     # A cell's outcomes are as many equal ones as its weights are worth.
     trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)

@@ -101,9 +101,9 @@ def _correlation(first: SamplingErrors, second: SamplingErrors) -> float:
     if np.array_equal(first.order, second.order):
         return 1.0
     assert first.influences is not None and second.influences is not None
-    a, b = first.influences.values, second.influences.values
-    size = math.sqrt(float(a @ a) * float(b @ b))
-    return min(1.0, max(-1.0, float(a @ b) / size)) if size > 0 else 0.0
+    a, b, counts = first.influences.values, second.influences.values, first.influences.counts
+    size = math.sqrt(float((counts * a) @ a) * float((counts * b) @ b))
+    return min(1.0, max(-1.0, float((counts * a) @ b) / size)) if size > 0 else 0.0
 
 
 def _largest_decrease(ours: tuple[float, float], theirs: tuple[float, float], rho: float) -> float:

@@ -190,7 +190,7 @@ def _wide_cells(fine: Problem, groups: Index | None) -> tuple[Index, Problem]:
     fewer where rows, or the clusters `groups`, are few.
     """
     weight = fine.by_bin()
-    rows = fine.n_rows if fine.repeats else effective(fine.weights, groups)
+    rows = effective(fine.weights, groups, fine.counts)
     cells = min(WIDE_CELLS, max(rows // ROWS_OF_WIDE, 1.0))
     quantile = np.floor((np.cumsum(weight) - weight / 2.0) / weight.sum() * cells)
     used, parents = np.unique(quantile, return_inverse=True)

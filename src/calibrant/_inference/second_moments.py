@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._core.typing import Array, Index
-from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.blocks import Blocks, squared_weights, summed
 from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
 from calibrant._inference.numbers import MOST_WIDENED_SLOTS, SHOWN_AT_LEAST
 from calibrant._inference.rounding import symmetric_root
@@ -208,13 +208,14 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
     many slots and votes; else None will do, and rows are the units.
     """
     both, row = tuple(slots), slots[0].w.max(axis=1)
-    if len(both) == 1 and both[0].repeats:
-        return SecondMoments(both, _single_factor(both[0]), 1.0 / both[0].total, 1.0, False)
     if slots[0].noise is not None:
         return _vote_moments(both, blocks)
     plain = all(each.k == 1 for each in both) and (blocks is None or not blocks.clustered)
-    if plain and sum(each.size for each in both) <= FACTORED_SLOTS:
-        return SecondMoments(both, _joint_factor(both), _share(row), 1.0, False)
+    counted = both[0].counts is not None
+    if plain and (counted or sum(each.size for each in both) <= FACTORED_SLOTS):
+        joint = len(both) > 1 or not counted
+        factor = _joint_factor(both) if joint else _single_factor(both[0])
+        return SecondMoments(both, factor, _share(row, both[0].counts), 1.0, False)
     assert blocks is not None
     sums = [blocks.sums(each.index, each.size, each.residuals) for each in both]
     sums += [blocks.sums(each.index, each.size, each.w) for each in both]
@@ -231,9 +232,12 @@ def _vote_moments(slots: tuple[Slots, ...], blocks: Blocks | None) -> SecondMome
     return SecondMoments(slots, np.concatenate([factor, np.zeros_like(factor)], 1), 0.0, 1.0, True)
 
 
-def _share(weights: Array) -> float:
-    """The sum of squared weights over their squared sum: 1 / n where all are equal."""
-    return float((weights**2).sum()) / max(float(weights.sum()) ** 2, 1e-300)
+def _share(weights: Array, counts: Array | None = None) -> float:
+    """The sum of squared weights over their squared sum: 1 / n where all are equal. `counts` is how
+    many equal rows each row stands for; one each if None.
+    """
+    squares = float(squared_weights(weights, counts).sum())
+    return squares / max(float(weights.sum()) ** 2, 1e-300)
 
 
 def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
@@ -266,7 +270,8 @@ def _joint_factor(slots: tuple[Slots, ...]) -> Array:
     """A factor (2 p, 2 p) of the exact second moments of residuals and weights, for rows that have
     one slot (bin) of each predictor.
     """
-    p = sum(each.size for each in slots)
+    p, counts = sum(each.size for each in slots), slots[0].counts
+    each = np.ones(slots[0].n) if counts is None else counts
     starts = np.cumsum([0, *(each.size for each in slots)])
     moments = np.zeros((2 * p, 2 * p))
     for a, first in enumerate(slots):
@@ -274,7 +279,8 @@ def _joint_factor(slots: tuple[Slots, ...]) -> Array:
             key = first.index[:, 0] * second.size + second.index[:, 0]
             for i, one in enumerate((first.residuals, first.w)):
                 for j, other in enumerate((second.residuals, second.w)):
-                    sums = np.bincount(key, (one * other)[:, 0], first.size * second.size)
+                    products = (one * other)[:, 0] / each
+                    sums = np.bincount(key, products, first.size * second.size)
                     rows = slice(starts[a] + i * p, starts[a] + i * p + first.size)
                     columns = slice(starts[b] + j * p, starts[b] + j * p + second.size)
                     moments[rows, columns] = sums.reshape(first.size, second.size)
@@ -363,15 +369,32 @@ class SlotNoise:
             drawn = np.maximum(ratios[j], 0.1)[:, parent] * slots.weight
             # Two predictors on the same rows have the same normal numbers.
             stream = 10 if self.moments.paired else 10 + j
-            if slots.repeats:  # independent rows of one predictor: fine slots are independent too
-                variance = slots.sums(slots.w * (slots.z - slots.u - gap[slots.index]) ** 2)
+            residuals = slots.z - slots.u - gap[slots.index]
+            counted = slots.counts is not None and not blocks.clustered
+            if counted and len(fine.slots) == 1:  # rows are independent, and so are fine slots
+                variance = slots.sums(slots.squared_weights * residuals**2)
                 sums = self.normal(slots.size, stream) * np.sqrt(variance)
+            elif counted:
+                spread = np.sqrt(slots.squared_weights) * residuals
+                sums = self._sums_of_rows(slots, spread[:, 0], stream)
             else:
                 by_block = block_noise(slots, blocks, gap)
                 sums = self.normal(len(by_block), stream) @ by_block
             noise.append(sums * self.moments.widening / drawn)
             weights.append(drawn)
         return noise, weights
+
+    def _sums_of_rows(self, slots: Slots, spread: Array, stream: int) -> Array:
+        """Sums by slot (bin), (draws, slots), of normal noise of every row; `spread` is its
+        standard deviation, (n,), with a sign.
+        """
+        order = np.argsort(slots.index[:, 0], kind="stable")
+        used, starts = np.unique(slots.index[order, 0], return_index=True)
+        drawn = self.normal(slots.n, stream)
+        drawn *= spread
+        out = np.zeros((self.n_draws, slots.size))
+        out[:, used] = np.add.reduceat(drawn[:, order], starts, axis=1)
+        return out
 
     def normal(self, size: int, stream: int) -> Array:
         """Standard normal numbers, (draws, size), from the random stream of this number: the same

@@ -17,7 +17,7 @@ from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.draws import Labels, count_labels
-from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.blocks import Blocks, squared_weights, summed
 from calibrant._inference.budget import BLOCK_ENTRIES
 from calibrant._inference.cells import Problem, ScalarRows, above_threshold, problem_of
 from calibrant._inference.means import distribution_rows, row_weights
@@ -46,8 +46,8 @@ class Slots:
     labels: Index | None = None
     # The noise of targets (n, k), where rows are fixed and only their votes are drawn again.
     noise: Array | None = None
-    # Whether a row stands for as many equal rows as its weight says.
-    repeats: bool = False
+    # How many equal rows each row stands for, (n,), with their weight; None for one each.
+    counts: Array | None = None
 
     @classmethod
     def of_problem(cls, problem: Problem) -> Slots:
@@ -58,7 +58,7 @@ class Slots:
         u, z, w = (column[:, None] for column in (problem.u, problem.z, problem.weights))
         return cls(
             problem.bins[:, None], problem.m, u, z, w, problem.hard, classes,
-            repeats=problem.repeats,
+            counts=problem.counts,
         )  # fmt: skip
 
     @property
@@ -85,7 +85,7 @@ class Slots:
     @property
     def squared_weights(self) -> Array:
         """The sum of squared weights of the rows that each row stands for, (n, k)."""
-        return self.w if self.repeats else self.w * self.w
+        return squared_weights(self.w, None if self.counts is None else self.counts[:, None])
 
     @cached_property
     def squares(self) -> Array:

@@ -120,8 +120,7 @@ class Uncertainty(NoiseFloors):
             """The targets with fewer and with more rare events, as
             `possible_targets` gives them.
             """
-            votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
-            return possible_targets(self.samples, votes, level)
+            return possible_targets(self.samples, self.votes_of_rows, level)
 
         def make() -> dict[tuple[str, float], float]:
             """The changes of the value, by kind of event and how far towards its limits."""
@@ -145,7 +144,7 @@ class Uncertainty(NoiseFloors):
         def make() -> Losses | None:
             """The losses of the rows under this measure's name; None for soft labels."""
             values = self.problems.row_values(distribution=False)
-            return Losses.from_samples(self.samples, measure.loss, values, repeats=self.repeats)
+            return Losses.from_samples(self.samples, measure.loss, values, self.problems.counts)
 
         losses: Losses | None = self.once("losses", make)
         return None if losses is None else losses._replace(loss=measure.loss)
@@ -196,7 +195,7 @@ class Uncertainty(NoiseFloors):
         if measure.interval_method in ("mean", "influence"):
             mean = measure.interval_method == "mean"
             parts = mean_influences(self, measure) if mean else ranking_influences(self, measure)
-            if self.groups is None:
+            if self.groups is None and self.counts is None:
                 parts = parts.in_blocks(self.blocks.index, self.blocks.size)
             excess = 0.0
             if self.removes_vote_noise(measure):
@@ -280,7 +279,7 @@ def _targets_of_unseen_misses(rows: Uncertainty) -> Array | None:
     """Targets (n, k) with as many misses as the observed number allows; None where neither misses
     nor hits are few.
     """
-    votes = np.broadcast_to(1 if rows.votes is None else rows.votes, rows.samples.n)
+    votes = rows.votes_of_rows
     z, u = rows.plain_problem.z, rows.plain_problem.u
     right = z if rows.samples.multiclass else np.where(u > 0.5, z, 1.0 - z)
     hits, total = float(votes @ right), int(votes.sum())

@@ -132,17 +132,16 @@ def _sum_by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
     return both, up
 
 
-def _effective_rows(w: Array, repeats: bool) -> float:
+def _effective_rows(w: Array, counts: Array | None) -> float:
     """The effective number of rows with these weights: (sum w)^2 / sum w^2, or 0 without weight.
-    With `repeats` weights are numbers of equal rows, and so is their sum.
+    `counts` is how many equal rows each row stands for; one each if None.
     """
     total = float(w.sum())
-    if repeats:
-        return total
-    return total * total / float((w * w).sum()) if total > 0 else 0.0
+    squares = w * w if counts is None else w * w / counts
+    return total * total / float(squares.sum()) if total > 0 else 0.0
 
 
-def auroc_influence(at: Levels, z: Array, w: Array, *, repeats: bool = False) -> RowInfluence:
+def auroc_influence(at: Levels, z: Array, w: Array, counts: Array | None = None) -> RowInfluence:
     """The influence of each row on the AUROC, by DeLong's placements.
 
     A placement is the share of rows of the other outcome that a row is ranked correctly against.
@@ -156,10 +155,10 @@ def auroc_influence(at: Levels, z: Array, w: Array, *, repeats: bool = False) ->
     value, total = float(up @ below) / events, events + rest
     values = total * (z * (below[at] - value) / events + (1.0 - z) * (above[at] - value) / rest)
     outcomes = (w * z, w * (1.0 - z))
-    return RowInfluence(values, min(_effective_rows(each, repeats) for each in outcomes))
+    return RowInfluence(values, min(_effective_rows(each, counts) for each in outcomes))
 
 
-def aurc_influence(at: Levels, z: Array, w: Array, *, repeats: bool = False) -> RowInfluence:
+def aurc_influence(at: Levels, z: Array, w: Array, counts: Array | None = None) -> RowInfluence:
     """The influence of each row on the AURC (area under the risk-coverage curve).
 
     It is the row's own risk, plus what the row adds to the risk of every row predicted no higher.
@@ -174,11 +173,11 @@ def aurc_influence(at: Levels, z: Array, w: Array, *, repeats: bool = False) -> 
     # weight of the level, and W_g that of the rows predicted at least as high.
     reach, paid = np.cumsum(both / kept), np.cumsum(both / kept * risk)
     values = risk[at] - value + (1.0 - z) * reach[at] - paid[at]
-    return RowInfluence(values, _effective_rows(w, repeats))
+    return RowInfluence(values, _effective_rows(w, counts))
 
 
 def accuracy_influence(
-    at: Levels, z: Array, w: Array, coverage: float = COVERAGE, *, repeats: bool = False
+    at: Levels, z: Array, w: Array, counts: Array | None = None, *, coverage: float = COVERAGE
 ) -> RowInfluence:
     """The influence of each row on the accuracy at a coverage.
 
@@ -192,10 +191,10 @@ def accuracy_influence(
     # The mean target at the threshold, of about sqrt(n) rows on either side of it.
     edge = int(np.flatnonzero(part > 0)[0])
     near = np.abs(np.cumsum(both) - np.cumsum(both)[edge]) <= total / np.sqrt(
-        max(_effective_rows(w, repeats), 1.0)
+        max(_effective_rows(w, counts), 1.0)
     )
     near[edge] = True
     there = float(up[near].sum() / both[near].sum())
     values = (z - there) * part[at] / coverage
-    units = coverage * _effective_rows(w, repeats)
+    units = coverage * _effective_rows(w, counts)
     return RowInfluence(values - float((w * values).sum()) / total, units)

@@ -86,6 +86,11 @@ class FrameSummary(StreamSummary):
         """The scalar problem in the bins of the truthful measures."""
         return self._quantile[0]
 
+    @property
+    def quantile_cuts(self) -> Cuts:
+        """The cuts between the bins of the truthful measures."""
+        return self._quantile[1]
+
     @cached_property
     def equal_mass_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, whatever rule was given."""

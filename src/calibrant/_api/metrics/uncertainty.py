@@ -12,7 +12,7 @@ from calibrant._api.resampling import Resampling
 from calibrant._api.rows import (
     as_samples,
     as_source,
-    check_summable,
+    cluster_column,
     group_index,
     is_top_label_of_two,
     note_two_columns,
@@ -383,12 +383,12 @@ def _samples_and_clusters(
     y_true: Any, y_proba: Any, votes: Any, groups: Any, rows: WeightedRows
 ) -> tuple[Samples | FrameSamples, Any]:
     """The rows, and the number of each row's cluster, or None without clusters. Rows of a lazy
-    frame stay where they are, and have no clusters.
+    frame stay where they are, and their clusters are the name of a column.
     """
     data = rows.get("data")
     if is_lazy(data):
-        check_summable(groups)
-        return cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows)), None
+        lazy = cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows))
+        return lazy, cluster_column(groups, data)
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     return samples, group_index(groups, samples, data)
 
@@ -406,20 +406,21 @@ def _uncertainty_of_measure(
 ) -> tuple[Uncertainty, Measure, Statistics]:
     """The Uncertainty of one measure, the measure found by name, and the rows' statistics.
 
-    `groups` has the number of each row's cluster, or is None.
+    `groups` has the number of each row's cluster, or is the column of a lazy frame that names them;
+    None without clusters.
     """
     check_resamples(n_resamples, seed)
     chosen = find(measure, samples.shape)
     if isinstance(samples, FrameSamples):
         # Imported when a frame of another engine is given: arrays do without.
-        from calibrant._inference.pooled_rows import PooledSums
+        from calibrant._api.pooled_sums import sums_of_frame
         from calibrant._summaries.frame import sum_frame
 
         if resample is not None:
             check_resample(resample, None)
         rules = both_rules(bins, samples.count_rows)
         summary, _ = sum_frame(samples, rules, (chosen.name,), fine=True)
-        sums = PooledSums(summary, rules)
+        sums = sums_of_frame(samples, summary, rules, groups)
         sums.refuse([chosen])
         return sums.uncertainty((chosen,), level, n_resamples, seed), chosen, summary
     resampling = Resampling(

@@ -7,6 +7,7 @@ query or a few, and only sums leave the frame's own engine.
 from calibrant._engines.frames.classes import class_columns, matrix_sums, rows_above
 from calibrant._engines.frames.grids import logit_grid, unit_grid
 from calibrant._engines.frames.losses import loss_sums
+from calibrant._engines.frames.pooled import joint_columns, pooled_columns
 from calibrant._engines.frames.quantiles import level_sets
 from calibrant._engines.frames.streams import stream_sums
 from calibrant._engines.frames.tables import (
@@ -26,10 +27,12 @@ __all__ = [
     "check_ranks",
     "class_columns",
     "classwise_table",
+    "joint_columns",
     "level_sets",
     "logit_grid",
     "loss_sums",
     "matrix_sums",
+    "pooled_columns",
     "rows_above",
     "scalar_sums",
     "stream_sums",

@@ -98,6 +98,11 @@ class Partitioned:
     def group_by(self, *keys: str) -> _Grouped:
         return _Grouped(self, keys)
 
+    def collect_schema(self) -> Any:
+        """The names and types of the columns after all steps; no row is read."""
+        empty = nw.from_native(self.frame.to_native()._meta, eager_only=True)
+        return _apply_steps(empty, self.steps).collect_schema()
+
     def collect(self) -> Any:
         """Run the steps, and return their result in memory: sums of groups if a step groups rows,
         else the first rows.
@@ -171,5 +176,7 @@ def _merge_parts(*parts: Any, keys: tuple[str, ...] | None) -> Any:
     whole = nw.concat([nw.from_native(part) for part in nonempty], how="vertical")
     if keys is None:
         return whole.to_native()
-    sums = [_ENDS.get(name, _SUM)(nw.col(name)) for name in whole.columns if name not in keys]
+    sums = [
+        _ENDS.get(name.split()[0], _SUM)(nw.col(name)) for name in whole.columns if name not in keys
+    ]
     return whole.group_by(*keys).agg(*sums).to_native()

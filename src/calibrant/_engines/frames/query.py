@@ -58,6 +58,8 @@ class Query:
     # What to add up in every group: sums of the problem, and counts of findings.
     sums: dict[str, Expr] = field(default_factory=dict)
     finding_sums: dict[str, Expr] = field(default_factory=dict)
+    # The columns of predictions whose smallest and largest value of each group come back.
+    ends: tuple[str, ...] = ("u",)
 
     def __post_init__(self) -> None:
         self.frame = scalar(self.samples, self.notion, self.by)
@@ -163,8 +165,11 @@ class Query:
         frame = self.frame
         for layer in self.layers:
             frame = frame.with_columns(**layer)
-        frame = frame.select(*by, "u", key=key, **sums)
-        ends = [col("u").min().alias("low"), col("u").max().alias("high")]
+        frame = frame.select(*dict.fromkeys((*by, *self.ends)), key=key, **sums)
+        ends = []
+        for name in self.ends:
+            suffix = "" if name == "u" else f" of {name}"
+            ends += [col(name).min().alias(f"low{suffix}"), col(name).max().alias(f"high{suffix}")]
         totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
         frame = frame.group_by(*by, "key").agg(*totals)
         result = collected(frame if most is None else frame.head(most))

@@ -1,0 +1,45 @@
+"""The sums that intervals, noise floors and verdicts of a lazy frame are computed from."""
+
+from __future__ import annotations
+
+from calibrant._api.rows import number_clusters
+from calibrant._core.binning import Rule
+from calibrant._core.errors import InputError, NeedsRows, counted
+from calibrant._core.typing import Index
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.missing import find_missing_rows
+from calibrant._engines import frames
+from calibrant._engines.cells import PooledColumns
+from calibrant._inference.pooled_rows import PooledRows, PooledSums
+from calibrant._summaries.frame import FrameSummary
+
+
+def sums_of_frame(
+    samples: FrameSamples, summary: FrameSummary, rules: tuple[Rule, Rule], clusters: str | None
+) -> PooledSums:
+    """The sums of a lazy frame for intervals. Soft labels and clusters, named by the column
+    `clusters`, take another query, which pools rows.
+    """
+    if samples.voted and summary.findings.soft:
+        raise NeedsRows(
+            "with votes= the votes of each row are drawn anew, and sums do not hold them: leave "
+            "votes out for intervals about the labels given, or collect a sample of rows"
+        )
+    if clusters is None and not summary.findings.soft:
+        return PooledSums(summary, rules)
+    columns = frames.pooled_columns(samples, summary.scalar, summary.cells, clusters)
+    return PooledSums(summary, rules, pooled_rows(columns))
+
+
+def pooled_rows(columns: PooledColumns) -> PooledRows:
+    """The rows that pooled columns stand for, with their clusters numbered."""
+    groups: Index | None = None
+    if columns.clusters is not None:
+        names, missing = find_missing_rows(columns.clusters, "groups")
+        if missing.any():
+            raise InputError(
+                f"groups is missing in {counted(int(columns.n[missing].sum()), 'row', '')}: every "
+                "row needs a cluster; its own if it belongs to none"
+            )
+        groups = number_clusters(names, missing, columns.n.size)
+    return PooledRows.from_columns(columns, groups)
