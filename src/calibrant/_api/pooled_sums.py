@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrant._api.rows import number_clusters
 from calibrant._core.binning import Rule
-from calibrant._core.errors import InputError, NeedsRows, counted
+from calibrant._core.errors import InputError, counted
 from calibrant._core.typing import Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.missing import find_missing_rows
@@ -20,13 +20,8 @@ def sums_of_frame(
     """The sums of a lazy frame for intervals. Soft labels and clusters, named by the column
     `clusters`, take another query, which pools rows.
     """
-    if samples.voted and summary.findings.soft:
-        raise NeedsRows(
-            "with votes= the votes of each row are drawn anew, and sums do not hold them: leave "
-            "votes out for intervals about the labels given, or collect a sample of rows"
-        )
-    if clusters is None and not summary.findings.soft:
-        return PooledSums(summary, rules)
+    if samples.voted or (clusters is None and not summary.findings.soft):
+        return PooledSums(summary, rules, voted=samples.voted)
     columns = frames.pooled_columns(samples, summary.scalar, summary.cells, clusters)
     return PooledSums(summary, rules, pooled_rows(columns))
 

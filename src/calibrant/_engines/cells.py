@@ -19,6 +19,8 @@ from calibrant._core.typing import Array, Mask
 
 N_LINEAR = 2048
 OCTAVES = range(11, 41)
+# Labels between 0 and 1 are pooled in so many cells.
+LABELS = 128
 
 
 def cell_edges() -> Array:

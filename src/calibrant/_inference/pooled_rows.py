@@ -70,6 +70,8 @@ class PooledSums:
     summary: StreamSummary
     rules: tuple[Rule, Rule]
     pooled: PooledRows | None = None
+    # Whether soft labels are shares of known numbers of votes.
+    voted: bool = False
 
     def why_not(self, measure: Measure) -> str:
         """Why the sums do not give an interval of a measure, in words; "" where they do."""
@@ -148,7 +150,15 @@ class PooledSums:
 
     @cached_property
     def rows(self) -> PooledRows:
-        """The rows that the sums stand for. Raises NeedsRows for sums of bins alone."""
+        """The rows that the sums stand for. Raises NeedsRows for sums of bins alone, and for votes,
+        which intervals draw anew row by row.
+        """
+        voted = self.voted or self.summary.findings.voted
+        if voted and self._has_soft_labels:
+            raise NeedsRows(
+                "with votes the votes of each row are drawn anew, and sums do not hold them: leave "
+                "them out for intervals about the labels given, or collect a sample of rows"
+            )
         if self.pooled is not None:
             return self.pooled
         if not self.summary.cells.fine:

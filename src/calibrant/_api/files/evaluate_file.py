@@ -36,7 +36,7 @@ from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
-from calibrant._inference.pooled_rows import PooledSums
+from calibrant._inference.pooled_rows import PooledRows, PooledSums
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
 from calibrant._summaries.requirements import in_stream, known_measures
 from calibrant._summaries.stream import StreamSummary
@@ -70,6 +70,7 @@ def evaluate_file(
     gold: str | None = None,
     exact: bool = True,
     uncertainty: bool = False,
+    groups: str | None = None,
     tolerance: float = 0.05,
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -124,8 +125,11 @@ def evaluate_file(
         Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
         of [0, 1], and the result says so.
     uncertainty : bool, default False
-        Whether to add intervals, noise floors and a verdict, from the same sums: for labels of 0
-        and 1 and rows of equal weight. With several classes measures of the top label have them.
+        Whether to add intervals, noise floors and a verdict, from the same sums. Soft labels and
+        `groups` take one more reading. With several classes measures of the top label have them.
+    groups : str, optional
+        Column of the cluster of each row, whose rows vary together; they may stand anywhere in the
+        files.
     tolerance
         Largest error, as a gap, that you can accept.
     level (and verdicts)
@@ -183,9 +187,16 @@ def evaluate_file(
         answers=answers_of(answer, gold),
         filter=filter,
     )
+    if groups is not None and (by is not None or not uncertainty):
+        raise InputError(
+            "groups and by= of files cannot be given together: leave one of them out"
+            if uncertainty
+            else "groups has no effect on the values themselves: with it goes uncertainty=True"
+        )
     options = Options(
         bins=bins,
         measures=measures,
+        groups=groups,
         intervals="all" if uncertainty else "none",
         tolerance=tolerance,
         level=level,
@@ -238,7 +249,7 @@ def evaluate_request(
         for piece in over_pieces(rows, plan.tally, shown):
             tally.merge(piece)
     _check_not_empty(tally, rows)
-    return _evaluation(tally, rows, quantile, options, progress)
+    return _evaluation(tally, rows, quantile, options, progress, request)
 
 
 def _count_rows(rows: FileRows, progress: bool | None) -> int:
@@ -280,8 +291,23 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
         )
 
 
+def _pool_rows(
+    request: ReadRequest, summary: StreamSummary, options: Options, show: bool | None
+) -> PooledRows:
+    """The rows of the files pooled by cell, label and cluster, from one more reading."""
+    from calibrant._api.files.pooled import PoolPass
+
+    cells, soft = summary.cells, summary.findings.soft
+    return PoolPass(request, cells, summary.scalar, options.groups, not soft, show).rows()
+
+
 def _evaluation(
-    tally: Tally, rows: FileRows, truthful: Rule, options: Options, show: bool | None
+    tally: Tally,
+    rows: FileRows,
+    truthful: Rule,
+    options: Options,
+    show: bool | None,
+    request: ReadRequest,
 ) -> FileEvaluation:
     """The evaluation from the sums of the first pass; exact values may read the files again.
 
@@ -344,12 +370,14 @@ def _evaluation(
     result = assemble(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
-    sums = PooledSums(summary, (total.rule, truthful))
+    sums = PooledSums(summary, (total.rule, truthful), voted=tally.example.voted)
     if options.intervals != "none":
         # Imported when it is asked for: most calls do without inference.
         from calibrant._api.infer_from_sums import infer_from_sums
 
         measures = tuple(measure for measure in kept if measure.name in result)
+        if not sums.voted and (options.groups is not None or summary.findings.soft):
+            sums = replace(sums, pooled=_pool_rows(request, summary, options, show))
         result = infer_from_sums(result, sums, measures, options)
     return FileEvaluation(replace(result, slices=slices), sums)
 

@@ -15,15 +15,15 @@ from calibrant._core.binning import Cuts
 from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
-from calibrant._engines.cells import Cells, PooledColumns
+from calibrant._engines.cells import LABELS, Cells, PooledColumns
 from calibrant._engines.frames.expressions import Expr, col, floor, total
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.problem import scalar
 from calibrant._engines.frames.query import Query
 
-# Labels between 0 and 1 are pooled in so many cells; those nearer to 0 or 1 than this are hard.
-LABELS, ROUNDED = 128, 1e-9
+# Labels nearer to 0 or 1 than this are hard.
+ROUNDED = 1e-9
 
 
 def pooled_columns(
