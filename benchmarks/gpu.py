@@ -1,7 +1,7 @@
 """Tensors on a GPU: whole public calls, and the fused read of logits against a copy of the same
 bytes, plain torch and torchmetrics.
 
-    python benchmarks/gpu.py [--gigabytes 8] [--only calls|reads]
+    python benchmarks/gpu.py [--gigabytes 8] [--only calls|reads|intervals]
 
 First every sum is compared with the plain float64 read on a part of the rows; then medians of CUDA
 events around whole calls (launches and the transfer of the sums included) are printed as bytes per
@@ -206,6 +206,45 @@ def whole_calls() -> list[dict[str, object]]:
     return figures + fit_calls()
 
 
+def interval_calls() -> list[dict[str, object]]:
+    """Times of evaluations with intervals, noise floors and a verdict beside those without."""
+    y, p = binary_of(2_000_000)
+    here = cal.evaluate(
+        y.cpu().numpy(), p.cpu().numpy(), measures=["ece", "brier"], uncertainty=True
+    )
+    there = cal.evaluate(y, p, measures=["ece", "brier"], uncertainty=True)
+    for name in ("ece", "brier"):
+        one, other = here.estimate(name).interval, there.estimate(name).interval
+        assert abs(one.low - other.low) + abs(one.high - other.high) < 0.02 * (one.high - one.low)
+    figures: list[dict[str, object]] = []
+    rows = logits_of(10**6, 1000, torch.bfloat16)
+    for what, (labels, predictions), options in (
+        ("10^8 float32 and int8", binary_of(10**8), {}),
+        (
+            "10^6 x 1,000 bfloat16 logits",
+            (rows.targets, rows.predictions),
+            {"from_logits": True},
+        ),
+    ):
+        print(f"\nevaluate, {what}")
+        for measures in (["ece"], None):
+            for uncertainty in (False, True):
+                took = milliseconds(
+                    lambda: cal.evaluate(
+                        labels,  # noqa: B023
+                        predictions,  # noqa: B023
+                        measures=measures,  # noqa: B023
+                        uncertainty=uncertainty,  # noqa: B023
+                        **options,  # noqa: B023
+                    ),
+                    3,
+                )
+                which = f"{measures or 'all measures'}, uncertainty={uncertainty}"
+                figures.append({"data": what, "what": which, "ms": took})
+                print(f"  {which:40} {took:9.2f} ms", flush=True)
+    return figures
+
+
 def fit_calls() -> list[dict[str, object]]:
     """Temperature scaling, whose loss has its minimum inside (top labels) or at an end (random)."""
     rows, figures = logits_of(200_000, 1000, torch.bfloat16), []
@@ -225,13 +264,14 @@ def fit_calls() -> list[dict[str, object]]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--gigabytes", type=float, default=8.0)
-    parser.add_argument("--only", choices=("calls", "reads"))
+    parser.add_argument("--only", choices=("calls", "reads", "intervals"))
     parser.add_argument("--json", help="write the figures here")
     options = parser.parse_args()
     torch.manual_seed(0)
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
-    figures = whole_calls() if options.only != "reads" else []
-    for k, dtype in () if options.only == "calls" else (
+    figures = whole_calls() if options.only in (None, "calls") else []
+    figures += interval_calls() if options.only in (None, "intervals") else []
+    for k, dtype in () if options.only in ("calls", "intervals") else (
         (1000, torch.bfloat16), (1000, torch.float32), (100, torch.bfloat16), (10, torch.bfloat16),
         (4096, torch.bfloat16), (128_256, torch.bfloat16),
     ):  # fmt: skip

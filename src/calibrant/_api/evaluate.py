@@ -125,6 +125,12 @@ def evaluate(
     if not uncertainty and by is None:
         samples = as_source(y_true, y_proba, votes=votes, **rows)
         return evaluate_samples(samples, options)
+    if data is None and groups is None and by is None and resample is None and votes is None:
+        # Imported where tensors may be given.
+        from calibrant._api.evaluate_tensors import evaluate_on_device, is_summed_on_device
+
+        if is_summed_on_device(y_proba):
+            return evaluate_on_device(as_source(y_true, y_proba, **rows), options)
     # Resampling and slicing need the rows in memory.
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     if groups is not None:
