@@ -8,12 +8,16 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant._api.check import check_sums
+from calibrant._api.evaluate_samples import Options
+from calibrant._api.evaluate_tensors import evaluate_on_device
 from calibrant._api.limits import limits_of as limits_by_name
+from calibrant._api.rows import as_source
 from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._data.tensor_samples import TensorSamples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
-from every_engine import LAZY, call
+from every_engine import LAZY, call, settings
 from needs import need
 from rivals import sigmoid
 
@@ -488,3 +492,69 @@ def test_predictors_with_their_own_labels_compare_as_arrays():
 def test_comparisons_of_lazy_frames_refuse_what_needs_rows(argument):
     with pytest.raises(InputError, match=f"{argument}= needs the rows"):
         call("duckdb", cal.compare, frame_rows(), "y", {"a": "p", "b": "q"}, **{argument: "g"})
+
+
+# --- files and tensors ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["soft", "soft and weights", "clusters", "clusters and weights"])
+def test_files_pool_rows_of_clusters_and_soft_labels(tmp_path, kind, form):
+    rows, columns, path = mixed_rows(), dict(KINDS[kind]), tmp_path / f"rows.{form}"
+    y = columns.pop("y", "y")
+    # Rows of one cluster stand anywhere in the file.
+    order = np.random.default_rng(79).permutation(3000)
+    table = need("pyarrow").table({name: values[order] for name, values in rows.items()})
+    if form == "parquet":
+        need("pyarrow.parquet").write_table(table, path, row_group_size=700)
+    else:
+        need("pyarrow.csv").write_csv(table, path)
+    names = ["ece", "lin_ce", "brier"]
+    options = {"measures": names, "uncertainty": True, **columns}
+    found = cal.evaluate_file(path, y_true=y, y_proba="p", **options)
+    known = of_arrays(rows, cal.evaluate, y, rows["p"], **options)
+    for name in names:
+        one, other = (each.estimate(name).interval for each in (known, found))
+        assert limits_of(other) == pytest.approx(limits_of(one), abs=0.01 * (one.high - one.low))
+    assert found.recipe["grouped"] == ("groups" in columns)
+    assert found.verdict.n == 3000
+
+
+def test_groups_of_files_say_what_is_wrong(tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = ["label,proba,user", "1,0.8,a", "0,0.3,", "1,0.6,b"]
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match="line 3: groups='user' is missing in 1 row there"):
+        cal.evaluate_file(path, groups="user", uncertainty=True)
+    path.write_text("\n".join(line.rsplit(",", 1)[0] + ",a" for line in lines[1:3]))
+    with pytest.raises(InputError, match="groups has no effect"):
+        cal.evaluate_file(path, groups="user")
+    with pytest.raises(InputError, match="cannot be given together"):
+        cal.evaluate_file(path, groups="user", by="user", uncertainty=True)
+
+
+def test_votes_are_not_drawn_anew_from_sums(tmp_path):
+    rows, path = mixed_rows(), tmp_path / "rows.parquet"
+    columns = {"label": rows["s"], "proba": rows["p"], "votes": np.full(3000, 5)}
+    need("pyarrow.parquet").write_table(need("pyarrow").table(columns), path)
+    with pytest.raises(InputError, match="the votes of each row are drawn anew"):
+        cal.evaluate_file(path, votes="votes", uncertainty=True)
+
+
+def test_tensors_have_the_intervals_of_arrays():
+    torch = need("torch")
+    rows, names = frame_rows(), ["ece", "lin_ce", "brier", "auroc"]
+    options = Options(measures=names, intervals="all")
+    with settings("torch"):
+        tensors = as_source(torch.tensor(rows["y"]), torch.tensor(rows["p"]))
+        assert isinstance(tensors, TensorSamples)
+        found = evaluate_on_device(tensors, options)
+        soft = as_source(torch.tensor(rows["s"]), torch.tensor(rows["p"]))
+        of_soft = evaluate_on_device(soft, options)
+    for label, result in (("y", found), ("s", of_soft)):
+        known = cal.evaluate(rows[label], rows["p"], measures=names, uncertainty=True)
+        for name in names:
+            one, other = (each.estimate(name).interval for each in (known, result))
+            near = 0.02 * (one.high - one.low)
+            assert limits_of(other) == pytest.approx(limits_of(one), abs=near)
+    assert found.verdict.sentence.startswith("Miscalibrated")
