@@ -1298,7 +1298,7 @@ def check(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
         Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
+        are summed where they are; soft labels and `groups` take one more pass.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -1713,7 +1713,8 @@ def compare(
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
+        are summed where they are; soft labels and `groups` take one more pass.
 
     Returns
     -------
@@ -2854,6 +2855,7 @@ def evaluate_file(
     gold: str | None = None,
     exact: bool = True,
     uncertainty: bool = False,
+    groups: str | None = None,
     tolerance: float = 0.05,
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -2914,8 +2916,11 @@ def evaluate_file(
         Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
         of [0, 1], and the result says so.
     uncertainty : bool, default False
-        Whether to add intervals, noise floors and a verdict, from the same sums: for labels of 0
-        and 1 and rows of equal weight. With several classes measures of the top label have them.
+        Whether to add intervals, noise floors and a verdict, from the same sums. Soft labels and
+        `groups` take one more reading. With several classes measures of the top label have them.
+    groups : str, optional
+        Column of the cluster of each row, whose rows vary together; they may stand anywhere in the
+        files.
     tolerance : float in (0, 1), default 0.05
         Largest error, as a gap, that you can accept.
     level : float in (0, 1), default 0.95
@@ -3289,7 +3294,7 @@ def interval(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
         Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
+        are summed where they are; soft labels and `groups` take one more pass.
 
     Returns
     -------
@@ -3936,7 +3941,7 @@ def noise_floor(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
         Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
+        are summed where they are; soft labels and `groups` take one more pass.
 
     Returns
     -------
@@ -5371,7 +5376,7 @@ def verdict(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
         Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
+        are summed where they are; soft labels and `groups` take one more pass.
 
     Returns
     -------

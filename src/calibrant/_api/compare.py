@@ -126,7 +126,7 @@ def compare(
         again. Needs votes.
     n_resamples
     seed
-    data (in memory)
+    data (with intervals)
 
     Returns
     -------

@@ -108,7 +108,7 @@ data : data frame or mapping
     Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 data (with intervals) : data frame or mapping
     Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-    are summed where they are, in one pass: labels of 0 and 1, rows of equal weight, no `groups`.
+    are summed where they are; soft labels and `groups` take one more pass.
 data (in memory) : data frame or mapping
     Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
 missing : {"error", "drop"}

@@ -348,9 +348,8 @@ class Accumulator:
             Whether measures that need an order come from cells; by default as this accumulator was
             made.
         uncertainty : bool, default False
-            Whether to add intervals, noise floors and a verdict, from the same sums: for labels of
-            0 and 1 and rows of equal weight. With several classes measures of the top label have
-            them.
+            Whether to add intervals, noise floors and a verdict, from the same sums. With several
+            classes measures of the top label have them, with soft labels all but losses.
         tolerance : float, default 0.05
             Largest error, as a gap, that you can accept.
         level : float, default 0.95
