@@ -214,3 +214,74 @@ def test_days_without_dashes(tmp_path, written):
         return
     starts = [start[:10] for start in json.loads(done.stdout)["windows"]["start"]]
     assert starts == ["2024-01-01", "2024-01-02", "2024-01-31"]
+
+
+def test_accepted_rows_raise_no_alarm_and_a_change_does(tmp_path):
+    """Beside accepted rows their error is no alarm; without them it is one for ever."""
+    accepted, days = tmp_path / "accepted.state", tmp_path / "days.state"
+    old, calm = (
+        log(tmp_path / "old.csv", (1,), 0.8, 9000),
+        log(tmp_path / "c.csv", (5, 6), 0.8, 6000),
+    )
+    assert run("monitor", accepted, "--update", old, "--time", "at").returncode == 0
+    assert run("monitor", days, "--update", calm, "--time", "at", "--alarm").returncode == 1
+    base = ("--baseline", accepted, "--alarm")
+    fine = run("monitor", days, *base)
+    assert fine.returncode == 0 and "e_change" in fine.stdout, fine.stderr
+    worse = log(tmp_path / "worse.csv", (7,), 0.3, 2000)
+    done = run("monitor", days, "--update", worse, "--time", "at", *base, "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["change_alarm"] == "2026-01-07T00:00:00+00:00"
+    # The same rows as the first windows of one state.
+    both = tmp_path / "both.state"
+    assert run("merge", accepted, days, "-o", both).returncode == 0
+    span = run("monitor", both, "--baseline", "..2026-01-02", "--alarm", "--json")
+    assert span.returncode == 1
+    found = json.loads(span.stdout)["windows"]["e_change"]
+    assert found[0] is None and found[1] < 20 < found[-1]
+    refused = run("monitor", days, "--baseline", "nowhere.state")
+    assert refused.returncode == 3 and "give a number of windows, the file" in refused.stderr
+
+
+def test_slices_in_one_state_and_as_metrics(tmp_path):
+    """Begun with --by, added to without it, merged, and written for a scrape."""
+    rng = np.random.default_rng(0)
+    state, prom = tmp_path / "days.state", tmp_path / "days.prom"
+    p, country = np.round(rng.beta(1, 3, 6000), 4), np.repeat(["de", "fr"], 3000)
+    y = (rng.random(6000) < np.where(country == "fr", 0.5 * p, p)).astype(int)
+    for day, rows in ((5, slice(0, None, 2)), (6, slice(1, None, 2))):
+        own = {"at": [f"2026-01-0{day}"] * 3000, "label": y[rows], "p": p[rows],
+               "country": country[rows]}  # fmt: skip
+        by = ("--by", "country") if day == 5 else ()
+        done = run("monitor", state, "--update", csv(tmp_path / f"{day}.csv", own), "--time", "at",
+                   *by, "--alarm", "--metrics", prom, "--json")  # fmt: skip
+        assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)["slices"]
+    assert found["slices"]["country"] == ["fr", "de"] and found["slices"]["n"] == [3000, 3000]
+    assert found["slices"]["alarm"][0] and found["slices"]["alarm"][1] is None
+    by_hand = cal.Monitor(by="country").update(
+        y, p, time=[f"2026-01-0{5 + i % 2}" for i in range(6000)], by=country
+    )
+    table = by_hand.evaluate()
+    assert found["slices"]["e_corrected"] == pytest.approx(
+        table.slices.columns()["e_corrected"], rel=1e-9
+    )
+    text = prom.read_text()
+    assert text.endswith("# EOF\n") and 'slice="fr",kind="calibration"} 1.0' in text
+    assert 'calibrant_window_rows{model="days",scope="all"} 3000.0' in text
+    shown = run("monitor", state)
+    assert "Slices by country" in shown.stdout and "alarm in 1 slice by country" in shown.stdout
+    refused = run("monitor", state, "--by", "label")
+    assert refused.returncode == 3 and "was begun with ['country']" in refused.stderr
+
+
+def test_dropped_rows_are_counted_in_their_slice(tmp_path):
+    rows = {"at": ["2026-01-05"] * 4, "label": [0, 1, 0, 1], "p": [0.1, "", 0.3, 0.4],
+            "c": ["x", "x", "y", "y"]}  # fmt: skip
+    path = csv(tmp_path / "gaps.csv", rows)
+    options = ("--update", path, "--time", "at", "--by", "c", "--missing", "drop")
+    assert run("monitor", tmp_path / "s.state", *options).returncode == 0
+    table = cal.Monitor.load(tmp_path / "s.state").evaluate()
+    assert {row.name: (row.n, row.windows.latest.n_missing) for row in table.slices} == {
+        "x": (1, 1), "y": (2, 0)
+    }  # fmt: skip

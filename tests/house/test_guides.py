@@ -38,7 +38,7 @@ NEEDS = {
     "frames": ("polars", "duckdb"),
     "index": ("matplotlib",),
     "integrations": ("matplotlib", "sklearn", "evaluate"),
-    "monitoring": ("pandas",),
+    "monitoring": ("pandas", "duckdb"),
     "recalibration": ("sklearn",),
     "report": ("altair",),
     "segments": ("polars",),

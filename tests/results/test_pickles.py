@@ -29,8 +29,9 @@ SIDES = np.array(["left", "right"])[RNG.integers(0, 2, N)]
 
 
 def monitored():
-    monitor = cal.Monitor(every="1d")
-    monitor.update(Y, P, time="2026-01-05").update(Y, P, time="2026-01-06")
+    monitor, sides = cal.Monitor(every="1d", by="side"), ["a", "b"] * (len(Y) // 2)
+    for day in ("2026-01-05", "2026-01-06"):
+        monitor.update(Y, P, time=day, by=sides)
     return monitor.evaluate(baseline=1)
 
 

@@ -310,12 +310,17 @@ def slice_measures(
     that are not in memory, there are no others. Slices are judged by the ECE, or by the first
     calibration error if errors without the ECE were asked for.
     """
-    quick = [m for m in measures if m.statistic in ("bins", "losses")]
+    quick = [m for m in measures if has_sums_of_slices(m)]
     shown = list(measures) if asked and not of_sums else quick
     errors = [m for m in shown if is_error(m) and (m.statistic == "bins" or not of_sums)]
     ece = find(HEADLINE, shape)
     headline = errors[0] if errors and asked and ece not in errors else ece
     return headline, shown if headline in shown else [headline, *shown]
+
+
+def has_sums_of_slices(measure: Measure) -> bool:
+    """Whether the sums of a slice, in bins and of losses, give the measure as its rows do."""
+    return measure.statistic in ("bins", "losses")
 
 
 def _note_not_summed(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
@@ -366,6 +371,17 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
                 f"by must hold a value for each of the {samples.n} rows; got {array.shape}"
             )
     return row_names([array.tolist() for array in arrays]), names
+
+
+def labels_of_rows(by: Any, data: Any) -> NDArray[Any]:
+    """The name of every row's slice, (n,); `by` names columns of `data`, or has a value a row."""
+    if isinstance(by, str):
+        by = [by]
+    if all(isinstance(name, str) for name in by) and data is not None:
+        columns = [_column_values(pick(data, name, "by")) for name in by]
+    else:
+        columns = [_column_values(by)]
+    return row_names([column.tolist() for column in columns])
 
 
 def _column_values(column: Any) -> NDArray[Any]:

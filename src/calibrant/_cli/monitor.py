@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -16,11 +17,13 @@ from calibrant._cli.output import (
     print_lines,
     print_status,
 )
-from calibrant._cli.parsing import Parser, distinct_names, replace_options
-from calibrant._cli.states import lock_state
+from calibrant._cli.parsing import Parser, at_least_one, distinct_names, replace_options
+from calibrant._cli.states import load_state, lock_state
 from calibrant._cli.terminal import spinner
+from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
+from calibrant._data.readers.find import is_state
 
 if TYPE_CHECKING:
     from calibrant._api.streaming.monitor import Monitor
@@ -48,6 +51,7 @@ def add_options(parser: Parser) -> None:
         "window and in one file",
     )
     parser.option("-o --out PAGE", "also write a page with a time axis (.html)")
+    parser.option("--metrics FILE", "also write the newest window as OpenMetrics text (.prom)")
     begun = parser.group("of a state that is begun")
     begun.option(
         "--every WIDTH",
@@ -55,12 +59,24 @@ def add_options(parser: Parser) -> None:
     )
     begun.option("--keep N", "windows to keep; older ones are merged")
     begun.option("--measures NAME,...", "what to sum for, or all", type=_measures)
+    begun.option(
+        "--by COLUMN,...",
+        "columns of slices, each of which has windows, evidence and alarms",
+        type=distinct_names,
+    )
     add_columns(parser)
     parser.option("--bins BINS", "of a state that is begun; default 15")
     parser.option("--start TIME", "start of the first window to show")
     parser.option("--stop TIME", "start of the first window not to show")
-    parser.option("--baseline N", "compare each window with the N before it")
-    parser.option("--alarm", "end with 1 where there is an alarm, for a scheduler")
+    parser.option(
+        "--baseline N|STATE|START..STOP",
+        "compare each window with the N before it; or with accepted rows, whose error then raises "
+        "no alarm: a saved state, or windows of this one",
+        type=_baseline,
+    )
+    parser.option(
+        "--alarm", "end with 1 where there is an alarm (of a change, beside accepted rows)"
+    )
     parser.option("--title TITLE", "title of the page")
 
 
@@ -70,23 +86,59 @@ def _measures(text: str) -> list[str] | str:
     return "all" if measures == ["all"] else measures
 
 
+def _baseline(text: str) -> int | str | tuple[str | None, str]:
+    """Parse the value of --baseline: a number of windows, START..STOP, or the name of a state."""
+    if text.isdecimal():
+        return at_least_one(text)
+    start, dots, stop = text.partition("..")
+    is_span = dots and not os.path.exists(text) and stop and "/" not in text
+    return (start or None, stop) if is_span else text
+
+
+def _read_baseline(given: int | str | tuple[str | None, str] | None) -> Any:
+    """The baseline that --baseline names, with a saved state loaded."""
+    if not isinstance(given, str):
+        return given
+    if not is_state(Path(given)):
+        raise InputError(
+            f"--baseline is {given!r}: give a number of windows, the file of a state with accepted "
+            "rows, or START..STOP of windows of this state"
+        )
+    return load_state(given)
+
+
 def run(options: argparse.Namespace) -> Outcome:
     """Add files to the state if there are any, then evaluate its windows and write the page."""
     check_page_options(options.out, options.title)
     if options.again and options.update is None:
         raise InputError("--again is for files that are added: say which with --update FILE")
-    check_writable(options.out, [options.state, *(options.update or ())], options.format)
+    for path in (options.out, options.metrics):
+        check_writable(path, [options.state, *(options.update or ())], options.format)
     monitor = _load_monitor(options) if options.update is None else _add_files(options)
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
-    windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
+    baseline = _read_baseline(options.baseline)
+    windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=baseline)
     if options.out is not None:
         source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
         windows.save(options.out, name=options.title, source=source)
         print_status(f"written: {options.out}")
-    code = ALARMED if options.alarm and windows.alarm is not None else 0
+    is_fixed = baseline is not None and not isinstance(baseline, int)
+    if options.metrics is not None:
+        _write_metrics(windows, options)
+    alarm = windows.change_alarm if is_fixed else windows.alarm
+    of_slices = windows.slices is not None and windows.slices.alarms
+    code = ALARMED if options.alarm and (alarm is not None or of_slices) else 0
     title = f"{options.state}: {counted(monitor.n_rows, 'row')}"
     return Outcome(windows.to_dict, lambda: _show(windows, title), code)
+
+
+def _write_metrics(windows: Windows, options: argparse.Namespace) -> None:
+    """Write the newest window to the file of --metrics, at once: scrapes read whole files."""
+    name = options.title or Path(options.state).stem
+    with atomic_write(options.metrics) as beside:
+        beside.write_text(windows.to_openmetrics(model=name), encoding="utf-8")
+    print_status(f"written: {options.metrics}")
 
 
 def _add_files(options: argparse.Namespace) -> Monitor:
@@ -123,6 +175,7 @@ def _monitor_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "measures": options.measures,
         "from_logits": options.from_logits or None,
         "grouped": None if options.groups is None else True,
+        "by": options.by,
     }
     return {name: value for name, value in given.items() if value is not None}
 
@@ -140,6 +193,9 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
         monitor = Monitor.load(options.state)
     except OSError as error:
         raise StateError(f"{options.state} cannot be read: {error.strerror}") from error
+    if monitor.by is not None and options.by is None and options.update is not None:
+        # A state knows its columns: who adds to it need not name them again.
+        options.by = list(monitor.by)
     asked = Monitor(**_monitor_arguments(options))
     own, other = (
         {**each.recipe(), "bins": str(each.rule), "grouped": each.grouped}
@@ -153,8 +209,8 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
     if options.groups is not None and not monitor.grouped:
         raise _option_differs(options.state, "groups", "without clusters")
     for name in _monitor_arguments(options):
-        if own[name] != other[name]:
-            before = "all" if name == "measures" and own[name] is None else own[name]
+        if own.get(name) != other.get(name):
+            before = "all" if name == "measures" and own[name] is None else own.get(name)
             raise _option_differs(options.state, name, f"with {before!r}")
     return monitor
 
@@ -218,10 +274,12 @@ def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: s
     """
     import numpy as np
 
+    from calibrant._data.slice_names import row_names
+
     classes, drops = monitor.recipe()["classes"], monitor.recipe()["missing"] == "drop"
     times = rows.others[options.time] if drops else rows.other("time", options.time)
     labels, predictions, weights = rows.y_true, rows.y_proba, rows.sample_weight
-    clusters = inputs.groups_of(rows, options.groups)
+    clusters, slices = inputs.groups_of(rows, options.groups), inputs.slices_of(rows, options.by)
     if classes is not None and labels.ndim == 1 and labels.dtype.kind in "iu":
         labels = np.array(classes)[labels]
     if rows.n_missing:
@@ -233,9 +291,17 @@ def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: s
         weights = None if weights is None else np.append(weights, np.ones(rows.n_missing))
         if clusters is not None:
             clusters = np.concatenate([clusters, gone[options.groups].astype(str)])
+        if slices is not None:
+            names = [gone[name].tolist() for name in options.by]
+            slices = np.concatenate([slices, row_names(names)])
     try:
         monitor.update(
-            labels, predictions, time=_as_times(times), sample_weight=weights, groups=clusters
+            labels,
+            predictions,
+            time=_as_times(times),
+            sample_weight=weights,
+            groups=clusters,
+            by=slices,
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -271,3 +337,6 @@ def _show(windows: Windows, title: str) -> None:
 
     print_lines(title, windows.notes)
     print_table(windows.display_columns(), windows.title)
+    if windows.slices is not None:
+        print_table(windows.slices.display_columns(), windows.slices.title)
+        print_lines("", windows.slices.notes)

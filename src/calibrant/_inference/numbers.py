@@ -155,6 +155,15 @@ LEAST_ROWS = 10.0
 # errors early.
 #   coverage --tests ordinary
 BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+# Evidence of a change from a baseline. The chance that the intervals of the baseline's bins miss is
+# taken from the 5 % of the alarm. The bets are in standard deviations of the baseline's sum of
+# outcomes: its own on gaps that its rows refute, and the windows' from the smallest change that as
+# many rows show in many times more, each bet thrice the one before.
+#   benchmarks/monitor_alarms.py
+REGION_CHANCE = 0.005
+BASELINE_BET = 4.0
+SMALLEST_CHANGE_BET = 0.2
+CHANGE_BET_RATIO = 3.0
 # A segment with less variance than ten outcomes of probability 1/2 is not tested: a single outcome
 # may decide.
 #   coverage --tests rare

@@ -53,6 +53,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._uncertainty import Verdict as Verdict
     from calibrant.results._uncertainty import VoteNoise as VoteNoise
     from calibrant.results._vote_profile import VoteProfile as VoteProfile
+    from calibrant.results._window_slices import WindowSlice as WindowSlice
+    from calibrant.results._window_slices import WindowSlices as WindowSlices
     from calibrant.results._windows import Window as Window
     from calibrant.results._windows import Windows as Windows
 
@@ -86,6 +88,7 @@ _MODULES = {
         "VoteNoise",
     ),
     "_vote_profile": ("VoteProfile",),
+    "_window_slices": ("WindowSlice", "WindowSlices"),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}

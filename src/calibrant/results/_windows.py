@@ -13,6 +13,7 @@ from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
+    from calibrant.results._window_slices import WindowSlices
 
 # Calibrated predictions ever reach this e-value with a probability of at most 5 %.
 ALARM = 20.0
@@ -43,6 +44,9 @@ class Window:
         How far mean target less mean prediction has moved from the baseline, bin by bin.
     p_change : float
         The chance of as large a change, together or bin by bin, where nothing has changed.
+    e_change : float
+        The evidence that this window or windows before it differ from a fixed baseline: without a
+        change the chance that it ever reaches 20 is at most 5%, however often one looks.
     p_corrected : float
         The p-value corrected for the number of windows in the table (Holm, 1979).
     e_value : float
@@ -70,6 +74,7 @@ class Window:
     e_value: float = math.nan
     shift: float = field(default=math.nan, metadata=column(when="baseline"))
     p_change: float = field(default=math.nan, metadata=column(when="baseline"))
+    e_change: float = field(default=math.nan, metadata=column(when="baseline"))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -93,6 +98,8 @@ class Windows(WithPage, TableOfRows[Window]):
         What changes are measured against.
     shown : tuple of str
         The measures that are printed; `columns` has all.
+    slices : WindowSlices or None
+        The windows of each slice, of a monitor that was made with `by`.
 
     Examples
     --------
@@ -105,7 +112,7 @@ class Windows(WithPage, TableOfRows[Window]):
     """
 
     _row_class = Window
-    _json_keys = "every measure baseline windows alarm notes"
+    _json_keys = "every measure baseline windows alarm change_alarm slices notes"
     _table_key = "windows"
 
     every: str
@@ -114,6 +121,7 @@ class Windows(WithPage, TableOfRows[Window]):
     notes: tuple[str, ...] = ()
     baseline: str | None = None
     shown: tuple[str, ...] = ()
+    slices: WindowSlices | None = None
 
     def __getitem__(self, start: datetime | str) -> Window:
         """Give the window that begins at this time, a datetime or an ISO text.
@@ -151,14 +159,23 @@ class Windows(WithPage, TableOfRows[Window]):
         return next((row for row in self.rows if row.e_value >= ALARM), None)
 
     @property
+    def change_alarm(self) -> Window | None:
+        """The first window by which the evidence of a change from the baseline reached 20, or None.
+
+        A model whose error was accepted with the baseline gives no alarm for that error.
+        """
+        return next((row for row in self.rows if row.e_change >= ALARM), None)
+
+    @property
     def latest(self) -> Window:
         """The newest window."""
         return self.rows[-1]
 
     def _json_item(self, attribute: str) -> Any:
-        """The value of an attribute in JSON; that of `alarm` is its window's start, or null."""
-        if attribute == "alarm":
-            return None if self.alarm is None else self.alarm.start.isoformat()
+        """The value of an attribute in JSON; that of an alarm is its window's start, or null."""
+        if attribute in ("alarm", "change_alarm"):
+            window: Window | None = getattr(self, attribute)
+            return None if window is None else window.start.isoformat()
         return super()._json_item(attribute)
 
     def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
@@ -179,6 +196,33 @@ class Windows(WithPage, TableOfRows[Window]):
         from calibrant.results._plots.windows import WindowsDisplay
 
         return WindowsDisplay(self).plot(ax=ax, measure=measure)
+
+    def to_openmetrics(self, *, model: str | None = None) -> str:
+        """Give the newest window as OpenMetrics text, which Prometheus and others scrape.
+
+        Parameters
+        ----------
+        model : str, optional
+            Value of the label `model` of every number.
+
+        Returns
+        -------
+        str
+            Gauges named ``calibrant_...``, of all rows and of each slice, and alarms as 0 or 1;
+            what is not known is left out.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> monitor = cal.Monitor().update([0, 1], [0.2, 0.7], time="2026-01-05")
+        >>> print(monitor.evaluate().to_openmetrics(model="churn")[:138])
+        # TYPE calibrant_window_start_seconds gauge
+        # UNIT calibrant_window_start_seconds seconds
+        # HELP calibrant_window_start_seconds When the
+        """
+        from calibrant.results._openmetrics import openmetrics_text
+
+        return openmetrics_text(self, model)
 
     def chart(self) -> Any:
         """Draw the measure over time interactively, for notebooks. Needs Altair.
@@ -207,10 +251,11 @@ class Windows(WithPage, TableOfRows[Window]):
             Columns of equal length.
         """
         columns = super().display_columns()
-        if all(math.isnan(value) for value in columns["e_value"]):
-            del columns["e_value"]
-        else:
-            columns["e_value"] = [float(f"{value:.3g}") for value in columns["e_value"]]
+        for name in {"e_value", "e_change"} & columns.keys():
+            if all(math.isnan(value) for value in columns[name]):
+                del columns[name]
+            else:
+                columns[name] = [float(f"{value:.3g}") for value in columns[name]]
         if not any(columns["n_missing"]):
             del columns["n_missing"]
         starts = columns.pop("start")

@@ -10,7 +10,7 @@ inequality holds for it as it does for a single row (`calibrant._inference.strea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.rows import read_groups
+from calibrant._api.slices import labels_of_rows
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.spans import Rows, WindowWidth, split_by_window
 from calibrant._core.errors import InputError, counted, nearest
@@ -29,6 +30,7 @@ from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
 from calibrant._data.missing import find_missing_rows
 from calibrant._data.samples import BadRow, Samples
+from calibrant._data.slice_names import row_names
 from calibrant._data.times import Times, microseconds, moment, single
 from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays.streams import StreamSums
@@ -39,23 +41,25 @@ class Batch:
     """A batch of rows, summed: for each window of time its start and the sums of its rows.
 
     Starts are microseconds since 1970. `columns` is the number of columns of y_proba, and
-    `n_without_time` the number of rows that were dropped because they have no time.
+    `n_without_time` the number of rows that were dropped because they have no time. A monitor with
+    slices has the parts of each slice, by its name, beside those of all: a window has several.
     """
 
     parts: list[tuple[int, StreamSums]]
     columns: int
     n_without_time: int = 0
+    slices: dict[str, list[tuple[int, StreamSums]]] = field(default_factory=dict)
 
 
 def sum_by_window(
-    stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **rows: Any
+    stream: Accumulator, every: WindowWidth, time: Any, groups: Any, by: Any = None, **rows: Any
 ) -> Batch:
     """Sum a batch of rows in each window of time that the rows lie in.
 
     `stream` is an Accumulator with the options of the monitor, `every` the width of windows. `time`
     is one time for all rows, one for each, or the name of a column; `groups` are the clusters of
-    the rows, or None. `rows` has y_true, y_proba, sample_weight, votes and data, as
-    `Monitor.update` takes them.
+    the rows, or None; `by` are names of columns of slices, or a value for each row, or None. `rows`
+    has y_true, y_proba, sample_weight, votes and data, as `Monitor.update` takes them.
     """
     given = {
         **rows,
@@ -70,13 +74,16 @@ def sum_by_window(
                 "groups= needs the rows in memory, to know how many a cluster has: collect() the "
                 "frame"
             )
+        if by is not None:
+            return sum_lazy_slices(stream, every, time, by, rows)
         if isinstance(time, str):
             return sum_lazy_frame_by_window(stream, every, time, given)
     us, missing = _checked_times(time, given["data"], stream.missing)
+    labels = None if by is None else labels_of_rows(by, given["data"])
     if groups is not None:
         given = _with_cluster_weights(given, groups, us, missing, every)
     windows = split_by_window(np.atleast_1d(us), np.atleast_1d(missing), every)
-    if not us.ndim or (len(windows) == 1 and not missing.any()):
+    if labels is None and (not us.ndim or (len(windows) == 1 and not missing.any())):
         # All rows in one window, as mostly: they stay where they are.
         samples = to_source(**given)
         with explained(samples):
@@ -89,12 +96,48 @@ def sum_by_window(
     in_memory = to_samples(**given)
     _check_one_time_each(us, in_memory.n + in_memory.n_missing)
     positions = _positions_of_complete_rows(given) if in_memory.n_missing else None
+    n = in_memory.n + in_memory.n_missing
+    if not us.ndim:  # one time for all
+        windows = [(start, slice(0, n)) for start, _ in windows]
+    n_without_time = int(missing.sum()) if us.ndim else n * bool(missing)
     with explained(in_memory):
+        if labels is not None:
+            return _sums_by_slice(stream, in_memory, windows, positions, labels, n_without_time)
         parts = [
             (start, _sums_of_window(stream, in_memory, which, positions))
             for start, which in windows
         ]
-    return Batch(parts, in_memory.n_columns, int(missing.sum()))
+    return Batch(parts, in_memory.n_columns, n_without_time)
+
+
+def _sums_by_slice(
+    stream: Accumulator,
+    samples: Samples,
+    windows: list[tuple[int, Rows]],
+    positions: Index | None,
+    labels: NDArray[Any],
+    n_without_time: int,
+) -> Batch:
+    """The sums of each slice in each window; `labels` are the names of the slices of all rows."""
+    n = samples.n + samples.n_missing
+    if labels.shape != (n,):
+        raise InputError(f"by must hold a value for each of the {n} rows; got {labels.shape}")
+    names, codes = np.unique(labels.astype(str), return_inverse=True)
+    if names.size > MOST_SLICES:
+        raise InputError(
+            f"by names {names.size:,} slices, and each has sums in every window: at most "
+            f"{MOST_SLICES:,} at a time"
+        )
+    slices: dict[str, list[tuple[int, StreamSums]]] = {}
+    for start, which in windows:
+        rows = np.arange(n)[which]
+        rows = rows[np.argsort(codes[rows], kind="stable")]
+        first = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+        for part in np.split(rows, first[1:]):
+            sums = _sums_of_window(stream, samples, part, positions)
+            slices.setdefault(str(names[codes[part[0]]]), []).append((start, sums))
+    parts = [part for each in slices.values() for part in each]
+    return Batch(parts, samples.n_columns, n_without_time, slices)
 
 
 def _with_cluster_weights(
@@ -270,8 +313,50 @@ def _sums_of_window(
         raise BadRow(row) from None
 
 
-# The most windows of a lazy frame: each of them is a query of its own.
+def sum_lazy_slices(
+    stream: Accumulator, every: WindowWidth, time: Any, by: Any, rows: dict[str, Any]
+) -> Batch:
+    """Sum the rows of each slice of a lazy frame: each slice and window is a query of its engine.
+
+    `by` names columns of the frame; `time` and `rows` are those of `sum_by_window`.
+    """
+    import narwhals as nw
+
+    columns = [by] if isinstance(by, str) else list(by)
+    if not all(isinstance(name, str) for name in columns):
+        raise InputError("by must name columns of the lazy frame")
+    frame = nw.from_native(rows["data"])
+    known = frame.collect_schema().names()
+    for name in columns:
+        if name not in known:
+            raise InputError(f"by names the column {name!r}: {nearest(name, known)}")
+    keys: Any = frame.select(*columns).unique().collect().rows()
+    if len(keys) > MOST_SLICES:
+        raise InputError(
+            f"by names {len(keys):,} slices, and of a lazy frame each is a query: at most "
+            f"{MOST_SLICES:,}"
+        )
+    labels = row_names([[key[j] for key in keys] for j in range(len(columns))])
+    out = Batch([], 0)
+    for key, label in zip(keys, labels, strict=True):
+        own = [
+            column_of(frame, name).is_null() if value is None else column_of(frame, name) == value
+            for name, value in zip(columns, key, strict=True)
+        ]
+        part = {**rows, "data": frame.filter(*own).to_native()}
+        batch = sum_by_window(stream, every, time, None, **part)
+        out = Batch(
+            [*out.parts, *batch.parts],
+            batch.columns,
+            out.n_without_time + batch.n_without_time,
+            {**out.slices, str(label): batch.parts},
+        )
+    return out
+
+
+# The most windows of a lazy frame: each of them is a query of its own. And the most slices.
 MOST_WINDOWS = 1000
+MOST_SLICES = 1000
 
 
 def sum_lazy_frame_by_window(

@@ -19,7 +19,7 @@ from calibrant._api.streaming.batches import check_grouped, sum_by_window
 from calibrant._api.streaming.recipe import check_same_recipe
 from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.summed_stream import alternatives
-from calibrant._api.streaming.sums import WindowedSums
+from calibrant._api.streaming.sums import WindowedSums, n_stacked
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.messages import name_of, setting, worded
@@ -33,6 +33,7 @@ from calibrant.results._windows import Windows
 if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
+    from calibrant.results._evaluation import Evaluation
 
 
 class Monitor:
@@ -73,6 +74,9 @@ class Monitor:
     approximate : bool, default False
         Whether measures that need all predictions in order come from some 2,500 fine cells of [0,
         1]; otherwise they are left out.
+    by : str or sequence of str, optional
+        Names of columns by which rows are split into slices. Each slice has windows of its own, in
+        the same state, with as much memory.
 
     Attributes
     ----------
@@ -105,6 +109,7 @@ class Monitor:
         missing: str = "error",
         keep: int | None = None,
         approximate: bool = False,
+        by: str | Sequence[str] | None = None,
     ) -> None:
         is_count = isinstance(keep, numbers.Integral) and not isinstance(keep, bool) and keep > 0
         if keep is not None and not is_count:
@@ -127,6 +132,8 @@ class Monitor:
         self._sums = WindowedSums(
             blank, window_width(every), None if keep is None else int(keep), grouped
         )
+        # The columns of the slices; None for a monitor without slices.
+        self.by = _columns_of_slices(by)
         # The number of rows that were dropped because they had no time.
         self.n_without_time = 0
         # The files whose rows were added, if rows came from files.
@@ -146,6 +153,7 @@ class Monitor:
         sample_weight: ArrayLike | None = None,
         votes: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        by: ArrayLike | None = None,
         data: Any = None,
     ) -> Monitor:
         """Add samples, each to the window of its time; bad input leaves every window as it was.
@@ -169,6 +177,9 @@ class Monitor:
             Cluster of each row (patient, document, session), for a monitor that is `grouped`. All
             rows of a cluster must come in one call and lie in one window: sums do not remember
             names, so that of a cluster whose rows come in several calls nothing can be said.
+        by : array-like of shape (n,), optional
+            Slice of each row, for a monitor that was made with `by`; with `data` it is read from
+            the columns of that name.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster is summed
             there if all its rows have one time, given as a datetime.
@@ -191,6 +202,7 @@ class Monitor:
             sums.every,
             time,
             groups,
+            self._slices_of(by, data),
             y_true=y_true,
             y_proba=y_proba,
             sample_weight=sample_weight,
@@ -207,8 +219,23 @@ class Monitor:
                 answers = any(part.findings.answers for _, part in batch.parts)
                 self._check_measurable(shape_of(batch.columns, answers))
             sums.add(batch.parts, batch.columns)
+            for name, parts in batch.slices.items():
+                sums.slice(name).add(parts, batch.columns)
             self.n_without_time += batch.n_without_time
         return self
+
+    def _slices_of(self, by: Any, data: Any) -> Any:
+        """What the slices of a batch are read from: values, or names of columns; None for none."""
+        if self.by is None:
+            if by is not None:
+                raise InputError("by= needs a Monitor with slices: make it with Monitor(by=...)")
+            return None
+        if by is None and data is None:
+            named = self.by[0] if len(self.by) == 1 else list(self.by)
+            raise InputError(
+                f"this Monitor was made with by={named!r}: give the slice of each row with by="
+            )
+        return list(self.by) if by is None else by
 
     def _check_measurable(self, shape: Shape) -> None:
         """Raise an InputError, at the first rows, for a measure that no window can ever have."""
@@ -268,7 +295,7 @@ class Monitor:
         """The attributes to copy or pickle: all of one moment, without the lock."""
         sums, n_without_time = self._snapshot()
         added = AddedFiles(list(self.added.files))
-        return {"_sums": sums, "n_without_time": n_without_time, "added": added}
+        return {"_sums": sums, "by": self.by, "n_without_time": n_without_time, "added": added}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock(), _version=None)
@@ -283,6 +310,24 @@ class Monitor:
         """
         by_start = self._snapshot()[0].windows
         return {moment(start): by_start[start].copy() for start in sorted(by_start)}
+
+    def slice_monitor(self, name: str) -> Monitor:
+        """The monitor of one slice.
+
+        Parameters
+        ----------
+        name : str
+            The value of the column.
+
+        Returns
+        -------
+        Monitor
+            A copy of the slice's windows, without slices; it has no rows if there is no such slice.
+        """
+        sums = self._snapshot()[0]
+        out = Monitor(every=sums.every, keep=sums.keep, grouped=sums.grouped)
+        out._sums = sums.slice(name)
+        return out
 
     @property
     def earlier(self) -> Accumulator | None:
@@ -357,7 +402,7 @@ class Monitor:
         measures: Iterable[str] | None = None,
         start: Any = None,
         stop: Any = None,
-        baseline: Accumulator | int | None = None,
+        baseline: Accumulator | Monitor | Evaluation | tuple[Any, Any] | int | None = None,
     ) -> Windows:
         """Evaluate each window: rows, measures, noise floor, and change from a baseline.
 
@@ -369,21 +414,42 @@ class Monitor:
             Start of the first window; by default the oldest.
         stop : datetime, str or float, optional
             Start of the first window that is not included; by default there is no end.
-        baseline : Accumulator or int, optional
-            Rows to compare each window with: an accumulator with the same bins, or a number of
-            windows before it.
+        baseline : Accumulator, Monitor, Evaluation, (start, stop) or int, optional
+            Rows to compare each window with: accepted rows in the same bins, the span of this
+            monitor's windows from `start` (None for the oldest) to before `stop`, or a number of
+            windows before each. The first four are fixed: the evidence of a change from them
+            (`Window.e_change`) is valid however often one looks.
 
         Returns
         -------
         Windows
-            A row for each window, with their diagram (`plot`).
+            A row for each window, with their diagram (`plot`); its `slices` has the windows of each
+            slice.
         """
         # Imported here: programs that only add rows never need it.
+        from calibrant._api.streaming.sliced_tables import sliced_table
         from calibrant._api.streaming.tables import windows_table
 
         span = self._span_in_microseconds(start, stop)
+        if isinstance(baseline, tuple):
+            baseline = self._baseline_span(baseline)
         other = baseline.copy() if isinstance(baseline, Accumulator) else baseline
-        return windows_table(*self._snapshot(), span, measures, other)
+        sums, n_without_time = self._snapshot()
+        table = windows_table(sums, n_without_time, span, measures, other)
+        if self.by is None:
+            return table
+        return sliced_table(table, sums, ", ".join(self.by), span, measures, other)
+
+    def _baseline_span(self, span: tuple[Any, ...]) -> tuple[int | None, int]:
+        """The start and stop of windows as a baseline, in microseconds; None for an open start."""
+        if len(span) != 2 or span[1] is None:
+            raise InputError(
+                "baseline must be (start, stop), where only the start may be None: windows after "
+                f"it are compared with it; got {span!r}"
+            )
+        first, last = self._span_in_microseconds(*span)
+        assert last is not None
+        return first, last
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file.
@@ -450,11 +516,12 @@ class Monitor:
         from calibrant._core.state_file import whole_number
 
         recipe, index = saved.recipe, saved.index
-        grouped = recipe.get("grouped", False)
-        out = cls(every=recipe["every"], keep=recipe["keep"], grouped=grouped)
+        grouped, by = recipe.get("grouped", False), recipe.get("by")
+        out = cls(every=recipe["every"], keep=recipe["keep"], grouped=grouped, by=by)
         out._sums.blank = Accumulator.unpacked(recipe, {"counts": np.zeros(7)})
-        n_windows = len(index["windows"]) + (index["earlier"] is not None)
-        out._sums.unpack(recipe, saved.arrays(out._sums.blank.shapes, n_windows), index)
+        if by is None and "slices" in index:
+            raise ValueError("slices, and no names of their columns")
+        out._sums.unpack(recipe, saved.arrays(out._sums.blank.shapes, n_stacked(index)), index)
         out.n_without_time = whole_number(index["n_without_time"], "n_without_time")
         out.added = unpacked_files(index.get("added", []))
         out._version = saved.version
@@ -471,7 +538,9 @@ class Monitor:
         sums = self._sums
         # Only written if set, so that recipes of older states stay the same.
         clusters = {"grouped": True} if sums.grouped else {}
-        return {"every": str(sums.every), "keep": sums.keep, **clusters, **sums.blank.recipe()}
+        slices = {} if self.by is None else {"by": list(self.by)}
+        own = {"every": str(sums.every), "keep": sums.keep, **clusters, **slices}
+        return {**own, **sums.blank.recipe()}
 
     @property
     def every(self) -> str:
@@ -515,6 +584,17 @@ class Monitor:
         span = f"from {moment(starts[0]).isoformat()} to {moment(starts[-1]).isoformat()}"
         windows = f"{len(starts)} window{'s' if len(starts) > 1 else ''} of {self.every}"
         return f"Monitor({self.n_rows} rows in {windows} {span}, {self.rule})"
+
+
+def _columns_of_slices(by: Any) -> tuple[str, ...] | None:
+    """The names of the columns of slices; an InputError unless they are texts."""
+    if by is None:
+        return None
+    names = [by] if isinstance(by, str) else by
+    known = isinstance(names, list | tuple) and len(names) > 0
+    if not known or not all(isinstance(name, str) for name in names):
+        raise InputError(f"by must be the name of a column, or several; got {by!r}")
+    return tuple(names)
 
 
 def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:

@@ -53,6 +53,8 @@ class WindowedSums:
         self.grouped = grouped
         self.windows: dict[int, Accumulator] = {}
         self.earlier: MergedWindows | None = None
+        # The same of the rows of each slice, by its name; empty unless the monitor has slices.
+        self.slices: dict[str, WindowedSums] = {}
 
     @property
     def columns(self) -> int:
@@ -61,9 +63,18 @@ class WindowedSums:
 
     def copy(self) -> WindowedSums:
         """An independent copy: rows added to one do not change the other."""
-        out = WindowedSums(self.blank, self.every, self.keep, self.grouped)
+        out = self._empty()
         out.windows, out.earlier = dict(self.windows), self.earlier
+        out.slices = {name: slice_.copy() for name, slice_ in self.slices.items()}
         return out
+
+    def _empty(self) -> WindowedSums:
+        """Sums of the same recipe without rows."""
+        return WindowedSums(self.blank, self.every, self.keep, self.grouped)
+
+    def slice(self, name: str) -> WindowedSums:
+        """The sums of a slice, which is begun if it is new."""
+        return self.slices.setdefault(name, self._empty())
 
     def streams(self) -> list[Accumulator]:
         """All accumulators: that of merged earlier windows, if any, then each window's."""
@@ -76,9 +87,10 @@ class WindowedSums:
         `parts` has (start of a window, sums of the new rows in it); `columns` is the number of
         columns of y_proba.
         """
-        grown = {
-            start: self._sums_of_window(start).copy().add(sums, columns) for start, sums in parts
-        }
+        grown: dict[int, Accumulator] = {}
+        for start, sums in parts:
+            stream = grown.get(start, self._sums_of_window(start))
+            grown[start] = stream.copy().add(sums, columns)
         self.windows.update(grown)
         self._merge_oldest()
 
@@ -92,6 +104,8 @@ class WindowedSums:
         if other.earlier is not None:
             self._add_earlier(other.earlier)
         self._merge_oldest()
+        for name, slice_ in other.slices.items():
+            self.slice(name).merge(slice_)
 
     def _sums_of_window(self, start: int) -> Accumulator:
         """The accumulator of the window that begins at `start`; `blank` if the window is new."""
@@ -129,22 +143,31 @@ class WindowedSums:
     def packed(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """The state for a state file: its arrays by name, and an index of plain data.
 
-        Each array is stacked over the windows in order of time, the merged ones last. The index has
-        the keys "windows" (the starts as ISO texts) and "earlier" ([start, stop], or None if
-        nothing was merged).
+        Each array is stacked over the windows in order of time, the merged ones last, and then over
+        those of each slice. The index has the keys "windows" (the starts as ISO texts), "earlier"
+        ([start, stop], or None if nothing was merged) and, where there are slices, "slices": the
+        name of each with an index of its own.
         """
-        starts, earlier = sorted(self.windows), self.earlier
-        packed = [self.windows[start].packed() for start in starts]
-        span = None
-        if earlier is not None:
-            packed.append(earlier.sums.packed())
-            span = [moment(earlier.start).isoformat(), moment(earlier.stop).isoformat()]
+        index = self._index()
+        parts = [self, *(self.slices[name] for name in sorted(self.slices))]
+        if self.slices:
+            index["slices"] = [[name, self.slices[name]._index()] for name in sorted(self.slices)]
+        packed = [stream.packed() for part in parts for stream in part._in_order()]
         names = packed[0] if packed else {}
-        arrays = {name: np.stack([each[name] for each in packed]) for name in names}
-        return arrays, {
-            "windows": [moment(start).isoformat() for start in starts],
-            "earlier": span,
-        }
+        return {name: np.stack([each[name] for each in packed]) for name in names}, index
+
+    def _in_order(self) -> list[Accumulator]:
+        """The accumulators in order of time, that of merged earlier windows last."""
+        last = [] if self.earlier is None else [self.earlier.sums]
+        return [*(self.windows[start] for start in sorted(self.windows)), *last]
+
+    def _index(self) -> dict[str, Any]:
+        """What the arrays of these windows are of, as plain data."""
+        earlier, span = self.earlier, None
+        if earlier is not None:
+            span = [moment(earlier.start).isoformat(), moment(earlier.stop).isoformat()]
+        starts = [moment(start).isoformat() for start in sorted(self.windows)]
+        return {"windows": starts, "earlier": span}
 
     def unpack(
         self, recipe: Mapping[str, Any], arrays: Mapping[str, Array], index: Mapping[str, Any]
@@ -154,6 +177,26 @@ class WindowedSums:
         `recipe` says how the sums were made (see `Accumulator.recipe`); `arrays` and `index` are
         the two results of `packed`.
         """
+        at = self._unpack_windows(recipe, arrays, index, 0)
+        for name, own in index.get("slices", []):
+            if not isinstance(name, str) or name in self.slices:
+                raise ValueError(f"the slice {name!r:.50}")
+            at = self.slice(name)._unpack_windows(recipe, arrays, own, at)
+        if self.slices and self._n_rows() != sum(s._n_rows() for s in self.slices.values()):
+            raise ValueError("slices with other numbers of rows than all together")
+
+    def _n_rows(self) -> int:
+        """The number of rows in all windows, and before."""
+        return sum(stream.n_rows for stream in self.streams())
+
+    def _unpack_windows(
+        self,
+        recipe: Mapping[str, Any],
+        arrays: Mapping[str, Array],
+        index: Mapping[str, Any],
+        at: int,
+    ) -> int:
+        """Replace the windows by those of the arrays from row `at` on; return where they end."""
         starts = [single(text, "windows") for text in index["windows"]]
         if starts != sorted({self.every.start(start) for start in starts}):
             raise ValueError(f"windows that do not begin every {self.every}")
@@ -161,7 +204,7 @@ class WindowedSums:
         n = len(starts) + (span is not None)
         streams = [
             Accumulator.unpacked(recipe, {name: array[j] for name, array in arrays.items()})
-            for j in range(n)
+            for j in range(at, at + n)
         ]
         self.windows = dict(zip(starts, streams, strict=False))
         if span is not None:
@@ -169,6 +212,13 @@ class WindowedSums:
             if not start < stop:
                 raise ValueError(f"earlier windows {span} that end before they begin")
             self.earlier = MergedWindows(start, stop, streams[-1])
+        return at + n
+
+
+def n_stacked(index: Mapping[str, Any]) -> int:
+    """The number of windows whose arrays are stacked, by the index of a state file."""
+    own = len(index["windows"]) + (index["earlier"] is not None)
+    return own + sum(n_stacked(part) for _, part in index.get("slices", []))
 
 
 def _contains_merged(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:

@@ -6,8 +6,6 @@ A "stream" is here the Accumulator of one window: sums of its rows.
 from __future__ import annotations
 
 import math
-import numbers
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -16,18 +14,21 @@ from typing import Any
 from calibrant._api.evaluate_samples import Options, choose_measures
 from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._api.streaming.baselines import (
+    describe_number,
+    evidence_of_change,
+    fixed_baseline,
+    number_before,
+    sums_before,
+    with_change,
+)
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.times import moment
-from calibrant._inference.streams import (
-    counts_once,
-    p_of_change,
-    running_e_values,
-    shift_of,
-)
+from calibrant._inference.streams import counts_once, running_e_values
 from calibrant._measures.catalogue import Measure
 from calibrant.results._windows import ALARM, Window, Windows
 
@@ -41,13 +42,14 @@ def windows_table(
     span: tuple[int | None, int | None],
     asked: Iterable[str] | None,
     baseline: Any,
+    slices: int = 1,
 ) -> Windows:
     """Evaluate the windows of a monitor that begin in a span of time, as a table.
 
     `span` has the start and the stop in microseconds since 1970, None for an open side. `asked`
-    names the measures, None for all. `baseline` is what each window is compared with: an
-    Accumulator, a number of windows before it, or None for nothing. `n_without_time` rows were
-    dropped.
+    names the measures, None for all. `baseline` is what each window is compared with (see
+    `fixed_baseline`), a number of windows before it, or None for nothing. `n_without_time` rows
+    were dropped. So many `slices` are compared with a baseline.
     """
     total = sums.between(None, None)
     if not total.n_rows:
@@ -59,28 +61,68 @@ def windows_table(
     windows = [
         _evaluate_window(moment(start), sums.windows[start], chosen, headline) for start in starts
     ]
+    described: str | None = None
+    of_change: tuple[str, ...] = ()
     if baseline is not None:
-        before = _baselines(sums, starts, total.columns, baseline)
-        windows = [
-            _with_change(window, sums.windows[start], other)
-            for window, start, other in zip(windows, starts, before, strict=True)
-        ]
+        whole_span = span[0] is None
+        notion = whole.reliability.notion
+        windows, described, of_change = _with_changes(
+            windows, sums, starts, baseline, notion, merged=whole_span, slices=slices
+        )
     # Merged windows still count as evidence, unless a span was asked for.
     folded = sums.earlier.sums if sums.earlier is not None and span[0] is None else None
     streams = [sums.windows[start] for start in starts]
     windows = _with_corrected_p_values(windows, streams, folded, grouped=sums.grouped)
     no_floor = _no_floor_notes(total, grouped=sums.grouped)
     two_columns = (TWO_COLUMNS,) if total.columns == 2 else ()
-    notes = (*_notes(sums, starts, n_without_time), *two_columns, *whole.notes, *no_floor)
+    own = _notes(sums, starts, n_without_time)
+    notes = (*own, *two_columns, *whole.notes, *no_floor, *of_change)
     out = Windows(
         every=str(sums.every),
         measure=None if headline is None else headline.name,
         rows=tuple(windows),
         notes=notes,
-        baseline=None if baseline is None else _describe_baseline(baseline),
+        baseline=described,
         shown=tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
     return replace(out, notes=(*notes, *_summary_notes(out)))
+
+
+def _with_changes(
+    windows: list[Window],
+    sums: WindowedSums,
+    starts: list[int],
+    given: Any,
+    notion: str,
+    *,
+    merged: bool,
+    slices: int,
+) -> tuple[list[Window], str, tuple[str, ...]]:
+    """The windows with their changes from a baseline, its description, and notes on it.
+
+    Windows of the baseline itself have no change. `given`, `notion`, `merged` and `slices` have the
+    meaning that they have in `fixed_baseline` and `evidence_of_change`.
+    """
+    fixed = fixed_baseline(given, sums, notion)
+    streams = [sums.windows[start] for start in starts]
+    if fixed is None:
+        n = number_before(given)
+        before = sums_before(sums, starts, n)
+        moved = [
+            with_change(window, stream, then.summary().bins, soft=then.soft)
+            if then.n_rows
+            else window
+            for window, stream, then in zip(windows, streams, before, strict=True)
+        ]
+        return moved, describe_number(n), ()
+    moved = [
+        window if fixed.is_own(start) else with_change(window, stream, fixed.table, soft=fixed.soft)
+        for window, start, stream in zip(windows, starts, streams, strict=True)
+    ]
+    evidence, reason = evidence_of_change(sums, starts, fixed, merged=merged, slices=slices)
+    moved = [replace(window, e_change=e) for window, e in zip(moved, evidence, strict=True)]
+    notes = (f"no evidence of a change from the baseline (e_change): {reason}",) if reason else ()
+    return moved, fixed.described, notes
 
 
 def _with_corrected_p_values(
@@ -124,6 +166,12 @@ def _summary_notes(windows: Windows) -> list[str]:
             f"alarm: by {_time_as_text(windows.alarm.start)} the evidence against calibration had "
             f"reached {ALARM:g} (e_value), which calibrated predictions ever do with a chance of "
             "at most 5%"
+        )
+    if windows.change_alarm is not None:
+        notes.append(
+            f"alarm: by {_time_as_text(windows.change_alarm.start)} the evidence of a change from "
+            f"the baseline had reached {ALARM:g} (e_change), which unchanged ones ever do with a "
+            "chance of at most 5%"
         )
     return notes
 
@@ -232,58 +280,3 @@ def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
     Its labels must be hard, and each row must count once, or each cluster if rows are `grouped`.
     """
     return not stream.soft and (grouped or counts_once(table))
-
-
-def _describe_baseline(baseline: Any) -> str:
-    """The baseline of the table, in words."""
-    if isinstance(baseline, Accumulator):
-        return f"a baseline of {baseline.n_rows} rows"
-    return "the window before" if baseline == 1 else f"the {baseline} windows before each"
-
-
-def _baselines(
-    sums: WindowedSums, starts: list[int], columns: int, baseline: Any
-) -> list[Accumulator]:
-    """The sums to compare each window with, one Accumulator for each of `starts`.
-
-    An Accumulator as `baseline` serves for all windows; it must have the same bins and columns. A
-    number stands for the windows in that many widths of time before each window. An InputError is
-    raised for anything else.
-    """
-    if isinstance(baseline, Accumulator):
-        rule = sums.blank.rule
-        if baseline.rule != rule or baseline.columns != columns:
-            raise InputError(
-                f"baseline must have the monitor's bins ({rule}) and columns ({columns}); it has "
-                f"{baseline.rule} and {baseline.columns}"
-            )
-        return [baseline] * len(starts)
-    if not isinstance(baseline, numbers.Integral) or isinstance(baseline, bool) or baseline < 1:
-        raise InputError(
-            "baseline must be an Accumulator, such as monitor.between(start, stop), or how many "
-            f"windows before each to compare it with; got {baseline!r}"
-        )
-    out, every = [], sorted(sums.windows)
-    for start in starts:
-        before = sums.blank.copy()
-        first = bisect_left(every, start - int(baseline) * sums.every.us)
-        for other in every[first : bisect_left(every, start)]:
-            before.merge(sums.windows[other])
-        out.append(before)
-    return out
-
-
-def _with_change(window: Window, stream: Accumulator, before: Accumulator) -> Window:
-    """A window with the change of its gap since the baseline, and the p-value of the change.
-
-    The gap is the mean target less the mean prediction; `before` has the sums of the baseline. The
-    window is unchanged if it or the baseline has no weight; the p-value is NaN if rows have weights
-    other than 1.
-    """
-    if not stream.weight > 0 or not before.weight > 0:
-        return window
-    now, then = _bin_sums(stream), _bin_sums(before)
-    p = math.nan
-    if counts_once(now) and counts_once(then):
-        p = p_of_change(now, then, soft=stream.soft or before.soft)
-    return replace(window, shift=shift_of(now, then), p_change=p)

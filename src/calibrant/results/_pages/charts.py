@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from calibrant.results._plots.style import FULL_ROWS, colour_indexes, dash_pattern, opacity_of
+from calibrant.results._plots.time_labels import TICKS
 
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 ONE, TWO = "var(--one)", "var(--two)"
@@ -139,9 +140,13 @@ def _diagonal_layer(x: Spec, y: Spec, top: float = 1) -> Spec:
     return _marks_layer(ends, "line", dashed, x=x, y=y)
 
 
-def _time_axis() -> Spec:
-    """Encode the start of a window (a span of time) as a position on the time axis."""
-    axis = {"title": None, "grid": False}
+def _time_axis(form: str) -> Spec:
+    """Encode the start of a window (a span of time) as a position on the time axis.
+
+    `form` is the format of its few labels (`label_format`).
+    """
+    few = {"format": form, "tickCount": TICKS, "labelOverlap": "greedy", "labelFlush": False}
+    axis = {"title": "start of window, UTC", "grid": False, **few}
     return {"field": "start", "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
@@ -432,12 +437,13 @@ def interval_rows(x_title: str, *, ranks: int = 0) -> Spec:
     )
 
 
-def measure_over_time(measure: str) -> Spec:
+def measure_over_time(measure: str, form: str = "%-d %b", *, single: bool = False) -> Spec:
     """The Vega-Lite chart of a measure over time, with its noise floor.
 
-    Its data are `rows`, one for each window (span of time), as `windows_page` makes them.
+    Its data are `rows`, one for each window (span of time), as `windows_page` makes them; `single`
+    says that it is one. `form` is the format of dates.
     """
-    x, noise = _time_axis(), _number_field("noise")
+    x, noise = _time_axis(form), _number_field("noise")
     y = _number_field("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
     details = [
         _time_tooltip(),
@@ -451,24 +457,26 @@ def measure_over_time(measure: str) -> Spec:
     dash = {"color": MUTED, "shape": "stroke", "size": 200, "opacity": 1}
     return _layered_chart(
         _marks_layer("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=noise),
-        _marks_layer("rows", "point", dash, x=x, y=noise),
+        *([_marks_layer("rows", "point", dash, x=x, y=noise)] if single else []),
         _marks_layer("rows", "line", {"color": ONE}, x=x, y=y),
         _marks_layer("rows", "point", _DOT, x=x, y=y, tooltip=details),
         height=260,
     )
 
 
-def e_value_over_time(alarm_at: float) -> Spec:
-    """The Vega-Lite chart of the e-value over time, on a logarithmic axis.
+def e_value_over_time(alarm_at: float, form: str = "%-d %b", field: str = "e") -> Spec:
+    """The Vega-Lite chart of an e-value over time, on a logarithmic axis.
 
-    The e-value is the evidence against calibration up to a window; a line is at `alarm_at`, where
-    it gives an alarm. Its data are `rows`, one for each window, as `windows_page` makes them.
+    The e-value is the evidence against calibration (`field` "e") or of a change ("change") up to a
+    window; a line is at `alarm_at`, where it gives an alarm. Its data are `rows`, one for each
+    window, as `windows_page` makes them; `form` is the format of dates.
     """
-    x, scale = _time_axis(), {"type": "log", "nice": False}
-    y = _number_field("e", axis={"title": "e-value", "format": "~g", "tickCount": 5}, scale=scale)
-    details = [_time_tooltip(), _number_field("e", title="e-value", format=".3g")]
+    x, scale = _time_axis(form), {"type": "log", "nice": False}
+    axis = {"title": "e-value", "format": "~g", "tickCount": 5}
+    y = _number_field(field, axis=axis, scale=scale)
+    details = [_time_tooltip(), _number_field(field, title="e-value", format=".3g")]
     return _layered_chart(
-        _marks_layer([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
+        _marks_layer([{field: alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
         _marks_layer("rows", "line", {"color": ONE}, x=x, y=y),
         _marks_layer("rows", "point", _DOT, x=x, y=y, tooltip=details),
         height=220,

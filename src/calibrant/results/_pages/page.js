@@ -320,6 +320,7 @@
   // --- windows of time ---
   const startWindows = async () => {
     await draw(byId("over-time"), data.specs.windows, { rows: data.rows });
+    if (data.change) await draw(byId("change"), data.specs.change, { rows: data.rows });
     if (data.evidence) await draw(byId("evidence"), data.specs.evidence, { rows: data.rows });
   };
 

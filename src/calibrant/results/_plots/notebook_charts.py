@@ -18,6 +18,7 @@ from calibrant.results._plots.diagram_parts import (
     y_label_of,
 )
 from calibrant.results._plots.style import COLOURS, FULL_ROWS, GREY, opacity_of
+from calibrant.results._plots.time_labels import TICKS, label_format
 from calibrant.results._plots.typing import (
     ComparisonData,
     CurveData,
@@ -242,7 +243,8 @@ def windows_chart(windows: WindowsData) -> Any:
         )
     ]
     base = alt.Chart(_data(alt, rows))
-    x = alt.X("utcyearmonthdatehoursminutes(start):T", title="start of window, UTC")
+    axis = {"format": label_format(columns["start"]), "tickCount": TICKS, "labelOverlap": "greedy"}
+    x = alt.X("start:T", scale={"type": "utc"}, axis=axis, title="start of window, UTC")
     tooltip = [
         alt.Tooltip("start:N"),
         alt.Tooltip("n:Q", title="rows", format=","),
