@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.metrics.significance import clipping_note, cox_of
-from calibrant._api.rows import as_samples, group_index, take_clusters
+from calibrant._api.clinical_values import Draws, summary_from, without_values
+from calibrant._api.rows import (
+    as_samples,
+    as_source,
+    cluster_column,
+    group_index,
+    take_clusters,
+)
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import InputError, NotDefined
-from calibrant._core.messages import Note
+from calibrant._core.errors import InputError
 from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._data.columns import is_lazy
+from calibrant._data.frame_input import scan_if_path
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
+from calibrant._data.source import Source
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.clinical import (
-    not_estimable,
-    observed_expected,
-    scaled_brier,
-)
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, listed
+from calibrant._measures.catalogue import listed
 from calibrant._summaries.samples import Summary
-from calibrant.results._clinical import ClinicalSummary, ClinicalValue
-from calibrant.results._uncertainty import CoxCalibration
-
-# Predictions are clipped to [EPS, 1 - EPS] before their logits are taken.
-EPS = 1e-6
-# What the AUROC is called here.
-C_STATISTIC = "c_statistic"
-SLOPE_TITLES = {
-    "slope": "calibration slope; below 1, predictions are too extreme",
-    "intercept": "intercept, fitted with the slope",
-    "intercept_in_the_large": "calibration in the large: the intercept at slope 1",
-}
+from calibrant.results._clinical import ClinicalSummary
 
 
 @public
@@ -76,7 +68,7 @@ def clinical_summary(
     n_resamples
         Number of resamples behind the intervals of ICI, E50, E90 and Emax.
     seed
-    data (in memory)
+    data (summed)
 
     Returns
     -------
@@ -99,6 +91,10 @@ def clinical_summary(
     degree 2; their intervals are found by test inversion, for a sample's distance is above the true
     one.
 
+    Of lazy frames and Parquet files, limits other than Cox's are those of rows pooled in some 2,500
+    cells of predictions. Up to 2^20 rows values are those of rows; of more, C-statistic, ICI, E50,
+    E90 and Emax are of these cells too, and their notes say so. Each subgroup is summed by itself.
+
     References
     ----------
     Van Calster et al. (2019), doi:10.1186/s12916-019-1466-7. Austin and Steyerberg (2019),
@@ -116,19 +112,33 @@ def clinical_summary(
     """
     check_level(level)
     check_resamples(n_resamples, seed)
+    rows["data"] = data = scan_if_path(rows.get("data"))
+    if is_lazy(data):
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.clinical_of_frame import clinical_of_frame
+
+        source = cast(FrameSamples, as_source(y_true, y_proba, **rows))
+        _check_one_outcome(source)
+        drawn = Draws(float(level), int(n_resamples), int(seed), cluster_column(groups, data))
+        return clinical_of_frame(source, drawn, by)
     samples = as_samples(y_true, y_proba, **rows)
-    if samples.multiclass:
-        raise InputError(
-            f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
-            f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
-            "y_true"
-        )
+    _check_one_outcome(samples)
     Summary(samples).bins  # noqa: B018 - every row is sound, and some have weight
     index = group_index(groups, samples, rows.get("data"))
     plain = summary_of(samples, index, float(level), int(n_resamples), int(seed))
     if by is None:
         return plain
     return with_subgroups(plain, samples, by, rows.get("data"), index, int(n_resamples), int(seed))
+
+
+def _check_one_outcome(samples: Source) -> None:
+    """Raise an InputError for predictions of several classes."""
+    if samples.multiclass:
+        raise InputError(
+            f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
+            f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
+            "y_true"
+        )
 
 
 def summary_of(
@@ -140,67 +150,6 @@ def summary_of(
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
         return summary_from(uncertainty)
-
-
-def summary_from(uncertainty: Uncertainty) -> ClinicalSummary:
-    """The clinical summary from an Uncertainty, whose resamples it reuses; bins do not matter."""
-    chosen, level = listed("clinical", "binary"), uncertainty.level
-    problem, own = uncertainty.plain_problem, uncertainty.groups
-    values = _cox_values(cox_of(problem, own, level, EPS))
-    values["observed_expected"] = observed_expected(problem, own, level)
-    for measure in chosen:
-        is_c = C_STATISTIC in measure.aliases
-        name = C_STATISTIC if is_c else measure.name
-        title = "C-statistic: area under the ROC curve" if is_c else measure.title
-        values[name] = _measure_with_interval(measure, uncertainty, title)
-        if measure.loss == "brier":
-            values["scaled_brier"] = scaled_brier(problem, own, level)
-    events = float(problem.weights @ problem.z)
-    total = None if uncertainty.samples.weights is None else float(problem.weights.sum())
-    return ClinicalSummary(
-        values_=values,
-        n=problem.n,
-        events=events,
-        level=level,
-        by="",
-        subgroups={},
-        n_weighted=total,
-    )
-
-
-def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
-    """The slope and both intercepts of Cox's fit by name, each with limits.
-
-    One that could not be fitted is "not estimable", with the reason.
-    """
-    fields = {
-        "slope": "slope",
-        "intercept": "intercept",
-        "intercept_in_the_large": "intercept_at_slope_1",
-    }
-    out, clipped, note = {}, clipping_note(fit.n_clipped, EPS), fit.note
-    why = str(note.values["reason"]) if isinstance(note, Note) else note
-    for name, attribute in fields.items():
-        value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
-        title = SLOPE_TITLES[name]
-        out[name] = (
-            not_estimable(title, why)
-            if math.isnan(value)
-            else ClinicalValue(value, low, high, "Wald, of a logistic fit", clipped, title)
-        )
-    return out
-
-
-def _measure_with_interval(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
-    """A measure's value and interval under this title; "not estimable" without a value."""
-    try:
-        value = measure.compute(uncertainty.summary(uncertainty.samples))
-    except NotDefined as error:
-        return not_estimable(title, str(error))
-    interval = uncertainty.interval(measure, value)
-    return ClinicalValue(
-        value, interval.low, interval.high, interval.method, interval.note, title, interval.estimate
-    )
 
 
 def with_subgroups(
@@ -226,9 +175,9 @@ def with_subgroups(
         subset = samples.take(rows)
         own = take_clusters(groups, rows)
         if subset.weights is not None and not (subset.weights > 0).any():
-            return _without_values(plain, subset.n, "no row has any weight")
+            return without_values(plain, subset.n, "no row has any weight")
         if own is not None and int(own.max()) == 0:
-            return _without_values(plain, subset.n, "one cluster alone cannot be resampled")
+            return without_values(plain, subset.n, "one cluster alone cannot be resampled")
         return summary_of(subset, own, plain.level, n_resamples, seed)
 
     subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
@@ -237,14 +186,3 @@ def with_subgroups(
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
     return replace(plain, by=name, subgroups=parts)
-
-
-def _without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
-    """A summary of n rows in which each value is "not estimable", for the reason `why`.
-
-    `plain` has the names and titles of the values.
-    """
-    values = {name: not_estimable(value.title, why) for name, value in plain.items()}
-    return ClinicalSummary(
-        values_=values, n=n, events=math.nan, level=plain.level, by="", subgroups={}
-    )

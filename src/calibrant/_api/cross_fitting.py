@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.loss_sums import LossSums
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.means import row_values
@@ -17,6 +18,22 @@ from calibrant._measures.catalogue import catalogue, find
 # The rows of each class that a map with parameters for each class needs.
 ROWS_A_CLASS = 20
 FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """Samples, with the fold of each row and its cluster, if any.
+
+    Pooled rows have `counts`, how many equal rows each stands for, `n`, the number of rows in all,
+    and by field the mean losses of the rows themselves, where cells pool different predictions.
+    """
+
+    samples: Samples
+    fold: Index
+    groups: Index | None
+    counts: Array | None = None
+    n: int | None = None
+    losses: LossSums | None = None
 
 
 def proper_loss_field(loss: str, samples: Samples) -> str:
@@ -48,15 +65,21 @@ def check_two_classes(samples: Samples) -> None:
 
 def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> Index:
     """A random fold for each row, (n,), 0 to folds - 1; all rows of a cluster are in one fold."""
+    n_units = check_enough_units(samples.n, groups, folds)
     units = np.arange(samples.n) if groups is None else groups
-    n_units = int(units.max()) + 1
+    fold: Index = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
+    return fold % folds
+
+
+def check_enough_units(n: int, groups: Index | None, folds: int) -> int:
+    """The number of rows, `n`, or of clusters; an InputError if they are fewer than the folds."""
+    n_units = n if groups is None else int(groups.max()) + 1
     if n_units < folds:
         what = "rows" if groups is None else "clusters"
         raise InputError(
             f"folds={folds} needs as many {what}; got {n_units}: give fewer folds or more {what}"
         )
-    fold: Index = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
-    return fold % folds
+    return n_units
 
 
 def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:

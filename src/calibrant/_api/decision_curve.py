@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.cross_fitting import fit_and_apply
+from calibrant._api.net_benefits import (
+    FOLDS,
+    Judged,
+    check_recalibration,
+    check_thresholds,
+    chosen_map,
+    cross_fitted_predictions,
+    curve_of_judged,
+)
+from calibrant._api.net_benefits import THRESHOLDS as THRESHOLDS
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._api.rows import as_samples, group_index
+from calibrant._api.rows import as_samples, as_source, cluster_column, group_index
 from calibrant._core.arguments import Rows
-from calibrant._core.errors import CalibrantError, InputError, errors_about, one_of
+from calibrant._core.errors import InputError, errors_about
 from calibrant._core.typing import Array, Index
-from calibrant._core.validation import check_count, check_level, public
-from calibrant._data.columns import check_label_is_shared, column_names
+from calibrant._core.validation import check_level, public
+from calibrant._data.columns import check_label_is_shared, column_names, is_lazy
+from calibrant._data.frame_input import scan_if_path
 from calibrant._data.samples import Samples
-from calibrant._inference.decisions import Acted, Outcomes, gain_limits
-from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
-from calibrant.scaling._isotonic import IsotonicCalibration
-from calibrant.scaling._platt import PlattScaling
-
-THRESHOLDS = tuple(j / 100 for j in range(1, 100))
-MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
-FOLDS = 5
-# With at least this many rows of the rarer outcome, the default map is isotonic.
-ENOUGH_EVENTS = 200
+from calibrant._inference.decisions import Outcomes
+from calibrant.results._decision_curve import ALL, NONE, DecisionCurve
 
 
 @public
@@ -68,7 +68,7 @@ def decision_curve(
         Cluster of each row (patient, hospital); rows of one cluster scatter together.
     seed
         Seed of the folds; the same seed gives the same result.
-    data (in memory)
+    data (summed)
 
     Returns
     -------
@@ -88,6 +88,10 @@ def decision_curve(
     of two models alone, the limits are at least those of Poisson counts, put together as Zou and
     Donner (2008) do.
 
+    Of lazy frames and Parquet files rows are counted at the thresholds exactly: limits are those of
+    rows but for weights, of which sums and sums of squares are known. Maps are fitted to some 2,500
+    cells of predictions, whose rows are dealt into folds at random; with `groups`, clusters are.
+
     References
     ----------
     Vickers and Elkin (2006), doi:10.1177/0272989X06295361. Zou and Donner (2008),
@@ -103,11 +107,18 @@ def decision_curve(
     [0.3929, 0.5, 0.2857, 0.0, 0.0, 0.0]
     """
     check_level(level)
-    check_count("seed", seed, 0, "a whole number, 0 or more")
-    if recalibration is not None:
-        one_of("recalibration", recalibration, ("default", *MAPS))
-    places = _checked_thresholds(thresholds)
+    check_recalibration(recalibration, seed)
+    places = check_thresholds(thresholds)
     given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
+    rows["data"] = data = scan_if_path(rows.get("data"))
+    if is_lazy(data):
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.decisions_of_frame import judged_frames
+
+        lazy = _samples_of_models(y_true, given, rows, lazy=True)
+        clusters = cluster_column(groups, data)
+        judged = judged_frames(lazy, places, recalibration, clusters, int(seed))
+        return curve_of_judged(judged, tuple(lazy), places, float(level))
     samples = _samples_of_models(y_true, given, rows)
     first = next(iter(samples.values()))
     index = group_index(groups, first, rows.get("data"))
@@ -133,147 +144,29 @@ def curve_of_samples(
             problems[name], index = scalar_problem(each, "binary", groups)
     some = next(iter(problems.values()))
     outcomes = Outcomes(some.z, some.w, index)
-    name_of_map = _map_name(recalibration, outcomes)
+    map_name = chosen_map(recalibration, outcomes)
+    mapped = {}
+    if map_name is not None:
+        for name, problem in problems.items():
+            fold = _folds(outcomes, seed)
+            mapped[name] = cross_fitted_predictions(map_name, problem.u, outcomes, fold)
     predictions = {name: problem.u for name, problem in problems.items()}
-    mapped = (
-        {
-            name: _cross_fitted_predictions(name_of_map, u, outcomes, seed)
-            for name, u in predictions.items()
-        }
-        if name_of_map
-        else {}
-    )
-    strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
-    found = [
-        _benefits_at_threshold(t, strategies, mapped, outcomes, level) for t in thresholds.tolist()
-    ]
-    benefits = {
-        name: NetBenefit(
-            **{key: np.array([alone[name][key] for alone, _ in found]) for key in found[0][0][name]}
-        )
-        for name in strategies
-    }
-    pairs = {
-        (one, other): tuple(np.array([apart[one, other] for _, apart in found]).T)
-        for one, other in combinations(strategies, 2)
-    }
-    words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
-    return DecisionCurve(
-        models=tuple(samples),
-        thresholds=thresholds,
-        benefits=benefits,
-        pairs=pairs,
-        level=level,
-        n=some.n,
-        prevalence=outcomes.mean(some.z),
-        recalibration=words,
-    )
+    judged = Judged(outcomes, predictions, mapped, map_name, some.n)
+    return curve_of_judged([judged], tuple(samples), thresholds, level)
 
 
-def _benefits_at_threshold(
-    t: float,
-    strategies: Mapping[str, Array],
-    mapped: Mapping[str, Array],
-    outcomes: Outcomes,
-    level: float,
-) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], tuple[float, float, float]]]:
-    """The net benefit of every strategy at the threshold t, and of every pair the difference.
-
-    The first dict has, for each strategy, its columns by name, such as "value", "low" and "high" of
-    the net benefit; the second has (difference, lower limit, upper limit) of each pair.
-    `strategies` are predictions by name, acting on all and on none included; `mapped` are
-    recalibrated ones.
-    """
-    always = {ALL: True, NONE: False}
-    acted = {
-        name: Acted.from_rows(u >= t, outcomes, t, always.get(name))
-        for name, u in strategies.items()
-    }
-    z, nobody = outcomes.z, acted[NONE]
-    alone = {name: gain_limits(own, nobody, outcomes, t, level) for name, own in acted.items()}
-    columns: dict[str, dict[str, float]] = {}
-    for name, own in acted.items():
-        value, low, high = alone[name]
-        columns[name] = {
-            "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
-            "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
-            "value": value,
-            "low": low,
-            "high": high,
-        }
-        if name in mapped:
-            after = Acted.from_rows(mapped[name] >= t, outcomes, t)
-            gain, low, high = gain_limits(after, own, outcomes, t, level)
-            changed = {"recalibrated": value + gain, "gain": gain}
-            columns[name] |= {**changed, "gain_low": low, "gain_high": high}
-    apart = {
-        (one, other): alone[one]
-        if other == NONE
-        else gain_limits(acted[one], acted[other], outcomes, t, level)
-        for one, other in combinations(strategies, 2)
-    }
-    return columns, apart
+def _folds(outcomes: Outcomes, seed: int) -> Index:
+    """The fold of each row, (n,); rows of a cluster are in one fold."""
+    units = np.arange(outcomes.z.size) if outcomes.groups is None else outcomes.groups
+    fold: Index = np.random.default_rng((seed, 13)).permutation(int(units.max()) + 1)[units]
+    return fold % FOLDS
 
 
-def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
-    """The name of the map to recalibrate with; None for no recalibration.
-
-    `recalibration` is the user's choice. Rows that are so few that a fold could lack an outcome are
-    not recalibrated.
-    """
-    if recalibration is None or outcomes.z.size < 2 * FOLDS:
-        return None
-    rarer = min(float(outcomes.z.sum()), float((1.0 - outcomes.z).sum()))
-    if rarer < FOLDS:
-        return None
-    if recalibration != "default":
-        return recalibration
-    return "isotonic" if rarer >= ENOUGH_EVENTS else "platt"
-
-
-def _cross_fitted_predictions(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
-    """Each row's prediction after the named map, fitted to the other folds, (n,).
-
-    u are the predictions before the map.
-    """
-    rng = np.random.default_rng((seed, 13))
-    units = np.arange(u.size) if outcomes.groups is None else outcomes.groups
-    fold = rng.permutation(int(units.max()) + 1)[units] % FOLDS
-    rows, out = Samples(u, outcomes.z, outcomes.w), u.copy()
-    for j in range(FOLDS):
-        here = fold == j
-        if here.all() or not here.any():
-            continue
-        # With one outcome alone in the other folds, predictions stay as they are.
-        with suppress(CalibrantError):
-            out[here] = fit_and_apply(MAPS[name](), rows.take(~here), rows.take(here))
-    return out
-
-
-def _checked_thresholds(given: Any) -> Array:
-    """The user's thresholds in increasing order, each once; None gives 0.01 to 0.99.
-
-    An InputError is raised unless they lie in [0, 1): at 1 nothing is worth a false alarm.
-    """
-    if given is None:
-        return np.array(THRESHOLDS)
-    try:
-        places = np.unique(np.asarray(list(given), dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InputError(f"thresholds must be numbers in [0, 1); got {given!r}") from None
-    if not places.size:
-        raise InputError("thresholds must hold one number or more; got none")
-    if not ((places >= 0.0) & (places < 1.0)).all():
-        bad = places[~((places >= 0.0) & (places < 1.0))][0]
-        raise InputError(
-            f"thresholds must lie in [0, 1): {bad:g} does not. If they are percentages, divide "
-            "them by 100"
-        )
-    return places
-
-
-def _samples_of_models(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dict[str, Samples]:
-    """The validated samples of each model by name; `given` maps names to predictions.
+def _samples_of_models(
+    y_true: Any, given: Mapping[str, Any], rows: Rows, *, lazy: bool = False
+) -> dict[str, Any]:
+    """The validated samples of each model by name; `given` maps names to predictions. With `lazy`
+    they are columns of a lazy frame.
 
     An InputError is raised unless all models predict the same binary outcome.
     """
@@ -285,12 +178,12 @@ def _samples_of_models(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dic
             "one set of labels, or take the models one by one"
         )
     check_label_is_shared(y_true, given, column_names(rows.get("data")), can_have_own=False)
-    out: dict[str, Samples] = {}
+    out: dict[str, Any] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
             raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
         with errors_about(str(name)):
-            each = as_samples(y_true, predictions, **rows)
+            each: Any = (as_source if lazy else as_samples)(y_true, predictions, **rows)
         if each.multiclass:
             raise InputError(
                 f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "
@@ -299,4 +192,6 @@ def _samples_of_models(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dic
                 "one, and (y_true == class)"
             )
         out[str(name)] = each
+        if lazy:  # with what was done to this model's column, such as its exponentials
+            rows["data"] = each.frame.to_native()
     return out

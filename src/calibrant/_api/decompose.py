@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
+    Folded,
     check_two_classes,
     fit_and_apply,
     fold_of,
@@ -19,13 +20,16 @@ from calibrant._api.cross_fitting import (
     row_losses,
     weighted_mean,
 )
-from calibrant._api.rows import as_samples, group_index
+from calibrant._api.rows import as_samples, as_source, cluster_column, group_index
 from calibrant._core.arguments import Reading
 from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
-from calibrant._core.typing import Array, Index, Mask
+from calibrant._core.typing import Array, Mask
 from calibrant._core.validation import check_count, check_level, check_seed, public
+from calibrant._data.columns import is_lazy
 from calibrant._data.explain import explained
+from calibrant._data.frame_input import scan_if_path
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import influences, mean_limits, row_values
@@ -84,7 +88,7 @@ def decompose(
         Confidence level of the intervals.
     seed
         Seed of the division into folds.
-    data (in memory)
+    data (summed)
 
     Returns
     -------
@@ -101,6 +105,13 @@ def decompose(
     See Also
     --------
     brier_decomposition : the Brier score by bins or by isotonic regression, in sample.
+
+    Notes
+    -----
+    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, and in some
+    5,000 cells of predictions beyond; the loss itself is exact. Rows of one cell and label are
+    alike, so that they are dealt into folds at random, as rows are; with `groups`, clusters are.
+    Predictions must be (n,).
 
     References
     ----------
@@ -124,22 +135,42 @@ def decompose(
     check_seed(seed)
     level = check_level(level)
     check_count("folds", folds, 2)
+    rows["data"] = data = scan_if_path(rows.get("data"))
+    if is_lazy(data):
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.decompose_frame import folded_frame
+
+        lazy = cast(
+            FrameSamples,
+            as_source(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows),
+        )
+        folded = folded_frame(lazy, cluster_column(groups, data), int(folds), int(seed))
+        return decompose_folded(folded, loss, recalibrate, level)
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
-    field, maps = proper_loss_field(loss, samples), _map_names(recalibrate, samples)
+    field = proper_loss_field(loss, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
-    check_two_classes(samples)
-    index = group_index(groups, samples, rows.get("data"))
+    index = group_index(groups, samples, data)
     fold = fold_of(samples, index, int(folds), seed)
+    return decompose_folded(Folded(samples, fold, index), loss, recalibrate, level)
+
+
+def decompose_folded(
+    folded: Folded, loss: str, recalibrate: str | Sequence[str] | None, level: float
+) -> LossDecomposition:
+    """Take a loss of samples that are divided into folds apart."""
+    samples, fold = folded.samples, folded.fold
+    field, maps = proper_loss_field(loss, samples), _map_names(recalibrate, samples)
+    check_two_classes(samples)
     tried: dict[str, tuple[float, Array, Array]] = {}
     for name in maps:
         mapped = np.zeros(samples.predictions.shape)
-        for here in (fold == j for j in range(int(folds))):
+        for here in (fold == j for j in range(int(fold.max()) + 1)):
             mapped[here] = _fit_and_map(name, samples.take(~here), samples.take(here))
         losses = row_losses(samples, mapped, field)
         tried[name] = (weighted_mean(losses, samples), mapped, losses)
     best = min(tried, key=lambda name: tried[name][0])
-    return _split_loss(samples, index, loss, field, level, best, tried)
+    return _split_loss(folded, loss, field, level, best, tried)
 
 
 def _map_names(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
@@ -159,8 +190,7 @@ def _fit_and_map(name: str, fit: Samples, onto: Samples) -> Array:
 
 
 def _split_loss(
-    samples: Samples,
-    groups: Index | None,
+    folded: Folded,
     loss: str,
     field: str,
     level: float,
@@ -172,6 +202,7 @@ def _split_loss(
     `tried` has, by map, the mean loss, the predictions and the row losses after it; `best` names
     the map. `field` is the name of the loss in `LossSums`.
     """
+    samples, counts = folded.samples, folded.counts
     losses = row_values(samples, distribution=False)
     before = losses[field]
     refinement, mapped, after = tried[best]
@@ -188,26 +219,30 @@ def _split_loss(
     values = {name: weighted_mean(part, samples) for name, part in parts.items()}
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
-    as_given = Losses.from_samples(samples, field, losses)
+    as_given = Losses.from_samples(samples, field, losses, counts)
     rooms = {} if as_given is None else _least_half_widths(as_given, mapped, lowered, level)
     for name, part in parts.items():
-        low, high, _ = mean_limits(influences(part, weights, groups), level)
+        low, high, _ = mean_limits(influences(part, weights, folded.groups, counts), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
         intervals[name] = (values[name] + min(low, fewest), values[name] + max(high, most))
     whole = row_losses(samples, _fit_and_map(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
+    # What the cells of pooled rows leave out of a loss, before and after the map.
+    rest = 0.0 if folded.losses is None else folded.losses.mean(field) - values["loss"]
+    for name in ("loss", "refinement"):
+        intervals[name] = (intervals[name][0] + rest, intervals[name][1] + rest)
     return LossDecomposition(
         measure=loss,
-        loss=values["loss"],
+        loss=values["loss"] + rest,
         calibration=values["loss"] - refinement,
-        refinement=refinement,
+        refinement=refinement + rest,
         overconfidence=values["overconfidence"],
         underconfidence=values["underconfidence"],
         in_sample=in_sample,
         intervals=intervals,
         map=best,
-        candidates={name: found[0] for name, found in tried.items()},
-        n=samples.n,
+        candidates={name: found[0] + rest for name, found in tried.items()},
+        n=samples.n if folded.n is None else folded.n,
         level=level,
         notes=("intervals are of the rows, with the maps as they were fitted",),
     )
@@ -222,7 +257,8 @@ def _least_half_widths(
     map, `mapped` the predictions after it; `lowered` marks rows whose top probability it lowers.
     """
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
-    after = Losses.from_samples(samples, as_given.loss, row_values(samples, distribution=False))
+    losses = row_values(samples, distribution=False)
+    after = Losses.from_samples(samples, as_given.loss, losses, as_given.counts)
     assert after is not None, "the labels are the same"
     return {
         "loss": as_given.limits(level),

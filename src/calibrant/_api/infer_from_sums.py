@@ -34,4 +34,9 @@ def infer_from_sums(
             raise
         return replace(result, notes=(*result.notes, str(error)))
     why = "; ".join(reasons)
-    return add_uncertainty(result, uncertainty, options.tolerance, asked=True, why_without=why)
+    result = add_uncertainty(result, uncertainty, options.tolerance, asked=True, why_without=why)
+    if not options.clinical or options.measures is not None or sums.summary.n_columns > 1:
+        return result
+    from calibrant._api.clinical_of_sums import clinical_of_sums
+
+    return replace(result, clinical=clinical_of_sums(sums, uncertainty))

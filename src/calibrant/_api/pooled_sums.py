@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from calibrant._api.rows import number_clusters
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError, counted
-from calibrant._core.typing import Index
+from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.missing import find_missing_rows
 from calibrant._engines import frames
@@ -30,11 +32,18 @@ def pooled_rows(columns: PooledColumns) -> PooledRows:
     """The rows that pooled columns stand for, with their clusters numbered."""
     groups: Index | None = None
     if columns.clusters is not None:
-        names, missing = find_missing_rows(columns.clusters, "groups")
-        if missing.any():
-            raise InputError(
-                f"groups is missing in {counted(int(columns.n[missing].sum()), 'row', '')}: every "
-                "row needs a cluster; its own if it belongs to none"
-            )
-        groups = number_clusters(names, missing, columns.n.size)
+        groups = numbered_clusters(columns.clusters, columns.n)
     return PooledRows.from_columns(columns, groups)
+
+
+def numbered_clusters(names: Any, n: Array) -> Index:
+    """The number of each group's cluster, from the name of the cluster and the group's number of
+    rows n. Raises an InputError for rows without one.
+    """
+    values, missing = find_missing_rows(names, "groups")
+    if missing.any():
+        raise InputError(
+            f"groups is missing in {counted(int(n[missing].sum()), 'row', '')}: every row needs a "
+            "cluster; its own if it belongs to none"
+        )
+    return number_clusters(values, missing, n.size)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.curve_of_rows import curve_of_rows, reliability_table
-from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
+from calibrant._api.rows import (
+    as_samples,
+    as_source,
+    cluster_column,
+    group_index,
+    note_two_columns,
+)
 from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
+from calibrant._data.columns import is_lazy
 from calibrant._data.explain import explained
+from calibrant._data.frame_input import scan_if_path
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.source import Source
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
@@ -56,7 +66,9 @@ def reliability(
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
-    samples: Any = (as_source if groups is None else as_samples)(y_true, y_proba, **rows)
+    rows["data"] = data = scan_if_path(rows.get("data"))
+    stays = groups is None or is_lazy(data)
+    samples: Any = (as_source if stays else as_samples)(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
@@ -68,10 +80,22 @@ def reliability(
         reliability_table(Summary(samples), rule, resolved), samples, resolved
     )
     if groups is None:
-        return result
-    from calibrant._api.evaluate_uncertainty import with_cluster_bars
+        return with_curve_of_frame(result, samples) if is_lazy(data) else result
+    from calibrant._api.evaluate_uncertainty import with_bars_of_frame, with_cluster_bars
 
-    return with_cluster_bars(result, samples, group_index(groups, samples, rows.get("data")))
+    if is_lazy(data):
+        clusters = cluster_column(groups, data)
+        assert clusters is not None
+        return with_bars_of_frame(result, samples, clusters)
+    return with_cluster_bars(result, samples, group_index(groups, samples, data))
+
+
+def with_curve_of_frame(table: ReliabilityTable, samples: FrameSamples) -> ReliabilityTable:
+    """The reliability table of a lazy frame, whose curves are fitted when they are asked for."""
+    from calibrant._api.curve_of_frame import CurveOfFrame
+
+    notion: Any = table.notion
+    return replace(table, fit=CurveOfFrame(samples, notion))
 
 
 @public

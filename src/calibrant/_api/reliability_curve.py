@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.row_curves import isotonic_curve, local_curve
-from calibrant._api.rows import as_samples, group_index, note_two_columns
+from calibrant._api.row_curves import check_unweighted_outcomes, isotonic_curve, local_curve
+from calibrant._api.rows import (
+    as_samples,
+    as_source,
+    cluster_column,
+    group_index,
+    note_two_columns,
+)
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_level, is_number, public
+from calibrant._data.columns import is_lazy
 from calibrant._data.explain import check_not_swapped, explained
+from calibrant._data.frame_input import scan_if_path
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion, Samples
+from calibrant._data.source import Source
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.context import rows_of_weight, take_rows
@@ -65,13 +75,20 @@ def reliability_curve(
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
     seed
         Seed of a consistency band's draws; the same seed gives the same result.
-    data (in memory)
+    data (summed)
 
     Returns
     -------
     ReliabilityCurve
         The curve with its band, its table (`columns`), its height anywhere (`at`) and its diagram
         (`plot`).
+
+    Notes
+    -----
+    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, with the curve
+    of rows, and in some 5,000 cells of predictions beyond. Of 10^6 rows the local curve of cells
+    then differs from that of rows by up to 7e-5; the isotonic one by 5e-4 on average, and by up to
+    0.03 at the ends of its steps.
 
     References
     ----------
@@ -87,20 +104,18 @@ def reliability_curve(
     >>> curve.at([0.2, 0.75, 0.9]).tolist(), curve.band
     ([0.0, 0.5, 1.0], 'consistency')
     """
-    check_level(level)
-    one_of("method", method, METHODS)
-    check_count("seed", seed, 0, "a whole number, 0 or more")
-    known = ("default", *BANDS_OF[method])
-    if band is not None:
-        one_of("band", band, known)
-    _check_span(span, method)
+    chosen = checked_band(method, band, span, level, seed)
+    rows["data"] = data = scan_if_path(rows.get("data"))
+    if is_lazy(data):
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.curve_of_frame import CurveOfFrame
+
+        source = cast(FrameSamples, as_source(y_true, y_proba, **rows))
+        own = _checked_notion(source, notion)
+        cells = CurveOfFrame(source, own, cluster_column(groups, data), int(seed))
+        return note_two_columns(cells.curve(method, chosen, float(level), span), source, own)
     samples = as_samples(y_true, y_proba, **rows)
-    resolved = resolve_notion(samples, notion)
-    if resolved in ("classwise", "full"):
-        raise InputError(
-            f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
-            "y_proba and (y_true == class) as y_true"
-        )
+    resolved = _checked_notion(samples, notion)
     problem, index = scalar_problem(
         samples, resolved, group_index(groups, samples, rows.get("data"))
     )
@@ -109,11 +124,34 @@ def reliability_curve(
         curve = curve if band is not None else curve.without_band()
         return note_two_columns(curve, samples, resolved)
     if band == "confidence":
-        _check_unweighted_outcomes(problem, index)
-    chosen = "consistency" if band == "default" else band
+        check_unweighted_outcomes(problem, index)
     blocks = blocks_of(problem.n, index, int(seed))
     curve = isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
     return note_two_columns(curve, samples, resolved)
+
+
+def checked_band(method: Any, band: Any, span: Any, level: Any, seed: Any) -> str | None:
+    """The band of a curve, "default" replaced by the method's own; an InputError for an argument
+    that the method does not take.
+    """
+    check_level(level)
+    one_of("method", method, METHODS)
+    check_count("seed", seed, 0, "a whole number, 0 or more")
+    if band is not None:
+        one_of("band", band, ("default", *BANDS_OF[method]))
+    _check_span(span, method)
+    return BANDS_OF[method][0] if band == "default" else band
+
+
+def _checked_notion(samples: Source, notion: str | None) -> Notion:
+    """The notion that a curve is of; an InputError for those of all classes."""
+    resolved = resolve_notion(samples, notion)
+    if resolved in ("classwise", "full"):
+        raise InputError(
+            f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
+            "y_proba and (y_true == class) as y_true"
+        )
+    return resolved
 
 
 def scalar_problem(
@@ -146,15 +184,3 @@ def _check_span(span: Any, method: str) -> None:
         raise InputError(f"span must be a share of the rows above 0 and at most 1; got {span!r}")
     if method != "local":
         raise InputError("span is of a local regression: an isotonic curve looks at no share")
-
-
-def _check_unweighted_outcomes(problem: Problem, groups: Index | None) -> None:
-    """Raise an InputError unless labels are hard and rows have neither weights nor clusters.
-
-    A confidence band needs that.
-    """
-    if not problem.hard or problem.w is not None or groups is not None:
-        raise InputError(
-            "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."
-            " band='consistency' takes them all"
-        )

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant._inference.blocks import Blocks, effective
@@ -69,12 +70,19 @@ def _shares_of_rows(problem: Problem) -> Array:
 
 
 def isotonic_curve(
-    problem: Problem, blocks: Blocks, notion: str, band: str | None, level: float, seed: int
+    problem: Problem,
+    blocks: Blocks,
+    notion: str,
+    band: str | None,
+    level: float,
+    seed: int,
+    extent: tuple[Array, Array] | None = None,
 ) -> ReliabilityCurve:
     """The increasing curve nearest to the targets, given at both ends of each of its steps.
 
     `band` is "consistency", "confidence", or None for no band; `blocks` say which rows are
-    resampled together.
+    resampled together. Where rows are pooled ones, `extent` has the smallest and the
+    largest prediction behind each distinct one.
     """
     u, w, wz = _pool_predictions(problem, problem.n)
     fit = fit_isotonic(w[None], wz[None])[0]
@@ -87,7 +95,7 @@ def isotonic_curve(
     if band == "consistency":
         points |= _consistency_band(problem, blocks, x, level, seed)
     elif band == "confidence":
-        points |= _confidence_band(problem, x, y, level)
+        points |= _confidence_band(problem, x, y, level, extent)
     return ReliabilityCurve(
         points=points,
         method="isotonic",
@@ -95,7 +103,7 @@ def isotonic_curve(
         level=level,
         notion=notion,
         is_hard=problem.hard,
-        n=problem.n,
+        n=round(problem.n_rows),
         shares=_shares_of_rows(problem),
     )
 
@@ -118,8 +126,11 @@ def _consistency_band(
     return {"low": np.interp(x, where, low), "high": np.interp(x, where, high)}
 
 
-def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict[str, Array]:
-    """Limits "low" and "high" of the true curve that hold at all places x at once.
+def _confidence_band(
+    problem: Problem, x: Array, y: Array, level: float, extent: tuple[Array, Array] | None
+) -> dict[str, Array]:
+    """Limits "low" and "high" of the true curve that hold at all places x at once. `extent` is that
+    of `isotonic_curve`.
 
     They hold at any number of rows; y is the fitted curve at x. Where the probabilities of rows are
     at most c, events are no more frequent than with probability c. So the outcomes of a run of
@@ -143,7 +154,7 @@ def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict
     lower = np.maximum.accumulate(lower)
     upper = np.minimum.accumulate(upper[::-1])[::-1]
     # A run extends from its first row to its last.
-    begins, ends = _cell_ends(problem)
+    begins, ends = _cell_ends(problem, extent)
     below = np.searchsorted(ends, x, side="right") - 1
     above = np.searchsorted(begins, x, side="left")
     low_at = np.where(below >= 0, lower[np.maximum(below, 0)], 0.0)
@@ -151,13 +162,30 @@ def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict
     return {"low": np.minimum(low_at, y), "high": np.maximum(high_at, y)}
 
 
-def _cell_ends(problem: Problem) -> tuple[Array, Array]:
-    """The first and the last prediction of each cell of `_pool_predictions`."""
+def _cell_ends(problem: Problem, extent: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """The first and the last prediction of each cell of `_pool_predictions`; `extent` has those
+    behind each distinct prediction, where rows are pooled ones.
+    """
     levels, at = problem.levels
+    first, last = extent or (levels, levels)
     if levels.size <= RUNS:
-        return levels, levels
-    firsts = _cell_starts(np.bincount(at).astype(np.float64), RUNS)
-    return levels[firsts], levels[np.append(firsts[1:], levels.size) - 1]
+        return first, last
+    starts = _cell_starts(np.bincount(at, problem.weights).astype(np.float64), RUNS)
+    return first[starts], last[np.append(starts[1:], levels.size) - 1]
+
+
+def check_unweighted_outcomes(problem: Problem, groups: Index | None) -> None:
+    """Raise an InputError unless labels are hard and rows have neither weights nor clusters.
+
+    A confidence band needs that.
+    """
+    w, counts = problem.w, problem.counts
+    weighted = w is not None and (counts is None or not np.array_equal(w, counts))
+    if not problem.hard or weighted or groups is not None:
+        raise InputError(
+            "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."
+            " band='consistency' takes them all"
+        )
 
 
 # --- local regression -----------------------------------------------------------------------------
@@ -172,7 +200,7 @@ def local_curve(
     least error in cross validation.
     """
     u, w, wz = _pool_predictions(problem, CURVE_CELLS)
-    rows = effective(problem.weights)
+    rows = effective(problem.weights, None, problem.counts)
     if u.size <= 3:
         curve, chosen = wz / w, SPAN
         n = w / w.sum() * rows
@@ -200,7 +228,7 @@ def local_curve(
         level=level,
         notion=notion,
         is_hard=problem.hard,
-        n=problem.n,
+        n=round(problem.n_rows),
         shares=_shares_of_rows(problem),
         span=chosen,
     )
@@ -223,7 +251,8 @@ def _design_effect(problem: Problem, groups: Index) -> float:
     from calibrant._measures.proportions import design_effects
 
     cell = np.minimum((problem.u * 10).astype(np.intp), 9)
-    effects = design_effects(cell, problem.z, problem.w, groups, 10)
+    counts = 1.0 if problem.counts is None else problem.counts
+    effects = design_effects(cell, problem.z, problem.w, groups, 10, counts)
     weight = np.bincount(cell, problem.weights, 10)
     return float(effects @ weight / weight.sum())
 

@@ -26,6 +26,8 @@ from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
 
 R = TypeVar("R")
+# The arguments of rows that are columns.
+OF_ROWS = ("sample_weight", "data")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +76,18 @@ def as_samples(
     """Validate samples, and bring them into memory as arrays."""
     given = given_as(from_logits, from_logprobs)
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+
+
+def check_without(**given: Any) -> None:
+    """Raise an InputError for the first argument that was given, and that lazy frames do not take;
+    None is not given.
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name}= needs the rows, which stay where they are in a frame of another engine: "
+                "leave it out, or collect a sample of rows"
+            )
 
 
 def cluster_column(groups: Any, data: Any) -> str | None:

@@ -109,6 +109,9 @@ data : data frame or mapping
 data (with intervals) : data frame or mapping
     Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
     are summed where they are; soft labels and `groups` take one more pass.
+data (summed) : data frame, mapping, str or path-like
+    Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+    DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 data (in memory) : data frame or mapping
     Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
 missing : {"error", "drop"}

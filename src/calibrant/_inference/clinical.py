@@ -34,24 +34,27 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
     ratio = observed / expected
     if observed <= 0.0:
         # No event: the Poisson limit of their number, in rows of the typical weight.
-        unit = float((w * w).sum() / w.sum())
+        unit = float(problem.squared_weights.sum() / w.sum())
         high = -math.log((1.0 - level) / 2.0) * unit / expected
         return ClinicalValue(0.0, 0.0, high, "Poisson", "no event was seen", OBSERVED_EXPECTED)
     log_ratio = (problem.z / observed - problem.u / expected) * float(w.sum())
-    down, up, _ = mean_limits(influences(log_ratio, problem.w, groups), level)
+    down, up, _ = mean_limits(influences(log_ratio, problem.w, groups, problem.counts), level)
     low, high = ratio * math.exp(down), ratio * math.exp(up)
     method = "delta method, on the log scale"
-    if observed**2 < FEW_EVENTS * float(w * w @ problem.z):
+    if observed**2 < FEW_EVENTS * float(problem.squared_weights @ problem.z):
         # The variance of few events is unreliable: their number has Poisson limits.
-        events = observed**2 / float(w * w @ problem.z)
+        events = observed**2 / float(problem.squared_weights @ problem.z)
         fewest, most = (ratio * count / events for count in poisson_limits(events, level))
         low, high = min(low, fewest), max(high, most)
         method += "; Poisson limits of few events"
     return ClinicalValue(ratio, low, high, method, "", OBSERVED_EXPECTED)
 
 
-def scaled_brier(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
-    """1 - B / (m (1 - m)), with the Brier score B and the mean outcome m, and its limits.
+def scaled_brier(
+    problem: Problem, groups: Index | None, level: float, known: float | None = None
+) -> ClinicalValue:
+    """1 - B / (m (1 - m)), with the Brier score B and the mean outcome m, and its limits. `known`
+    is the Brier score where the rows of the problem are pooled ones.
 
     The limits are Fieller's of a ratio: all shares for which the interval of B - share m (1 - m)
     holds 0. With few events the sample variance is unreliable, so that the interval covers the one
@@ -65,12 +68,13 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
         return not_estimable(SCALED, f"{ONE_OUTCOME}, so that there is nothing to explain")
     share = brier / most
     # m (1 - m) is not linear in m. For a constant prediction its curvature may be all there is.
-    curvature = max(abs(end) for end in _limits(influences(z, problem.w, groups), level)) ** 2
+    of_mean = influences(z, problem.w, groups, problem.counts)
+    curvature = max(abs(end) for end in _limits(of_mean, level)) ** 2
 
     def limits(share: float) -> tuple[float, float]:
         """The lower and the upper limit of B - share m (1 - m)."""
         slope = share * (1.0 - 2.0 * mean)
-        parts = influences(loss - slope * z, problem.w, groups)
+        parts = influences(loss - slope * z, problem.w, groups, problem.counts)
         low, high = _limits(parts, level)
         if problem.hard:
             below, above = _expected_limits(problem, w, slope, parts.units, level)
@@ -82,12 +86,13 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
     greatest = _root(lambda share: limits(share)[1], share, 1.0)
     if math.isinf(greatest):
         # Nearly no event: the lower Poisson limit of their number, at the observed mean loss.
-        events = float(problem.weights @ z) ** 2 / float(problem.weights**2 @ z)
+        events = float(problem.weights @ z) ** 2 / float(problem.squared_weights @ z)
         rate = mean * poisson_limits(events, level)[0] / events
         lowest = float(w @ problem.u**2)
         greatest = (lowest + rate * (brier - lowest) / mean) / (rate * (1.0 - rate))
+    value = 1.0 - (share if known is None else known / most)
     return ClinicalValue(
-        1.0 - share, 1.0 - greatest, 1.0 - least, "Fieller's limits of a ratio", "", SCALED
+        value, 1.0 - greatest, 1.0 - least, "Fieller's limits of a ratio", "", SCALED
     )
 
 
@@ -106,8 +111,10 @@ def _expected_limits(
     deviation = mean - float(w @ mean)
     second = rate * (1.0 - rate) * event**2
     third = second * event * (1.0 - 2.0 * rate) + 3.0 * second * deviation + deviation**3
+    # The shares of the rows that each row stands for.
+    each = w if problem.counts is None else w / problem.counts
     low, high, _ = moment_limits(
-        float((w * w) @ (second + deviation**2)), float(w**3 @ third), units, level
+        float((w * each) @ (second + deviation**2)), float((w * each**2) @ third), units, level
     )
     return low, high
 

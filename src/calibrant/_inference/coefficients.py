@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,18 +63,41 @@ def why_not_estimable(z: Array, h: Array, w: Array | None) -> str:
     """
     kept = slice(None) if w is None else w > 0
     z, h = z[kept], h[kept]
-    up, down = h[z > 0], h[z < 1]
-    if up.size == 0 or down.size == 0:
-        seen = "1" if down.size == 0 else "0"
+    return not_estimable_from(*(Reach.of(part) for part in (h[z > 0], h[z < 1])))
+
+
+class Reach(NamedTuple):
+    """The smallest and the largest logit of some rows; from infinity to minus infinity for none."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, h: Array) -> Reach:
+        """The reach of the logits h."""
+        return cls(float(h.min(initial=math.inf)), float(h.max(initial=-math.inf)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows."""
+        return self.low > self.high
+
+
+def not_estimable_from(up: Reach, down: Reach) -> str:
+    """Why slope and intercept have no finite best fit, from the reach of the logits of events and
+    of non-events; "" where they have one.
+    """
+    if up.is_empty or down.is_empty:
+        seen = "1" if down.is_empty else "0"
         return _not_estimable(
             "", f"every outcome is {seen}, and no finite intercept fits that best"
         )
-    if float(np.ptp(h)) < 1e-12:
+    if max(up.high, down.high) - min(up.low, down.low) < 1e-12:
         return _not_estimable(
             "slope ",
             "all predictions are alike; only the intercept at slope 1 was fitted, and p is its",
         )
-    if up.min() >= down.max() or down.min() >= up.max():
+    if up.low >= down.high or down.low >= up.high:
         return _not_estimable(
             "slope and intercept ",
             "the outcomes are separated by the predictions, and the likelihood grows with the "
@@ -237,11 +261,11 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
             p = _likelihood_ratio_p(tested, z, h, w)
         else:
             p = _robust_p(tested, covariance, problem, h, groups, df)
-    errors = (math.nan, math.nan) if of_both is None else _standard_errors(of_both)
-    return CoxFits(why_not, both, large, errors, _standard_errors(of_large)[0], p, df)
+    errors = (math.nan, math.nan) if of_both is None else standard_errors(of_both)
+    return CoxFits(why_not, both, large, errors, standard_errors(of_large)[0], p, df)
 
 
-def _standard_errors(covariance: Array) -> tuple[float, ...]:
+def standard_errors(covariance: Array) -> tuple[float, ...]:
     """The roots of the diagonal of a covariance matrix."""
     return tuple(math.sqrt(max(float(v), 0.0)) for v in covariance.diagonal())
 

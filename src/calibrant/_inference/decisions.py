@@ -17,12 +17,18 @@ from calibrant._inference.numbers import FEW_EVENTS
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """What all models share: the outcome `z`, the weight `w` (None if equal) and the cluster of
-    every row.
+    every row, and how many equal rows each stands for (None for one each), with their weight.
     """
 
     z: Array
     w: Array | None
     groups: Index | None
+    counts: Array | None = None
+
+    @property
+    def rows(self) -> Array:
+        """How many equal rows each row stands for, (n,)."""
+        return np.ones(self.z.size) if self.counts is None else self.counts
 
     @cached_property
     def happened(self) -> Mask | None:
@@ -65,7 +71,7 @@ class Acted:
         # Acting on a row gains 1 for an event and loses the odds of the threshold otherwise.
         z, odds = outcomes.z, threshold / (1.0 - threshold)
         rows = np.where(positive, z - odds * (1.0 - z), 0.0)
-        parts = influences(rows, outcomes.w, outcomes.groups)
+        parts = influences(rows, outcomes.w, outcomes.groups, outcomes.counts)
         return cls(positive, outcomes.mean(rows), parts, always)
 
 
@@ -103,9 +109,10 @@ def _few_discordant_limits(
         discordant = one.positive & ~other.positive
         kinds = ((discordant & happened, sign), (discordant & ~happened, -sign * odds))
         for own, benefit in kinds:
-            n = int(np.count_nonzero(own))
+            n = round(float(outcomes.rows[own].sum()))
             few |= n < FEW_EVENTS
-            each = 1.0 if w is None else float(w[own].mean() if n else w.mean())
+            some = own if n else slice(None)
+            each = 1.0 if w is None else float(w[some].sum() / outcomes.rows[some].sum())
             step = benefit * each / outcomes.total
             down, up = sorted((count - n) * step for count in poisson_limits(n, level))
             below, above = below + down * down, above + up * up

@@ -19,14 +19,21 @@ def is_hard(table: BinTable) -> bool:
     return bool(np.allclose(table.sum_wz2, table.sum_wz, rtol=1e-12, atol=1e-12))
 
 
-def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int) -> Array:
+def design_effects(
+    bins: Index,
+    z: Array,
+    w: Array | None,
+    groups: Index,
+    m: int,
+    counts: Array | float = 1.0,
+) -> Array:
     """The design effect of each bin, (m,): how many clustered rows have the information of one
     independent row.
 
     It is the variance of a bin's mean target over clusters (`groups`), by that over rows. Bins hold
     few clusters, so it is taken from the bin itself or from the correlation within clusters that
     all bins show together, whichever is larger; never below 1. `bins` has the bin of each row, `z`
-    its target and `w` its weight.
+    its target and `w` its weight; each row stands for `counts` equal ones, which share its weight.
     """
     w = np.ones(z.size) if w is None else np.asarray(w, dtype=np.float64)
     sums: list[Array] = [np.bincount(bins, x, m).astype(np.float64) for x in (w * z, w)]
@@ -39,9 +46,9 @@ def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int
     clusters = np.bincount(of_bin[weight > 0], minlength=m).astype(np.float64)
     few = np.divide(clusters, clusters - 1.0, out=np.ones(m), where=clusters > 1)
     over_clusters = np.bincount(of_bin, moved**2, m) * few
-    over_rows = np.bincount(bins, residual**2, m)
+    over_rows = np.bincount(bins, residual**2 / counts, m)
     own = np.divide(over_clusters, over_rows, out=np.ones(m), where=over_rows > 0)
-    squares = np.bincount(bins, w * w, m)
+    squares = np.bincount(bins, w * w / counts, m)
     size = np.divide(np.bincount(of_bin, weight**2, m), squares, out=np.ones(m), where=squares > 0)
     variance = np.divide(over_rows, squares, out=np.zeros(m), where=squares > 0)
     possible = float((variance * squares * (size - 1.0)).sum())

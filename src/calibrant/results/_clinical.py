@@ -64,6 +64,21 @@ class ClinicalValue(float, Record):
         out.estimate = float(value if estimate is None else estimate)
         return out
 
+    def like(self, other: ClinicalValue) -> ClinicalValue:
+        """Give another number, under its own title, with the limits and the note of this one.
+
+        Parameters
+        ----------
+        other : ClinicalValue
+            The number and its title.
+
+        Returns
+        -------
+        ClinicalValue
+            The other number.
+        """
+        return ClinicalValue(float(other), self.low, self.high, self.method, self.note, other.title)
+
     def __getnewargs__(self) -> tuple[Any, ...]:
         """The arguments of `__new__`, for pickle and copy."""
         own = self.low, self.high, self.method, self.note, self.title, self.estimate

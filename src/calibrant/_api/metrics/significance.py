@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_samples, group_index, note_two_columns, take_clusters
+from calibrant._api.cox_limits import cox_with_limits
+from calibrant._api.rows import (
+    as_samples,
+    as_source,
+    cluster_column,
+    group_index,
+    note_two_columns,
+    take_clusters,
+)
 from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
-from calibrant._core.errors import InputError, check_weight_total, counted, one_of
-from calibrant._core.messages import Note
+from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_eps, check_level, check_seed, public
+from calibrant._data.columns import is_lazy
 from calibrant._data.explain import check_not_swapped, explained
+from calibrant._data.frame_input import scan_if_path
+from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
+from calibrant._data.source import Source
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
@@ -165,7 +176,7 @@ def hosmer_lemeshow(
             "cox_calibration(..., groups=...)"
         )
     samples = as_samples(y_true, y_proba, **rows)
-    resolved = _scalar_notion(samples, notion)
+    resolved = scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         table, cuts, findings = bin_table(samples, resolved, rule)
@@ -358,7 +369,7 @@ def cox_calibration(
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     notion (scalar)
     groups (variances)
-    data (in memory)
+    data (summed)
 
     Returns
     -------
@@ -378,6 +389,9 @@ def cox_calibration(
     How many predictions were clipped is in `n_clipped`, and the fit without them in
     `without_clipped`.
 
+    Rows of lazy frames and Parquet files are summed in one query, with moments by cell of the
+    logit, which give the fit to rounding; weights and clusters take a second one.
+
     References
     ----------
     Cox (1958), doi:10.1093/biomet/45.3-4.562; Miller, Hui and Tierney (1991),
@@ -392,6 +406,16 @@ def cox_calibration(
     """
     check_level(level)
     check_eps(eps)
+    rows["data"] = scan_if_path(rows.get("data"))
+    if is_lazy(rows["data"]):
+        source = cast(FrameSamples, as_source(y_true, y_proba, sample_weight=sample_weight, **rows))
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.cox_of_frame import cox_of_frame
+
+        clusters = cluster_column(groups, rows["data"])
+        resolved = scalar_notion(source, notion)
+        fit = cox_of_frame(source, resolved, float(level), eps, clusters)
+        return note_two_columns(fit, source, "confidence")
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
     clusters = group_index(groups, samples, rows.get("data"))
@@ -406,52 +430,15 @@ def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -
     """
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
-    fit = _cox(problem, logit(u), clusters, level)
-    n_moved = int(np.count_nonzero(moved))
-    if n_moved == 0:
-        return fit
+    fit = coefficients.cox_fits(problem, logit(u), clusters)
+    rows = np.ones(problem.n) if problem.counts is None else problem.counts
+    n_moved = round(float(rows[moved].sum()))
     kept = ~moved & (problem.weights > 0)
     without = None
-    if kept.any():
+    if n_moved and kept.any():
         own = take_clusters(clusters, kept)
-        without = _cox(_take_problem_rows(problem, kept), logit(u[kept]), own, level)
-    note = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
-    if isinstance(fit.note, Note):
-        note = Note(note, fit.note.code, **fit.note.values)
-    return replace(fit, note=note, n_clipped=n_moved, without_clipped=without)
-
-
-def clipping_note(n_clipped: int, eps: float) -> str:
-    """The note on predictions that were moved away from 0 and 1; "" where none was."""
-    if not n_clipped:
-        return ""
-    return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
-
-
-def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibration:
-    """Cox's slope and intercepts with limits, from the logits h of the predictions, (n,).
-
-    A parameter that cannot be fitted is NaN. `clusters` has the number of each row's cluster, or is
-    None.
-    """
-    fits = coefficients.cox_fits(problem, h, clusters)
-    half = significance.student_quantile(0.5 + level / 2.0, fits.df)
-
-    def with_limits(value: float | None, standard_error: float) -> tuple[float, float, float]:
-        """(value, lower limit, upper limit); three times NaN for None."""
-        if value is None:
-            return math.nan, math.nan, math.nan
-        return value, value - half * standard_error, value + half * standard_error
-
-    both, large = fits.both, fits.large
-    return CoxCalibration(
-        *with_limits(None if both is None else both.slope, fits.both_errors[1]),
-        *with_limits(None if both is None else both.intercept, fits.both_errors[0]),
-        *with_limits(None if large is None else large.intercept, fits.large_error),
-        fits.p_value,
-        level,
-        fits.why_not,
-    )
+        without = coefficients.cox_fits(_take_problem_rows(problem, kept), logit(u[kept]), own)
+    return cox_with_limits(fit, without, n_moved, level, eps)
 
 
 def _take_problem_rows(problem: Problem, kept: Mask) -> Problem:
@@ -492,7 +479,7 @@ def check_outcomes(problem: Problem, test: str) -> None:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
-def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
+def scalar_notion(samples: Source, notion: str | None) -> Notion:
     """The notion that a test is about, "binary" or "confidence"; an InputError for others."""
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
@@ -508,7 +495,7 @@ def scalar_problem(samples: Samples, notion: str | None, bins: Bins) -> Problem:
 
     An InputError is raised for bins without edges.
     """
-    resolved = _scalar_notion(samples, notion)
+    resolved = scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)

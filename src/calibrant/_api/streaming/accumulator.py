@@ -34,7 +34,7 @@ from calibrant._core.binning import (
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Array
-from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._core.validation import N_RESAMPLES, check_level, public
 from calibrant._data.explain import explained, swapped_error
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
@@ -62,6 +62,9 @@ from calibrant.results._evaluation import Evaluation
 if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
+    from calibrant._inference.pooled_rows import PooledSums
+    from calibrant.results._decision_curve import DecisionCurve
+    from calibrant.results._reliability_curve import ReliabilityCurve
 
 # A logit of 1 as a probability.
 SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
@@ -71,6 +74,7 @@ ROUNDING = 1e-12
 # the soft ones are votes; OF_ANSWERS is added if labels say whether answers were right.
 VOTED = 2
 OF_ANSWERS = 4
+_NOTHING_YET = "this Accumulator holds no samples yet: call update(...) first"
 
 
 class Accumulator:
@@ -376,12 +380,107 @@ class Accumulator:
         options = Options(
             measures=measures,
             intervals="all" if uncertainty else "none",
+            clinical=uncertainty,
             tolerance=tolerance,
             level=level,
             n_resamples=n_resamples,
             seed=seed,
         )
         return now._evaluate(options, approximate)
+
+    def reliability_curve(
+        self,
+        *,
+        method: str = "isotonic",
+        band: str | None = "default",
+        span: float | None = None,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> ReliabilityCurve:
+        """Fit a reliability curve to the cells of everything added so far.
+
+        Parameters
+        ----------
+        method : {"isotonic", "local"}, default "isotonic"
+            How the curve is fitted, as by `calibrant.reliability_curve`.
+        band : {"default", "consistency", "confidence", "pointwise"} or None, default "default"
+            The band of the curve.
+        span : float in (0, 1], optional
+            The share of rows that a local regression looks at; chosen by default.
+        level : float, default 0.95
+            Level of the band.
+        seed : int, default 0
+            Seed of a consistency band's draws; the same seed gives the same result.
+
+        Returns
+        -------
+        ReliabilityCurve
+            The curve of some 2,500 cells of predictions.
+
+        Raises
+        ------
+        InputError
+            If nothing was added yet, if the stream has sums of bins alone, or if too many different
+            predictions share one cell.
+        """
+        from calibrant._api.reliability_curve import checked_band
+        from calibrant._api.streaming.curves import curve_of_sums
+
+        chosen = checked_band(method, band, span, level, seed)
+        return curve_of_sums(self._pooled(), method, chosen, float(level), span, int(seed))
+
+    def decision_curve(
+        self,
+        *,
+        thresholds: Iterable[float] | None = None,
+        recalibration: str | None = "default",
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> DecisionCurve:
+        """Give the net benefit of acting where a prediction reaches a threshold.
+
+        Parameters
+        ----------
+        thresholds : iterable of float in [0, 1), optional
+            Thresholds, which must be edges of bins (or multiples of 1/2048); by default the edges
+            of this stream's bins. With ``bins=100`` they are 0.01, 0.02, ... 0.99.
+        recalibration : {"default", "isotonic", "platt"} or None, default "default"
+            The map that predictions are recalibrated by, as in `calibrant.decision_curve`; none by
+            default for soft labels and weights.
+        level : float, default 0.95
+            Level of the intervals, at each threshold by itself.
+        seed : int, default 0
+            Seed of the folds; the same seed gives the same result.
+
+        Returns
+        -------
+        DecisionCurve
+            The curves of the model ("model"), of acting on all and on none.
+
+        Raises
+        ------
+        InputError
+            If nothing was added yet, for a threshold between edges, and for several classes.
+        """
+        from calibrant._api.net_benefits import check_recalibration
+        from calibrant._api.streaming.curves import decisions_of_sums
+
+        check_level(level)
+        check_recalibration(recalibration, seed)
+        given = (thresholds, recalibration, float(level), int(seed))
+        return decisions_of_sums(self._pooled(), *given)
+
+    def _pooled(self) -> PooledSums:
+        """The sums of this moment, as curves read them."""
+        from calibrant._inference.pooled_rows import PooledSums
+
+        now = self.copy()
+        if not now._n_classes:
+            raise InputError(_NOTHING_YET)
+        now._check_not_swapped()
+        summary = now.summary()
+        check_weight_total(summary.bins.total_weight[0], now.n_rows)
+        return PooledSums(summary, now.rules)
 
     def _check_not_swapped(self) -> None:
         """Raise an InputError for soft labels beside predictions that are all 0 or 1.
@@ -403,7 +502,7 @@ class Accumulator:
         has the meaning that it has in `evaluate`.
         """
         if not self._n_classes:
-            raise InputError("this Accumulator holds no samples yet: call update(...) first")
+            raise InputError(_NOTHING_YET)
         summary = self.summary(approximate=approximate)
         check_weight_total(summary.bins.total_weight[0], self.n_rows)
         self.warn_of_logits()

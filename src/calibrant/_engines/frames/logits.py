@@ -1,0 +1,226 @@
+"""Sums by cell of the logits of a frame's predictions, for logistic fits of one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import narwhals as nw
+import numpy as np
+
+from calibrant._core.typing import Array
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.links import logit
+from calibrant._data.samples import Notion
+from calibrant._engines.frames.expressions import Expr, clipped, col, exact, floor, number, total
+from calibrant._engines.frames.groups import Groups
+from calibrant._engines.frames.query import Query
+from calibrant._engines.logit_sums import (
+    EVENT,
+    NOISE,
+    POWERS,
+    SOFT,
+    WIDTH,
+    ClusterScores,
+    LogisticModel,
+    LogitSums,
+)
+from calibrant._engines.protocol import Findings
+
+# A key is ((cell + FIRST) * 2 + moved) * KINDS + kind; rows without weight have a kind of their
+# own, and are only checked.
+_FIRST, _KINDS, _NO_WEIGHT = 1 << 12, 4, 3
+
+
+def logit_sums(
+    samples: FrameSamples, notion: Notion, eps: float, by: Sequence[str] = ()
+) -> tuple[Groups, Findings]:
+    """The groups of one query over a scalar problem, of which `sums_of_groups` makes `LogitSums`,
+    and the findings.
+
+    Predictions are clipped to [eps, 1 - eps] before their logits are taken. With `by`, rows are
+    grouped by these columns too.
+    """
+    query = Query(samples, notion, by=by)
+    _add_logits(query, eps)
+    query.let(
+        {"lg_cell": floor(col("lg") * exact(1.0 / WIDTH))},
+        {"lg_t": col("lg") - (col("lg_cell") + 0.5) * exact(WIDTH)},
+        after=2,
+    )
+    kind = total([number(col("z") > 0.0), number(col("z") >= 1.0)])
+    if query.weighted:
+        kind = nw.when(col("w") > 0.0).then(kind).otherwise(nw.lit(float(_NO_WEIGHT)))
+    place = (col("lg_cell") + float(_FIRST)) * 2.0 + col("lg_moved")
+    query.steps.append(place * float(_KINDS) + kind)
+    powers = _powers(col("lg_t"), POWERS)
+    query.sums |= {f"m{j}": query.weigh(power) for j, power in enumerate(powers)}
+    if query.weighted:
+        query.sums |= {"n": number(col("w") > 0.0), "ww": col("w") * col("w")}
+    z, u = col("z"), col("u")
+    if not samples.hard:
+        query.sums |= {f"z{j}": query.weigh(z * power) for j, power in enumerate(powers)}
+        query.sums |= {f"zz{j}": query.weigh(z * z * power) for j, power in enumerate(powers)}
+    if samples.weighted or not samples.hard:
+        gap, variance, h = query.weigh(z - u), u * (1.0 - u), col("lg")
+        noise = query.weigh(query.weigh(variance))
+        sums = (gap, gap * h, gap * (z - u), query.weigh(variance), noise, noise * h, noise * h * h)
+        query.sums |= dict(zip(NOISE, sums, strict=True))
+    groups = query.run()
+    return groups, groups.findings
+
+
+def _add_logits(query: Query, eps: float) -> None:
+    """Add the columns `lg`, the logit of the clipped prediction, and `lg_moved`, 1 if it was
+    clipped.
+    """
+    low, high = exact(eps), exact(1.0 - eps)
+    moved = number((col("u") < low) | (col("u") > high))
+    query.let(
+        {"lg_inside": clipped(col("u"), eps, 1.0 - eps), "lg_moved": moved},
+        {"lg": (col("lg_inside") / (1.0 - col("lg_inside"))).log()},
+    )
+
+
+def _powers(t: Expr, count: int) -> list[Expr]:
+    """The powers 0, 1, 2, ... of t, so many."""
+    out = [nw.lit(1.0), t]
+    while len(out) < count:
+        out.append(out[-1] * t)
+    return out
+
+
+def sums_of_groups(groups: Groups, eps: float, findings: Findings) -> LogitSums:
+    """The sums by cell from groups of `logit_sums`, of all rows or of a part."""
+    samples = groups.samples
+    key = groups.columns["key"].astype(np.int64)
+    counted = key % _KINDS != _NO_WEIGHT
+    groups, key = groups.select(counted), key[counted]
+    place, kind = np.divmod(key, _KINDS)
+    cell, moved = np.divmod(place, 2)
+    w = np.stack([groups[f"m{j}"] for j in range(POWERS)], axis=1)
+    if "z0" in groups:
+        wz = np.stack([groups[f"z{j}"] for j in range(POWERS)], axis=1)
+        wzz = np.stack([groups[f"zz{j}"] for j in range(POWERS)], axis=1)
+    else:
+        wz = wzz = np.where(kind[:, None] == EVENT, w, 0.0)
+    low, high = (logit(np.clip(groups[end], eps, 1.0 - eps)) for end in ("low", "high"))
+    return LogitSums(
+        at=(cell - _FIRST + 0.5) * WIDTH,
+        kind=kind.astype(np.intp),
+        moved=moved == 1,
+        low=low,
+        high=high,
+        n=groups["n" if "n" in groups else "rows"],
+        w2=groups["ww" if "ww" in groups else "rows"],
+        w=w,
+        wz=wz,
+        wzz=wzz,
+        weighted=samples.weighted,
+        hard=not findings.soft and not (kind == SOFT).any(),
+        noise=(np.stack([groups[name] for name in NOISE], axis=1) if NOISE[0] in groups else None),
+    )
+
+
+def score_squares(
+    samples: FrameSamples,
+    notion: Notion,
+    eps: float,
+    models: Sequence[LogisticModel],
+    most_leverage: float,
+) -> Array:
+    """Sums over rows of the squared scores of logistic models, each score divided by 1 less its
+    row's leverage: (2, models, 3), of rows whose prediction was not clipped, and of those whose
+    was. The last axis has the factors 1, h and h^2 for the logit h.
+
+    A leverage above `most_leverage` counts as that.
+    """
+    query = Query(samples, notion)
+    _add_logits(query, eps)
+    query.steps.append(col("lg_moved"))
+    h = col("lg")
+    for k in range(len(models)):
+        residual, leverage = _add_model(query, models[k], k)
+        left = nw.when(leverage < most_leverage).then(1.0 - leverage)
+        query.let({f"left{k}": left.otherwise(nw.lit(1.0 - most_leverage))}, after=5)
+        score = residual / col(f"left{k}")
+        square = score * score
+        query.sums |= {f"e{k}0": square, f"e{k}1": square * h, f"e{k}2": square * h * h}
+    groups = query.run()
+    out = np.zeros((2, len(models), 3))
+    moved = groups.columns["key"].astype(np.intp)
+    for k, j in product(range(len(models)), range(3)):
+        np.add.at(out[:, k, j], moved, groups[f"e{k}{j}"])
+    return out
+
+
+def cluster_scores(
+    samples: FrameSamples,
+    notion: Notion,
+    eps: float,
+    clusters: str,
+    models: Sequence[LogisticModel],
+) -> tuple[Groups, ClusterScores]:
+    """The scores of logistic models by cluster, which the column `clusters` names, and the groups
+    that have the clusters' names (`by0`). Rows whose prediction was clipped have groups of their
+    own, with the key 1.
+    """
+    query = Query(samples, notion, by=(clusters,))
+    _add_logits(query, eps)
+    query.steps.append(col("lg_moved"))
+    u, z, h = col("u"), col("z"), col("lg")
+    query.let({"lg_sd": (u * (1.0 - u)).sqrt()}, after=2)
+    counted = number(col("w") > 0.0) if query.weighted else nw.lit(1.0)
+    sd = query.weigh(col("lg_sd"))
+    query.sums |= {
+        "weight": query.weigh(nw.lit(1.0)),
+        "residual": z - u,
+        "square": (z - u) * (z - u),
+        "deviation": col("lg_sd"),
+        "variance": u * (1.0 - u),
+        "weighted_square": query.weigh((z - u) * (z - u)),
+        "weighted_variance": query.weigh(u * (1.0 - u)),
+        "scale": sd,
+        "scale_h": sd * h,
+        "noise_0": sd * sd,
+        "noise_1": sd * sd * h,
+        "noise_2": sd * sd * h * h,
+        "gap": query.weigh(z - u),
+        "gap_h": query.weigh(z - u) * h,
+        "non_events": counted * number(z <= 0.0),
+        "events": counted * number(z >= 1.0),
+    }
+    for k in range(len(models)):
+        residual, leverage = _add_model(query, models[k], k)
+        query.sums |= {f"l{k}": leverage, f"s{k}0": residual, f"s{k}1": residual * h}
+    groups = query.run()
+    shape = range(len(models))
+    return groups, ClusterScores(
+        sums={name: groups[name] for name in ClusterScores.NAMES},
+        leverage=np.array([groups[f"l{k}"] for k in shape]),
+        scores=np.array([[groups[f"s{k}{j}"] for j in range(2)] for k in shape]),
+    )
+
+
+def _add_model(query: Query, model: LogisticModel, k: int) -> tuple[Expr, Expr]:
+    """Add the columns of a logistic model, number k, and return a row's weighted residual and its
+    leverage as expressions.
+    """
+    intercept, slope, inverse = model
+    h = col("lg")
+    b = [[exact(float(each)) for each in row] for row in inverse]
+    query.let(
+        {f"line{k}": h * exact(slope) + exact(intercept)},
+        {f"small{k}": (0.0 - col(f"line{k}").abs()).exp()},
+        {f"lg_p{k}": _sigmoid(col(f"line{k}"), col(f"small{k}"))},
+        after=2,
+    )
+    p = col(f"lg_p{k}")
+    form = (h * h) * b[1][1] + h * (b[0][1] + b[1][0]) + b[0][0]
+    return query.weigh(col("z") - p), query.weigh(p * (1.0 - p) * form)
+
+
+def _sigmoid(line: Expr, small: Expr) -> Expr:
+    """The probability of the logit `line`; `small` is exp(-|line|)."""
+    up = nw.when(line >= 0.0).then(nw.lit(1.0)).otherwise(small)
+    return up / (1.0 + small)
