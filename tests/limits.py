@@ -22,6 +22,7 @@ LIMITS = {
     "npz_piece_rows": ["_data.readers.npz.PIECE"],
     "largest_log_sample": ["_data.readers.inspect_log.LARGEST"],
     "slices_of_a_file": ["_api.files.sums.MOST_SLICES"],
+    "codes_of_slices": ["_api.files.sums.MOST_CODES"],
     "refined_groups": ["_api.files.refinement.GROUPS"],
     "sorted_rows": ["_engines.refine.FEW_ROWS"],
     "remembered_files": ["_api.streaming.added_files.MOST"],
@@ -30,6 +31,7 @@ LIMITS = {
     "checked_by_sums": ["_cli.check.SUMMED_FROM"],
     "reported_in_memory": ["_cli.report.MOST_IN_MEMORY"],
     "on_a_page": ["_cli.report.MOST_FOR_PAGE"],
+    "drawn_for_a_page": ["_api.report.summed.DRAWN"],
     "compared_predictions": ["_cli.recalibration.COMPARED_PREDICTIONS"],
     # Rows that are summed in lanes, by threads, or in blocks.
     "rows_for_lanes": [

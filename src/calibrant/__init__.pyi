@@ -1579,8 +1579,9 @@ def clinical_summary(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1602,6 +1603,10 @@ def clinical_summary(
     risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``: span 0.75,
     degree 2; their intervals are found by test inversion, for a sample's distance is above the true
     one.
+
+    Of lazy frames and Parquet files, limits other than Cox's are those of rows pooled in some 2,500
+    cells of predictions. Up to 2^20 rows values are those of rows; of more, C-statistic, ICI, E50,
+    E90 and Emax are of these cells too, and their notes say so. Each subgroup is summed by itself.
 
     References
     ----------
@@ -2045,8 +2050,9 @@ def cox_calibration(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2071,6 +2077,9 @@ def cox_calibration(
     Outcomes of one class, or separated by the predictions, have no finite fit: NaN, with a `note`.
     How many predictions were clipped is in `n_clipped`, and the fit without them in
     `without_clipped`.
+
+    Rows of lazy frames and Parquet files are summed in one query, with moments by cell of the
+    logit, which give the fit to rounding; weights and clusters take a second one.
 
     References
     ----------
@@ -2349,8 +2358,9 @@ def decision_curve(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2369,6 +2379,10 @@ def decision_curve(
     it is. Where fewer than ten rows with an outcome decide, because they are acted on, or by one
     of two models alone, the limits are at least those of Poisson counts, put together as Zou and
     Donner (2008) do.
+
+    Of lazy frames and Parquet files rows are counted at the thresholds exactly: limits are those of
+    rows but for weights, of which sums and sums of squares are known. Maps are fitted to some 2,500
+    cells of predictions, whose rows are dealt into folds at random; with `groups`, clusters are.
 
     References
     ----------
@@ -2443,8 +2457,9 @@ def decompose(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2461,6 +2476,13 @@ def decompose(
     See Also
     --------
     brier_decomposition : the Brier score by bins or by isotonic regression, in sample.
+
+    Notes
+    -----
+    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, and in some
+    5,000 cells of predictions beyond; the loss itself is exact. Rows of one cell and label are
+    alike, so that they are dealt into folds at random, as rows are; with `groups`, clusters are.
+    Predictions must be (n,).
 
     References
     ----------
@@ -4408,8 +4430,9 @@ def reliability_curve(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4422,6 +4445,13 @@ def reliability_curve(
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
         row.
+
+    Notes
+    -----
+    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, with the curve
+    of rows, and in some 5,000 cells of predictions beyond. Of 10^6 rows the local curve of cells
+    then differs from that of rows by up to 7e-5; the isotonic one by 5e-4 on average, and by up to
+    0.03 at the ends of its steps.
 
     References
     ----------

@@ -256,6 +256,40 @@ class TestLargeFiles:
             assert other["interval"]["low"] == pytest.approx(one["interval"]["low"], rel=1e-3)
             assert other["interval"]["high"] == pytest.approx(one["interval"]["high"], rel=1e-3)
 
+    def test_slices_come_from_sums(self, tmp_path, set_limits, capsys):
+        """Values, rows and verdicts of every slice are those of its rows, and so are intervals but
+        for what a cell of predictions hides.
+        """
+        columns = {"label": OUTCOMES, "p": REPORTS, "site": SITES, "day": np.arange(N) % 2}
+        path = str(csv(tmp_path / "sliced.csv", columns))
+        limits = ("--max", "ece=0.05", "--max", "brier=0.3", "--by", "site,day", "--json")
+        code = main(["check", path, *limits])
+        known = json.loads(capsys.readouterr().out)["limits"]
+        set_limits(checked_by_sums=100, checked_in_memory=100)
+        assert main(["check", path, *limits]) == code
+        found = json.loads(capsys.readouterr().out)["limits"]
+        assert len(found) == len(known) > 6
+        for one, other in zip(known, found, strict=True):
+            assert {"verdict", "n", "slice", "measure"} <= one.keys()
+            for field in ("verdict", "n", "slice", "measure"):
+                assert other[field] == one[field]
+            assert other["value"] == pytest.approx(one["value"], rel=1e-12)
+            width = one["interval"]["high"] - one["interval"]["low"]
+            for end in ("low", "high"):
+                assert abs(other["interval"][end] - one["interval"][end]) < 0.02 * width
+            assert (other["joint_interval"] is None) == (one["joint_interval"] is None)
+
+    def test_slices_of_what_sums_do_not_tell_are_read(self, tmp_path, set_limits, capsys):
+        path = str(csv(tmp_path / "s.csv", {"label": OUTCOMES, "p": REPORTS, "site": SITES}))
+        limits = ("--max", "lin_ce=0.2", "--by", "site", "--json")
+        code = main(["check", path, *limits])
+        known = capsys.readouterr().out
+        set_limits(checked_by_sums=100)
+        assert main(["check", path, *limits]) == code
+        assert capsys.readouterr().out == known
+        set_limits(checked_in_memory=100)
+        assert main(["check", path, *limits]) == 3
+
     def test_rows_are_read_where_sums_do_not_tell(self, tmp_path, set_limits, capsys):
         set_limits(checked_by_sums=100)
         soft = csv(tmp_path / "soft.csv", {"label": np.round(REPORTS, 2), "p": REPORTS})

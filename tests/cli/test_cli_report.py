@@ -221,9 +221,11 @@ class TestPage:
         assert "did you mean 'beta'" in capsys.readouterr().err
 
     def test_too_many_rows_for_a_page(self, tmp_path, capsys, set_limits):
+        """Only what sums do not tell, such as clusters, needs the rows."""
         set_limits(on_a_page=100)
         out = tmp_path / "page.html"
-        assert main(["report", str(binary(tmp_path)), "-o", str(out)]) == 3
+        path = csv(tmp_path / "grouped.csv", {"label": OUTCOMES, "p": REPORTS, "site": SITES})
+        assert main(["report", str(path), "-o", str(out), "--groups", "site"]) == 3
         assert "more than 100 predictions" in capsys.readouterr().err and not out.exists()
         assert main(["report", str(binary(tmp_path)), "-o", str(out), "--stream"]) == 3
         assert "a page needs the rows in memory" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._api.check import check_sums
+from calibrant._api.check_sums import check_sums
 from calibrant._api.evaluate_samples import Options
 from calibrant._api.evaluate_tensors import evaluate_on_device
 from calibrant._api.limits import limits_of as limits_by_name

@@ -39,6 +39,13 @@ def refinement_pass(u, z, w, calls):
     return look
 
 
+def quantile_bins(cells, cuts, m, look):
+    """The table of m bins, from sums of cells and closer looks."""
+    groups = refine.Refinement.from_cells(cells, cuts, m)
+    refine.refine({"one": groups}, lambda spans, parts: {"one": look(*spans["one"], parts)})
+    return groups.table
+
+
 @pytest.mark.parametrize("few", [1 << 18, 10])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("m", [1, 2, 15, 100])
@@ -53,7 +60,7 @@ def test_the_bins_are_those_of_a_sort(shape, m, weighted, few, monkeypatch):
     cuts = Cells(EqualWidth(15)).cuts(samples.precision)
     cells, _ = scalar_sums(samples, "binary", cuts)
     calls = []
-    found = refine.exact_quantile_bins(cells, cuts, m, refinement_pass(u, z, w, calls))
+    found = quantile_bins(cells, cuts, m, refinement_pass(u, z, w, calls))
     expected = bin_table(samples, "binary", Quantile(m))[0]
     np.testing.assert_array_equal(found.n, expected.n)
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-12)
@@ -66,4 +73,4 @@ def test_rows_that_change_between_passes_are_told():
     cuts = Cells(EqualWidth(15)).cuts(np.dtype(np.float64))
     cells, _ = scalar_sums(to_samples(z, u), "binary", cuts)
     with pytest.raises(InputError, match="changed while they were read"):
-        refine.exact_quantile_bins(cells, cuts, 3, refinement_pass(u[:500], z[:500], None, []))
+        quantile_bins(cells, cuts, 3, refinement_pass(u[:500], z[:500], None, []))

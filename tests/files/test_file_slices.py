@@ -181,3 +181,50 @@ def test_the_name_of_missing_values_as_a_value(tmp_path):
     path.write_text("\n".join(map(json.dumps, rows)))
     found = cal.evaluate_file(path, by="where", measures=["ece"]).slices
     assert {part.name: part.n for part in found} == {"(missing)": 300, "'(missing)'": 300, "x": 300}
+
+
+@pytest.mark.parametrize("most", [4, 1 << 20])
+def test_three_columns_of_many_values_are_crossed(tmp_path, set_limits, most):
+    set_limits(codes_of_slices=most)
+    columns = {"region": REGION, "day": DAY, "site": np.arange(N) % 11}
+    path = write(tmp_path, "parquet", {"label": OUTCOMES, "p": REPORTS, **columns})
+    found = cal.evaluate_file(path, by=list(columns), measures=["ece", "brier"])
+    names = np.array([", ".join(map(str, each)) for each in zip(*columns.values(), strict=True)])
+    assert {part.name: part.n for part in found.slices} == {
+        str(name): int((names == name).sum()) for name in np.unique(names)
+    }
+    for part in found.slices:
+        rows = names == part.name
+        assert part.values == pytest.approx(
+            {
+                "ece": cal.ece(OUTCOMES[rows], REPORTS[rows]),
+                "brier": cal.brier_score(OUTCOMES[rows], REPORTS[rows]),
+            },
+            rel=1e-12,
+        )
+
+
+@pytest.mark.parametrize("dictionary", [True, False, ["region"]])
+def test_text_is_the_same_however_parquet_stores_it(tmp_path, dictionary):
+    pa, pq = need("pyarrow"), need("pyarrow.parquet")
+    region = pa.array([None if day == 3 else name for name, day in zip(REGION, DAY, strict=True)])
+    kinds = [region, region.cast("large_string"), region.dictionary_encode()]
+    results = []
+    for kind in kinds:
+        table = pa.table({"label": OUTCOMES, "p": REPORTS, "region": kind})
+        pq.write_table(table, tmp_path / "rows.parquet", 700, use_dictionary=dictionary)
+        found = cal.evaluate_file(tmp_path / "rows.parquet", by="region", measures=["ece"])
+        results.append([(part.name, part.n, part.values["ece"]) for part in found.slices])
+    assert results[0] == results[1] == results[2]
+    assert {name for name, _, _ in results[0]} == {"north", "south", "east", "(missing)"}
+
+
+def test_a_named_loss_counts_what_a_logarithm_would_not_take(tmp_path):
+    sure = np.where(np.arange(N) < 5, 1 - OUTCOMES, REPORTS)
+    path = write(tmp_path, "parquet", {"label": OUTCOMES, "p": sure})
+    for measures in (["brier"], ["brier", "log_loss"], ["spherical_loss"]):
+        found = cal.evaluate_file(path, measures=measures)
+        expected = cal.evaluate(OUTCOMES, sure, measures=measures)
+        assert found.values == pytest.approx(expected.values, rel=1e-12)
+        said = [note for note in found.notes if "1e-12" in note]
+        assert said == [note for note in expected.notes if "1e-12" in note] and said

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias, Unpack, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
-from calibrant._api.limits import LimitOn, checked_limit, effective_rows, limits_of, rows_to_pass
+from calibrant._api.limited_models import NO_WEIGHT, Checks, RowModel, check_change, check_value
+from calibrant._api.limits import limits_of
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import GivenRows, as_source
+from calibrant._api.rows import OF_ROWS, GivenRows, check_without
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, both_rules
-from calibrant._core.errors import InputError, NeedsRows, NotDefined
+from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of, setting, worded
-from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy
-from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.samples import Samples
-from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
-from calibrant._inference.differences import Differences
-from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
-from calibrant._inference.pooled_rows import PooledSums
-from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
-from calibrant._measures.gap_scale import gap_scale
-from calibrant._summaries.samples import Summary
-from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
-from calibrant.results._uncertainty import Interval
-
-# From a confidence level to the lower limit, the upper limit and the estimate of a difference.
-LimitsAt: TypeAlias = Callable[[float], tuple[float, float, float]]
+from calibrant.results._check import Check, LimitCheck
 
 
 @public
@@ -165,11 +152,14 @@ def check(
         data=rows.get("data"),
     )
     if is_lazy(given.data):
-        summed = cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows))
-        check_summed(by=by, groups=groups, baseline=baseline, ids=ids, point=point)
-        limits = limits_of(at_most, at_least, summed.shape, max_increase, max_decrease)
+        check_without(ids=ids, point=point or None, own_labels=own_labels or None, paired=paired)
+        # A frame of another engine is summed there.
+        from calibrant._api.check_frame import FrameCheck
+
+        reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
         check_resamples(n_resamples, seed)
-        return _check_frame(summed, limits, bins, level, int(n_resamples), int(seed))
+        asked = FrameCheck(given, reading, bins, check_level(level), int(n_resamples), int(seed))
+        return asked.check((at_most, at_least, max_increase, max_decrease), baseline)
     new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules, level = both_rules(bins, new.samples.n), check_level(level)
@@ -187,7 +177,7 @@ def check(
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     check_resamples(n_resamples, seed)
     resampling = Resampling(rules=rules, level=level, n_resamples=int(n_resamples), seed=int(seed))
-    checks = _Checks(limits, resampling, (1 + len(names)) * len(limits), point)
+    checks = Checks(limits, resampling, (1 + len(names)) * len(limits), point)
     results = list(_check_limits(new, pair, None, checks))
     for name in names:
         own = None if pair is None else _slice_of_pair(pair, name)
@@ -196,38 +186,6 @@ def check(
     notes = () if pair is None else pair.notes
     notes += (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
     return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
-
-
-def check_summed(**given: Any) -> None:
-    """Raise an InputError for the first argument that was given and that sums of a lazy frame do
-    not serve.
-    """
-    for name, value in given.items():
-        if value is not None and value is not False:
-            raise InputError(
-                f"{name_of(name)} needs the rows, which stay where they are in a frame of another "
-                "engine: collect a sample of them and check that"
-            )
-
-
-def _check_frame(
-    samples: FrameSamples,
-    limits: tuple[LimitOn, ...],
-    bins: Bins,
-    level: float,
-    n_resamples: int,
-    seed: int,
-) -> Check:
-    """Check limits on a lazy frame, which its own engine sums."""
-    # Imported when a frame of another engine is given: arrays do without.
-    from calibrant._summaries.frame import sum_frame
-
-    rules, names = both_rules(bins, samples.count_rows), {each.what.name for each in limits}
-    summary, sums = sum_frame(samples, rules, tuple(names), fine=True)
-    measures = (each.what for each in limits if isinstance(each.what, Measure))
-    values = {measure.name: measure.compute(summary) for measure in measures}
-    pooled, given = PooledSums(summary, rules), (values, limits, sums.n_rows, sums.n_missing)
-    return check_sums(pooled, *given, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def check_options(
@@ -290,107 +248,8 @@ def _slice_of_pair(pair: Pair, name: Any) -> Pair:
     return replace(pair, new=_slice_of(pair.new, name), old=_slice_of(pair.old, name))
 
 
-@dataclass(frozen=True)
-class _Checks:
-    """The limits to check, and the options of intervals by which rows are checked."""
-
-    limits: tuple[LimitOn, ...]
-    resampling: Resampling
-    # Limits times (slices and all rows): how many checks there are that may fail by chance.
-    number: int
-    point: bool
-
-    @property
-    def level(self) -> float:
-        """The confidence level of each check by itself."""
-        return self.resampling.level
-
-    @property
-    def strict_level(self) -> float:
-        """The Bonferroni level: all limits together fail by chance as rarely as one alone."""
-        return 1.0 - (1.0 - self.level) / self.number
-
-    def model(self, side: Side, *, independent: bool = False) -> _Model:
-        """The rows of one model, ready to compute the values and intervals that have limits.
-
-        With `independent` the rows are others than the other model's: resamples then have another
-        seed.
-        """
-        seed = self.resampling.seed + (1 if independent else 0)
-        return _Model(side, self, replace(self.resampling, seed=seed, groups=side.groups))
-
-
-class _Model:
-    """The rows of one model, with the values and intervals of whatever is limited."""
-
-    def __init__(self, side: Side, checks: _Checks, resampling: Resampling) -> None:
-        self.side, self.checks, self.resampling = side, checks, resampling
-        self.summary = Summary(side.samples, *resampling.rules)
-        self._uncertainties: dict[float, Uncertainty] = {}
-        self._fits: dict[str, FittedCoefficient] = {}
-
-    def uncertainty(self, level: float) -> Uncertainty:
-        """The object that computes intervals at a level. It is made once for each level."""
-        if level not in self._uncertainties:
-            limited = (each.what for each in self.checks.limits)
-            measures = tuple(dict.fromkeys(each for each in limited if isinstance(each, Measure)))
-            at_level = replace(self.resampling, level=level)
-            self._uncertainties[level] = at_level.uncertainty(self.side.samples, measures)
-        return self._uncertainties[level]
-
-    def fit(self, what: Coefficient) -> FittedCoefficient:
-        """The fit of a coefficient of Cox's recalibration. It is made once for each coefficient."""
-        if what.name not in self._fits:
-            plain = self.uncertainty(self.checks.level)
-            self._fits[what.name] = fit_coefficient(what, plain.plain_problem, plain.groups)
-        return self._fits[what.name]
-
-    def value(self, what: Measure | Coefficient) -> float:
-        """The value of a measure or a coefficient for these rows; NotDefined without one."""
-        if isinstance(what, Measure):
-            return what.compute(self.summary)
-        fit = self.fit(what)
-        if fit.why_not and math.isnan(fit.value):
-            raise NotDefined(fit.why_not)
-        return fit.value
-
-    def interval(self, what: Measure | Coefficient, level: float) -> Interval:
-        """The confidence interval of a measure or a coefficient at this level."""
-        if isinstance(what, Measure):
-            return self.uncertainty(level).interval(what, what.compute(self.summary))
-        fit = self.fit(what)
-        low, high = fit.limits(level)
-        return Interval(
-            what.name,
-            fit.value,
-            low,
-            high,
-            level,
-            "limits of Cox's recalibration",
-            standard_error=fit.error,
-            estimate=fit.value,
-        )
-
-    def difference_limits_from(
-        self, other: _Model, what: Measure | Coefficient, paired: bool
-    ) -> LimitsAt:
-        """A function from a confidence level to limits of this model's value less the other's.
-
-        The function returns (lower limit, upper limit, estimate). `paired` says whether both models
-        have the same rows.
-        """
-        values = self.value(what), other.value(what)
-        if isinstance(what, Measure):
-            level = self.checks.level
-            both = Differences(self.uncertainty(level), other.uncertainty(level), paired)
-            return partial(both.limits, what, values)
-        ours, theirs = (SamplingErrors(each.fit(what).influences) for each in (self, other))
-        limits = difference_limits if paired else independent_limits
-        return partial(limits, values[0] - values[1], ours, theirs)
-
-
 def _check_limits(
-    side: Side, pair: Pair | None, where: str | None, checks: _Checks
+    side: Side, pair: Pair | None, where: str | None, checks: Checks
 ) -> Iterator[LimitCheck]:
     """Check every limit, on all rows or on one slice; yield a LimitCheck for each.
 
@@ -398,10 +257,10 @@ def _check_limits(
     baseline's, None without a baseline. A slice that cannot be judged is undecided, with the
     reason.
     """
-    new = checks.model(side)
+    new = RowModel(side, checks)
     both = None
     if pair is not None:
-        both = checks.model(pair.new), checks.model(pair.old, independent=not pair.paired)
+        both = RowModel(pair.new, checks), RowModel(pair.old, checks, independent=not pair.paired)
     for each in checks.limits:
         sides = (side,) if not each.limit.of_change or pair is None else (pair.new, pair.old)
         reason = "" if where is None else next(filter(None, map(_why_undecided, sides)), "")
@@ -409,9 +268,9 @@ def _check_limits(
             try:
                 if each.limit.of_change:
                     assert both is not None and pair is not None
-                    yield _check_change(each, where, *both, pair, checks)
+                    yield check_change(each, where, *both, checks, paired=pair.paired)
                 else:
-                    yield _check_value(each, where, new, checks)
+                    yield check_value(each, where, new, checks)
                 continue
             except InputError as error:
                 # A slice or a coefficient without a value is undecided; all rows must have one.
@@ -427,174 +286,6 @@ def _why_undecided(side: Side) -> str:
     if not samples.n:
         return "it has no rows in the baseline"
     if samples.weights is not None and not (samples.weights > 0).any():
-        return "its rows have no weight"
+        return NO_WEIGHT
     single = groups is not None and int(np.max(groups)) < 1
     return "one cluster cannot be resampled" if single else ""
-
-
-def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
-    """Check a limit of a value by the value's interval; with `checks.point`, by the value alone.
-
-    `where` names the slice, None for all rows.
-    """
-    limit, what, n = each.limit, each.what, model.side.samples.n
-    value = model.value(what)
-    if checks.point:
-        return LimitCheck(limit, where, n, value, None)
-    interval = model.interval(what, checks.level)
-    if isinstance(what, Measure):
-        scale = gap_scale(what, model.summary)
-        uncertainty = model.uncertainty(checks.level)
-        result = replace(checked_limit(limit, where, interval, uncertainty, scale), n=n)
-    else:
-        result = LimitCheck(limit, where, n, value, interval, **_count_independent(model))
-    if checks.number > 1 and result.verdict == "fail":
-        result = replace(result, joint=model.interval(what, checks.strict_level))
-    return result
-
-
-def _check_change(
-    each: LimitOn, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
-) -> LimitCheck:
-    """Check a limit of the change from the baseline `old` to the checked model `new`.
-
-    `where` names the slice, None for all rows.
-    """
-    limit, what = each.limit, each.what
-    n, m = new.side.samples.n, old.side.samples.n
-    value, before = new.value(what), old.value(what)
-    n_baseline = None if pair.paired else m
-    if checks.point:
-        return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
-    same = pair.paired and _same_predictions(new.side.samples, old.side.samples)
-    limits = new.difference_limits_from(old, what, pair.paired)
-
-    def interval(level: float) -> Interval:
-        """The interval of the change at a level; exactly 0 where both models predict the same."""
-        low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
-        return Interval(
-            what.name,
-            value - before,
-            low,
-            high,
-            level,
-            "resamples of the same rows" if pair.paired else "resamples of two samples",
-            new.resampling.seed,
-            estimate=estimate,
-        )
-
-    counts = _count_independent(new), _count_independent(old)
-    fewest = min(counts, key=lambda rows: rows["effective_n"])
-    result = LimitCheck(
-        limit,
-        where,
-        n,
-        value,
-        interval(checks.level),
-        baseline=before,
-        n_baseline=n_baseline,
-        n_to_pass=_rows_to_detect(each, new, checks),
-        **fewest,
-        same=same,
-    )
-    if checks.number > 1 and result.verdict == "fail":
-        result = replace(result, joint=interval(checks.strict_level))
-    return result
-
-
-def _same_predictions(new: Samples, old: Samples) -> bool:
-    """Whether both models predict the same for the same rows, so that the change is exactly 0."""
-    columns = ("from_logits", "predictions", "targets", "weights")
-    return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
-
-
-def _count_independent(model: _Model) -> dict[str, Any]:
-    """The fields "effective_n" and "n_clusters" of a LimitCheck, by name.
-
-    "effective_n" is the number of independent rows of equal weight; "n_clusters" is None without
-    clusters.
-    """
-    samples, groups = model.side.samples, model.side.groups
-    return {
-        "effective_n": effective_rows(samples, groups),
-        "n_clusters": None if groups is None else int(np.unique(groups).size),
-    }
-
-
-def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
-    """The number of rows needed to detect a change as large as the limit.
-
-    Coefficients and limits of 0 have no formula: the number is then FEWEST_ROWS.
-    """
-    what, limit = each.what, each.limit
-    if isinstance(what, Coefficient) or limit.value <= 0:
-        return FEWEST_ROWS
-    scale = replace(gap_scale(what, model.summary), offset=0.0)
-    as_value = (
-        Limit(what.name, "min", what.high - limit.value)
-        if what.higher_is_better
-        else Limit(what.name, "max", what.low + limit.value)
-    )
-    return rows_to_pass(what, as_value, checks.level, checks.resampling.rules[0], scale)
-
-
-def check_sums(
-    sums: PooledSums,
-    values: Mapping[str, float],
-    limits: tuple[LimitOn, ...],
-    n: int,
-    n_missing: int,
-    *,
-    level: float,
-    seed: int,
-    n_resamples: int = N_RESAMPLES,
-) -> Check:
-    """Check limits of measures by intervals from sums by cell, for rows that are not in memory.
-
-    `values` maps measures to values of n rows.
-    Raises NeedsRows for what has no interval from sums: changes, coefficients, and some measures.
-    """
-    measures = []
-    for each in limits:
-        if each.limit.of_change or not isinstance(each.what, Measure):
-            raise NeedsRows(f"{each.limit} needs the rows, and there are sums alone")
-        measures.append(each.what)
-    sums.refuse(measures)
-    plain = sums.uncertainty(tuple(measures), level, n_resamples, seed)
-    joint = replace(plain, level=1.0 - (1.0 - level) / len(limits))
-    pooled, results = plain.summary(plain.samples), []
-    for each, measure in zip(limits, measures, strict=True):
-        value = values[measure.name]
-        interval, scale = plain.interval(measure, value), gap_scale(measure, pooled)
-        result = replace(checked_limit(each.limit, None, interval, plain, scale), n=n)
-        if len(limits) > 1 and result.verdict == "fail":
-            result = replace(result, joint=joint.interval(measure, value))
-        results.append(result)
-    return Check(tuple(results), n, n_missing, level, False)
-
-
-def check_values(
-    values: Mapping[str, float],
-    limits: tuple[LimitOn, ...],
-    n: int,
-    n_missing: int,
-    before: Mapping[str, float] | None = None,
-    n_before: int | None = None,
-) -> Check:
-    """Check limits by values alone, without intervals, for rows that are not in memory.
-
-    `values` maps measures to values of n rows, `before` those to values of the baseline's
-    `n_before` rows; both of the latter are None without a baseline.
-    """
-    results = []
-    for each in limits:
-        name = each.limit.measure
-        old, m = (
-            (before[name], n_before)
-            if each.limit.of_change and before is not None
-            else (None, None)
-        )
-        results.append(
-            LimitCheck(each.limit, None, n, values[name], None, baseline=old, n_baseline=m)
-        )
-    return Check(tuple(results), n, n_missing, None, True)

@@ -17,7 +17,7 @@ from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.model_rows import model_set, own_labels_note
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import GivenRows, group_index
+from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index
 from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
 from calibrant._core.arguments import WeightedRows
@@ -49,8 +49,6 @@ from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
 
-# The arguments of rows that are columns.
-_OF_ROWS = ("sample_weight", "data")
 # Rank correlations of fewer predictors are too easily high by chance.
 FEWEST_RANKED = 8
 
@@ -158,10 +156,8 @@ def compare(
     check_level(level)
     checked_tolerance(tolerance)
     if is_lazy(rows.get("data")):
-        _check_in_memory(
-            models=models, resample=resample, scale_on=scale_on, ceiling=ceiling or None
-        )
-        reading = {name: value for name, value in rows.items() if name not in _OF_ROWS}
+        check_without(models=models, resample=resample, scale_on=scale_on, ceiling=ceiling or None)
+        reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
         # A frame of another engine is summed there.
         from calibrant._api.compare_frame import compare_frame
 
@@ -279,17 +275,6 @@ def compare(
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
     )
-
-
-def _check_in_memory(**given: Any) -> None:
-    """Raise an InputError for arguments that lazy frames do not take, by name; None is not
-    given."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(
-                f"{name}= needs the rows, which stay where they are in a frame of another engine: "
-                "leave it out, or collect a sample of rows and compare that"
-            )
 
 
 def _values_of_predictors(

@@ -26,7 +26,7 @@ from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines import frames
 from calibrant._inference.differences import Differences
-from calibrant._inference.pooled_rows import PooledRows, PooledSums
+from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, listed
 from calibrant._summaries.frame import FrameSummary, sum_frame
@@ -44,6 +44,27 @@ class FramePredictor:
     samples: FrameSamples
     summary: FrameSummary
     sums: PooledSums
+    n_rows: int
+    n_missing: int
+
+    @classmethod
+    def read(
+        cls,
+        given: GivenRows,
+        labels: Any,
+        columns: Any,
+        reading: Mapping[str, Any],
+        rules: tuple[Rule, Rule],
+        clusters: str | None,
+    ) -> FramePredictor:
+        """One predictor, from the names of its columns of labels and predictions. `reading` are
+        options of labels and predictions, `clusters` is the column of clusters.
+        """
+        rows = {"sample_weight": given.sample_weight, "votes": given.votes, "data": given.data}
+        samples = cast(FrameSamples, as_source(labels, columns, **rows, **reading))
+        summary, sums = sum_frame(samples, rules, None, fine=True)
+        of_frame = sums_of_frame(samples, summary, rules, clusters)
+        return cls(samples, summary, of_frame, sums.n_rows, sums.n_missing)
 
     @cached_property
     def cuts(self) -> tuple[Cuts, Cuts]:
@@ -71,17 +92,29 @@ def compare_frame(
     predictions that all predictors share, `draws` are the level, the number of draws and the seed.
     """
 
-    def count_rows() -> int:
-        """The number of rows of the frame, by a query."""
-        import narwhals as nw
-
-        frame: Any = nw.from_native(given.data)
-        return int(frame.select(n=nw.len()).collect()["n"].to_list()[0])
-
-    resampling = Resampling(rules=both_rules(bins, count_rows), **draws)
+    resampling = Resampling(rules=both_rules(bins, lambda: count_frame_rows(given.data)), **draws)
     return FrameComparison(
         given=given, reading=reading, measures=measures, resampling=resampling
     ).compare()
+
+
+def count_frame_rows(data: Any) -> int:
+    """The number of rows of a lazy frame, by a query."""
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data)
+    return int(frame.select(n=nw.len()).collect()["n"].to_list()[0])
+
+
+def joint_sums(
+    first: FramePredictor, second: FramePredictor, rules: tuple[Rule, Rule], clusters: str | None
+) -> tuple[PooledSums, PooledSums]:
+    """The sums of two predictors on the same rows, pooled where both have the same cells."""
+    columns = frames.joint_columns(
+        first.samples, second.samples, first.summary.scalar, (first.cuts, second.cuts), clusters
+    )
+    ours, theirs = map(pooled_rows, columns)
+    return PooledSums(first.summary, rules, ours), PooledSums(second.summary, rules, theirs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +138,9 @@ class FrameComparison:
         predictors = {}
         for name, (labels, columns) in predictor_columns(given).items():
             with errors_about(name):
-                predictors[name] = self._predictor(labels, columns, clusters)
+                predictors[name] = FramePredictor.read(
+                    given, labels, columns, self.reading, self.rules, clusters
+                )
         first = next(iter(predictors.values()))
         chosen, notes = self._choose(predictors)
         asked = self.measures is not None
@@ -160,16 +195,6 @@ class FrameComparison:
             ceiling=None,
         )
 
-    def _predictor(self, labels: Any, columns: Any, clusters: str | None) -> FramePredictor:
-        """One predictor, from the names of its columns of labels and predictions."""
-        rows = {"sample_weight": self.given.sample_weight, "data": self.given.data}
-        samples = cast(FrameSamples, as_source(labels, columns, **rows, **self.reading))
-        summary, _ = sum_frame(samples, self.rules, None, fine=True)
-        summary.most_levels = None
-        return FramePredictor(
-            samples, summary, sums_of_frame(samples, summary, self.rules, clusters)
-        )
-
     def _choose(
         self, predictors: Mapping[str, FramePredictor]
     ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
@@ -217,20 +242,10 @@ class FrameComparison:
         k, n_own = len(predictors), 0
         out = np.zeros((len(chosen), k, k, 3))
         for a, b in combinations(range(k), 2):
-            columns = frames.joint_columns(
-                predictors[a].samples,
-                predictors[b].samples,
-                predictors[a].summary.scalar,
-                (predictors[a].cuts, predictors[b].cuts),
-                clusters,
-            )
-            rows = [pooled_rows(each) for each in columns]
+            both = joint_sums(predictors[a], predictors[b], self.rules, clusters)
             if a == 0 and not predictors[a].samples.multiclass:
-                n_own = max(n_own, _count_differing(rows[0], rows[1], columns[0].n))
-            ours, theirs = (
-                self._uncertainty(PooledSums(predictors[i].summary, self.rules, own), chosen)
-                for i, own in zip((a, b), rows, strict=True)
-            )
+                n_own = max(n_own, _count_differing(*both))
+            ours, theirs = (self._uncertainty(sums, chosen) for sums in both)
             for i, uncertainty in ((a, ours), (b, theirs)):
                 # The limits of each value alone are those that are shown.
                 _share_intervals(singles[i], uncertainty, chosen, values[i])
@@ -258,10 +273,12 @@ def _share_intervals(
         joint.once(key, partial(single.interval, measure, value))
 
 
-def _count_differing(first: PooledRows, second: PooledRows, n: Array) -> int:
+def _count_differing(first: PooledSums, second: PooledSums) -> int:
     """The number of rows in which two predictors have different labels."""
-    differ = np.asarray(first.samples.targets) != np.asarray(second.samples.targets)
-    return round(float(n[differ].sum()))
+    ours, theirs = (np.asarray(each.rows.samples.targets) for each in (first, second))
+    counts = first.rows.counts
+    differ = ours != theirs
+    return round(float(differ.sum() if counts is None else counts[differ].sum()))
 
 
 def _reliability(predictor: FramePredictor, rule: Rule) -> ReliabilityTable:

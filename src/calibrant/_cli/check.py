@@ -244,17 +244,13 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             **_limit_arguments(options),
             **about_baseline,
         )
-    name = ", ".join(options.by or ())
-    limits = tuple(
-        limit if limit.where is None else replace(limit, where=f"{name} {limit.where}")
-        for limit in result.rows
-    )
     messages, notes = rows.messages, result.notes
     if old is not None:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
         if about_baseline["ids"] is not None and options.id is None:
             notes = tuple(map(_reword_paired_note, notes))
-    return replace(result, rows=limits, n_missing=rows.n_missing, notes=notes), messages
+    result = replace(result, n_missing=rows.n_missing, notes=notes)
+    return _with_columns_of_slices(result, options), messages
 
 
 def _sums_suffice(options: argparse.Namespace) -> bool:
@@ -263,10 +259,10 @@ def _sums_suffice(options: argparse.Namespace) -> bool:
     `rows_needed` is set where they did not.
     """
     limits = _limit_arguments(options)
-    rows = ("by", "groups", "baseline", "id", "weight", "votes", "counts", "item", "annotator")
+    rows = ("baseline", "id", "votes", "counts", "item", "annotator", "rows_needed")
     changes = limits["max_increase"] or limits["max_decrease"]
-    given = any(getattr(options, name, None) for name in (*rows, "rows_needed"))
-    return not (options.point or changes or given)
+    given = any(getattr(options, name, None) for name in rows)
+    return not (options.point or changes or given or (options.groups and options.by))
 
 
 def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -275,26 +271,44 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     Return the result, and messages on what was inferred about the files. Raises NeedsRows where the
     sums do not tell.
     """
-    from calibrant._api.check import check_sums
+    from calibrant._api.check_sums import check_sums
     from calibrant._api.evaluate_samples import Options
     from calibrant._api.files.evaluate_file import evaluate_request
     from calibrant._api.limits import limits_of
+    from calibrant._api.slices import has_sums_of_slices
     from calibrant._data.checks import shape_from_notes
     from calibrant._inference.coefficients import COEFFICIENTS
+    from calibrant._measures.catalogue import catalogue
+    from calibrant._summaries.requirements import known_measures
 
     by_limit = _limit_arguments(options).values()
-    names = tuple(dict.fromkeys(name for limits in by_limit for name in limits))
-    if any(name in COEFFICIENTS for name in names):
-        raise NeedsRows("coefficients are fitted to rows")
-    request = inputs.request_of(options, options.files)
-    result, sums = evaluate_request(request, Options(bins=options.bins, measures=names), fine=True)
+    every = dict.fromkeys(name for limits in by_limit for name in limits)
+    names = tuple(name for name in every if name not in COEFFICIENTS)
+    if options.by and len(names) < len(every):
+        raise NeedsRows("coefficients of slices are fitted to rows")
+    asked = known_measures(names)
+    if options.by and not all(has_sums_of_slices(m) for m in catalogue() if m.name in asked):
+        raise NeedsRows("slices have sums in bins and of losses")
+    request = replace(inputs.request_of(options, options.files), by=options.by, others={})
+    given = Options(bins=options.bins, measures=names, groups=options.groups)
+    result, sums, slices = evaluate_request(request, given, fine=True)
     limits = limits_of(shape=shape_from_notes(result.inferred), **_limit_arguments(options))
     n, n_missing = result.recipe["n"], int(result.recipe.get("n_missing", 0))
     checked = check_sums(
         sums, result.values, limits, n, n_missing,
-        level=options.level, seed=options.seed,
+        level=options.level, seed=options.seed, slices=slices,
     )  # fmt: skip
-    return checked, result.inferred
+    return _with_columns_of_slices(checked, options), result.inferred
+
+
+def _with_columns_of_slices(result: Check, options: argparse.Namespace) -> Check:
+    """The check with the columns of --by before the name of each slice."""
+    name = ", ".join(options.by or ())
+    limits = tuple(
+        limit if limit.where is None else replace(limit, where=f"{name} {limit.where}")
+        for limit in result.rows
+    )
+    return replace(result, rows=limits)
 
 
 def _baseline_request(options: argparse.Namespace, rows: Rows) -> ReadRequest:
@@ -348,7 +362,7 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
 
     Return the result, and messages on the content of the state.
     """
-    from calibrant._api.check import check_sums, check_values
+    from calibrant._api.check_sums import check_sums, check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
     from calibrant._inference.pooled_rows import PooledSums
@@ -404,7 +418,7 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
 
     Return the result, and messages on what was inferred about the files.
     """
-    from calibrant._api.check import check_values
+    from calibrant._api.check_sums import check_values
     from calibrant._api.limits import limits_of
     from calibrant._data.checks import shape_from_notes
 

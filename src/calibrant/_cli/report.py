@@ -18,10 +18,10 @@ from calibrant._cli.options import (
     add_tolerance,
 )
 from calibrant._cli.output import Outcome, check_page_options, check_writable, print_status
-from calibrant._cli.parsing import Parser
+from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
 from calibrant._cli.terminal import spinner
-from calibrant._core.errors import InputError, counted
+from calibrant._core.errors import InputError, NeedsRows, counted
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
@@ -110,6 +110,12 @@ def run(options: argparse.Namespace) -> Outcome:
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
     result, voters = (None, None) if streamed else _evaluate_in_memory(options)
+    if result is None and options.out is not None:
+        try:
+            result = _write_page_of_sums(options)
+        except NeedsRows:
+            options = replace_options(options, rows_needed=True)
+            result, voters = _evaluate_in_memory(options)
     if result is None:
         result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
@@ -163,18 +169,19 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
     """Evaluate rows in memory, with intervals, and write the page if -o names it.
 
     Return the evaluation, and the annotators' agreement if rows say who gave a vote. Both are None
-    if there are too many rows for memory; for a page that is an error.
+    if there are too many rows for memory; for a page that sums do not make that is an error.
     """
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     page = options.out is not None
+    rows_needed = page and not _sums_make_a_page(options)
     try:
         rows = read_rows(
             inputs.request_of(options, options.files),
-            at_most=MOST_FOR_PAGE if page else MOST_IN_MEMORY,
+            at_most=MOST_FOR_PAGE if rows_needed else MOST_IN_MEMORY,
         )
     except TooLarge:
-        if page:
+        if rows_needed:
             raise InputError(
                 f"there are more than {MOST_FOR_PAGE:,} predictions: make the page of fewer rows; "
                 "without -o they are summed as they are read"
@@ -184,6 +191,35 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
     with spinner("intervals"):
         result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
     return _with_file_info(result, rows, options), voters
+
+
+def _sums_make_a_page(options: argparse.Namespace) -> bool:
+    """Whether sums of the rows may make a page, as far as options tell.
+
+    `rows_needed` is set where they did not.
+    """
+    of_rows = ("segments", "groups", "item", "annotator", "weight", "votes", "counts", "clinical")
+    return not any(getattr(options, name, None) for name in (*of_rows, "rows_needed"))
+
+
+def _write_page_of_sums(options: argparse.Namespace) -> Evaluation:
+    """Write the page of files that are too large for memory, and return its evaluation.
+
+    Raises NeedsRows where sums do not tell what a page says.
+    """
+    from calibrant._api.report.summed import report_of_files
+
+    request = replace(inputs.request_of(options, options.files), by=options.by, others={})
+    names = inputs.command_without_folders(options, options.files)
+    page = report_of_files(
+        request,
+        name=options.title or names["files"],
+        source=names,
+        **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.options_by_name(options, "recalibrate", "progress"),
+    )
+    page.save(options.out)
+    return page.evaluation
 
 
 def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
@@ -340,12 +376,15 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
             "--segments needs the rows in memory: give fewer rows, or leave it out; in Python "
             "find_segments(..., data=PATH) searches a Parquet file of any size by sums"
         )
-    if options.groups is not None:
-        raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
+    if options.groups is not None and options.by:
+        raise InputError(
+            "--groups and --by of rows that are not kept in memory cannot be given together: leave "
+            "one of them out"
+        )
     check_different_columns(options.label, options.proba)
     arguments = inputs.streamed_arguments(options)
     request = ReadRequest.build(arguments.pop("path"), **arguments, by=options.by)
-    names = ("bins", "measures", "tolerance", "level", "seed")
+    names = ("bins", "measures", "tolerance", "level", "seed", "groups")
     given = Options(intervals="cheap", **inputs.options_by_name(options, *names))
     exact, progress = not options.one_pass, options.progress
     return evaluate_request(request, given, exact=exact, progress=progress).result

@@ -74,8 +74,7 @@ class SegmentRule:
         segment for it.
         """
         if _is_missing(value):
-            assert self.missing is not None
-            return self.missing
+            return -1 if self.missing is None else self.missing
         if self.cuts is not None:
             return int(np.searchsorted(self.cuts, float(value), side="right"))
         others = -1 if self.others is None else self.others

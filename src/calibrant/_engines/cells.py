@@ -2,7 +2,8 @@
 
 The cells are 2,048 equal ones, with eight per octave near 0 and near 1 where predictions crowd. The
 edges of the stream's own rule are among theirs, so that its bins come out exactly; quantile bins
-and ordered measures come out as finely as the cells are.
+and ordered measures come out as finely as the cells are. Of many slices each has fewer cells, 128
+and one per octave: enough for the noise in a bin, which hardly differs within them.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from calibrant._core.binning import Cuts, FixedRule, fixed_cuts, outer_edges
 from calibrant._core.typing import Array, Mask
 
 N_LINEAR = 2048
-OCTAVES = range(11, 41)
+LAST_OCTAVE = 40
+# The same for each of many slices, and how many cells an octave has.
+N_OF_SLICES = 128
+PER_OCTAVE = {N_LINEAR: 8, N_OF_SLICES: 1}
 # Labels between 0 and 1 are pooled in so many cells.
 LABELS = 128
 
 
-def cell_edges() -> Array:
+def cell_edges(n_linear: int = N_LINEAR) -> Array:
     """The inner edges of the fine fixed cells of [0, 1], in increasing order, whatever the rule of
-    bins.
+    bins. `n_linear` is the number of equal cells.
     """
-    octaves = np.array([2.0**-e * (1 + f / 8) for e in OCTAVES for f in range(8)])
-    octaves = octaves[octaves < 1 / N_LINEAR]
-    linear = np.arange(1, N_LINEAR) / N_LINEAR
+    first, per = n_linear.bit_length() - 1, PER_OCTAVE[n_linear]
+    parts = [(e, f) for e in range(first, LAST_OCTAVE + 1) for f in range(per)]
+    octaves = np.array([2.0**-e * (1 + f / per) for e, f in parts])
+    octaves = octaves[octaves < 1 / n_linear]
+    linear = np.arange(1, n_linear) / n_linear
     return np.unique(np.concatenate([octaves, linear, 1.0 - octaves]))
 
 
@@ -55,18 +61,20 @@ class PooledColumns:
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells in which a stream sums its rows. With `fine` they are the bins of `rule`, cut
-    further at the edges of the fine fixed cells; else they are the bins themselves.
+    further at the edges of the fine fixed cells; else they are the bins themselves. `n_linear` is
+    the number of equal fine cells.
     """
 
     rule: FixedRule
     fine: bool = True
+    n_linear: int = N_LINEAR
 
     @property
     def _all_edges(self) -> tuple[Array, Mask]:
         """All inner edges of the cells in double precision, in order, and which of them are edges
         of the rule's bins.
         """
-        return _all_edges(self.rule, self.fine)
+        return _all_edges(self.rule, self.fine, self.n_linear)
 
     @property
     def m(self) -> int:
@@ -77,7 +85,7 @@ class Cells:
         """The inner edges of the cells, rounded as predictions of this precision are compared with
         them.
         """
-        return _cuts(self.rule, self.fine, precision)
+        return _cuts(self.rule, self.fine, self.n_linear, precision)
 
     def bins(self, cells: Array) -> BinTable:
         """The table of the rule's bins, from the sums of the cells (cells, fields) that make each
@@ -98,7 +106,7 @@ class Cells:
 
 # Cached, because streams ask for the edges with every update.
 @lru_cache(maxsize=16)
-def _all_edges(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
+def _all_edges(rule: FixedRule, fine: bool, n_linear: int) -> tuple[Array, Mask]:
     """All inner edges of the cells in increasing order, and which of them are edges of the rule's
     bins.
 
@@ -110,19 +118,19 @@ def _all_edges(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
         own = np.append(own, 1.0)
     if not fine:
         return own, np.ones(own.size, dtype=np.bool_)
-    edges = np.concatenate([own, np.setdiff1d(cell_edges(), own)])
+    edges = np.concatenate([own, np.setdiff1d(cell_edges(n_linear), own)])
     order = np.argsort(edges, kind="stable")
     return edges[order], order < own.size
 
 
 @lru_cache(maxsize=16)
-def _cuts(rule: FixedRule, fine: bool, precision: np.dtype[Any]) -> Cuts:
+def _cuts(rule: FixedRule, fine: bool, n_linear: int, precision: np.dtype[Any]) -> Cuts:
     """The inner edges of the cells for predictions of one precision.
 
     The edges of the rule's bins are those that `fixed_cuts` gives in this precision. Rounded edges
     may coincide but never fall.
     """
-    edges, is_rule = _all_edges(rule, fine)
+    edges, is_rule = _all_edges(rule, fine, n_linear)
     inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
     inner[is_rule] = fixed_cuts(rule, precision).inner
     inner = np.maximum.accumulate(inner)

@@ -94,6 +94,50 @@ class Kernels(Protocol):
         `fields` (positions in `loss_sums.FIELDS`) must be summed.
         """
 
+    def add_slices(
+        self,
+        sums: Array,
+        predictions: NDArray[Any],
+        targets: NDArray[Any],
+        weights: Array | None,
+        slices: NDArray[np.int32],
+        cuts: Cuts,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add the rows of a block of a scalar problem to `sums` (slices, bins, fields), each in the
+        bin of its own slice; `slices` has its number for each row.
+        """
+
+    def add_hard_slices(
+        self,
+        hard: Array,
+        predictions: NDArray[Any],
+        targets: NDArray[Any],
+        slices: NDArray[np.int32],
+        cuts: Cuts,
+        status: NDArray[np.int64],
+    ) -> int:
+        """Add unweighted rows with labels 0 and 1 to `hard` (slices, bins, labels, 4).
+
+        For each label these are the number of rows, and the sums of their predictions, of the
+        squares of these, and of their squared distances from the label. Returns how many rows were
+        added: one with another target ends the pass.
+        """
+
+    def add_losses_of_slices(
+        self,
+        losses: Array,
+        predictions: NDArray[Any],
+        targets: NDArray[Any],
+        weights: Array | None,
+        slices: NDArray[np.int32],
+        fields: tuple[int, ...],
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add the proper losses of binary predictions to `losses` (slices, fields), each to those
+        of its slice; at least the given `fields` must be summed.
+        """
+
     def deposit_logits(
         self,
         plus: Array,

@@ -16,14 +16,12 @@ from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index, Mask
 
 Key = TypeVar("Key", bound=Hashable)
-# One refinement pass. It reads the rows with low <= prediction <= high for some span, and returns
-# them in groups: their smallest and largest prediction, and their sums (groups x fields). With a
-# number of parts, a span's rows are grouped by floor((u - low) / (high - low) * parts); with None,
-# by prediction.
-RefinementPass = Callable[[Array, Array, int | None], tuple[Array, Array, Array]]
-# The same for the spans of several problems (by key), in one reading of the rows.
 Spans = tuple[Array, Array]
 Groups = tuple[Array, Array, Array]
+# One refinement pass over the spans of several problems (by key), in one reading of the rows. It
+# reads the rows with low <= prediction <= high for some span, and returns them in groups: their
+# smallest and largest prediction, and their sums (groups x fields). With a number of parts, a
+# span's rows are grouped by floor((u - low) / (high - low) * parts); with None, by prediction.
 JointPass = Callable[[dict[Key, Spans], int | None], dict[Key, Groups]]
 
 # Up to this many rows are grouped by prediction at once; more are cut into finer parts first.
@@ -71,7 +69,7 @@ class Refinement:
         predictions `low` and `high` and sums (groups, fields).
         """
         open_ = self.needs_refining
-        _check_same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
+        check_same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
         low = np.concatenate([self.low[~open_], low])
         high = np.concatenate([self.high[~open_], high])
         sums = np.concatenate([self.sums[~open_], sums])
@@ -115,34 +113,21 @@ def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
             key: (problems[key].low[flags], problems[key].high[flags])
             for key, flags in open_.items()
         }
-        groups = read(spans, None if n_rows <= FEW_ROWS else PARTS)
+        groups = read(spans, parts_for(n_rows))
         for key in spans:
             problems[key].replace_groups(*groups[key])
 
 
-def exact_quantile_bins(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
-    """The table of m bins of equal mass, equal predictions together, from the sums of cells (cells,
-    fields), the cuts between the cells, and the function `read` that reads the rows of some cells
-    again.
+def parts_for(n_rows: float, *, in_engine: bool = False) -> int | None:
+    """The number of parts to cut each span of rows into in the next pass; None where the rows are
+    few enough to be grouped by prediction.
+
+    An engine that groups (`in_engine`) sends the sums of few columns, so that more rows are few;
+    and its spans are small, so that fewer parts suffice.
     """
-    return quantile_groups(cells, cuts, m, read).table
-
-
-def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
-    """Groups of rows in order of their predictions, each within one of m bins of equal mass.
-    `cells` (cells, fields) are the sums to start from, `cuts` the edges between the cells; `read`
-    reads the rows of some cells again.
-    """
-    groups = Refinement.from_cells(cells, cuts, m)
-
-    def read_one(spans: dict[str, Spans], parts: int | None) -> dict[str, Groups]:
-        """The groups of the rows within the spans, by the problem's key, in the form that `refine`
-        expects.
-        """
-        return {key: read(*ends, parts) for key, ends in spans.items()}
-
-    refine({"one": groups}, read_one)
-    return groups
+    if in_engine:
+        return None if n_rows <= 4 * FEW_ROWS else PARTS // 16
+    return None if n_rows <= FEW_ROWS else PARTS
 
 
 def _has_border_inside(mass: Array, m: int) -> Mask:
@@ -161,7 +146,7 @@ def _has_border_inside(mass: Array, m: int) -> Mask:
     return first <= last
 
 
-def _check_same_rows(before: float, after: float) -> None:
+def check_same_rows(before: float, after: float) -> None:
     """Raise InputError unless two passes read the same number of rows: the data changed in
     between.
     """

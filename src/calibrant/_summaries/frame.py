@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, VectorTable
 from calibrant._core.binning import (
@@ -31,7 +30,7 @@ from calibrant._engines import frames
 from calibrant._engines.arrays.counting import stack, without_dropped
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
-from calibrant._engines.frames.quantiles import quantile_table
+from calibrant._engines.frames.groups import Groups
 from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._summaries.requirements import holdings, in_frame, needs_fine_cells
 from calibrant._summaries.samples import none_above
@@ -53,6 +52,8 @@ class FrameSummary(StreamSummary):
     samples: FrameSamples = None  # type: ignore[assignment]
     fixed: Rule = EqualWidth(15)
     truthful: Rule = Quantile(15)
+    # The groups of the first query, which its sums were put together from.
+    groups: Groups = None  # type: ignore[assignment]
     # The most distinct predictions that are brought here; None for the limit of queries by name.
     most_levels: int | None = None
 
@@ -67,7 +68,7 @@ class FrameSummary(StreamSummary):
     @cached_property
     def table(self) -> tuple[BinTable, Cuts]:
         """The scalar problem in the ordinary bins, and the cuts between them."""
-        return self._table(self.scalar, self.fixed, self.sums["cells"])
+        return self._table(self.scalar, self.fixed)
 
     @cached_property
     def bins(self) -> BinTable:
@@ -79,7 +80,7 @@ class FrameSummary(StreamSummary):
         """The scalar problem in the bins of the truthful measures, and the cuts between them."""
         if self.truthful == self.fixed:
             return self.table
-        return self._table(self.scalar, self.truthful, self.sums["cells"])
+        return self._table(self.scalar, self.truthful)
 
     @cached_property
     def quantile_bins(self) -> BinTable:
@@ -97,7 +98,7 @@ class FrameSummary(StreamSummary):
         rule = equal_mass_rule(self.truthful)
         if rule == self.truthful:
             return self.quantile_bins
-        return self._table(self.scalar, rule, self.sums["cells"])[0]
+        return self._table(self.scalar, rule)[0]
 
     @cached_property
     def levels(self) -> BinTable:
@@ -116,7 +117,7 @@ class FrameSummary(StreamSummary):
         why there are none; from one query, run once.
         """
         try:
-            return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
+            return frames.level_sets(self.samples, self.scalar, self.most_levels, self.groups)[0]
         except NotDefined as too_many:
             return too_many
 
@@ -125,19 +126,39 @@ class FrameSummary(StreamSummary):
         """The confidence problem in the bins of the truthful measures."""
         if self.n_columns > 1:
             return self.quantile_bins
-        return self._table("confidence", self.truthful, self.sums["top_cells"])[0]
+        return self._table("confidence", self.truthful)[0]
 
-    def _table(
-        self, notion: Notion, rule: Rule, cells: NDArray[np.float64]
-    ) -> tuple[BinTable, Cuts]:
+    def _table(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
         """The table of the binary or the confidence problem by a rule of bins, and the cuts between
-        the bins; `cells` (cells, fields) are the sums of this problem's cells, known already.
+        the bins.
         """
         if rule.is_fixed:
+            cells = self.sums["cells" if notion == self.scalar else "top_cells"]
             return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
         if isinstance(rule, LevelSets):
             return frames.bin_table(self.samples, notion, rule)[:2]
-        return quantile_table(self.samples, notion, rule.m, self.cells, cells)
+        bins = self._equal_mass_of(rule.m)
+        refined = bins.own if notion == self.scalar else bins.folded
+        return refined.table, refined.cuts
+
+    def _equal_mass_of(self, m: int) -> frames.EqualMass:
+        """The bins of equal mass of the scalar problem and its parts, refined once for all."""
+        if m not in self._by_count:
+            binary = self.n_columns == 1
+            self._by_count[m] = frames.EqualMass(
+                self.samples,
+                self.scalar,
+                self.groups,
+                m,
+                fold="top_cells" in self.sums,
+                threshold=THRESHOLD if binary else None,
+            )
+        return self._by_count[m]
+
+    @cached_property
+    def _by_count(self) -> dict[int, frames.EqualMass]:
+        """The bins of equal mass so far, by their number."""
+        return {}
 
     @cached_property
     def class_bins(self) -> BinTable:
@@ -163,6 +184,8 @@ class FrameSummary(StreamSummary):
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
         """Each class against the rest in bins of equal mass, whatever rule was given."""
+        if self.n_columns == 1:
+            return self.equal_mass_bins
         problems = self._classes.refined(equal_mass_rule(self.truthful).m)
         return stack([groups.table for groups in problems.values()])
 
@@ -194,7 +217,13 @@ class FrameSummary(StreamSummary):
         NotDefined if none has.
         """
         assert threshold == THRESHOLD
-        problems = self._classes.refined(equal_mass_rule(self.truthful).m, above=True)
+        m = equal_mass_rule(self.truthful).m
+        if self.n_columns == 1:
+            above = self._equal_mass_of(m).above
+            if not above.low.size:
+                raise NotDefined(none_above(threshold))
+            return above.table
+        problems = self._classes.refined(m, above=True)
         if not problems:
             raise NotDefined(none_above(threshold))
         return stack([groups.table for groups in problems.values()])
@@ -207,27 +236,8 @@ class FrameSummary(StreamSummary):
         try:
             return super().smooth
         except NotDefined:  # finer than the grid that was summed
-            return SmoothSummary(self.samples, self.scalar).smooth_ece(None)
-
-
-def summary_of(
-    samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule
-) -> FrameSummary:
-    """The summary of a frame from the sums of its first query. `fixed` and `truthful` are the rules
-    of bins of the ordinary and of the truthful measures.
-    """
-    columns = samples.n_columns
-    return FrameSummary(
-        cells,
-        sums.arrays,
-        columns,
-        sums.findings,
-        fixed == truthful,
-        False,
-        samples,
-        fixed,
-        truthful,
-    )
+            total = float(self.bins.total_weight[0])
+            return SmoothSummary(self.samples, self.scalar).smooth_ece(None, total)
 
 
 def sum_frame(
@@ -249,9 +259,13 @@ def sum_frame(
             frames.check_ranks(rule)
     cells = _cells(rules[0], names, fine=fine)
     holds = holdings(names, samples.multiclass)
-    sums = frames.stream_sums(samples, cells, holds, distances=distances)
+    threshold = None if samples.multiclass or not cells.fine else THRESHOLD
+    groups = frames.stream_groups(samples, cells, holds, threshold=threshold)
+    sums = frames.sums_of_groups(groups, cells, holds, distances=distances)
     _check_sums(samples, sums)
-    return summary_of(samples, sums, cells, *rules), sums
+    given = (cells, sums.arrays, samples.n_columns, sums.findings, rules[0] == rules[1], False)
+    summary = FrameSummary(*given, samples, *rules, groups)
+    return summary, sums
 
 
 def _cells(fixed: Rule, names: tuple[str, ...] | None, *, fine: bool) -> Cells:

@@ -142,11 +142,15 @@ class SmoothSummary:
         ]
         return float(np.mean(values))
 
-    def smooth_ece(self, sigma: float | None) -> float:
+    def smooth_ece(self, sigma: float | None, tried: float | None = None) -> float:
         """smECE with noise of width `sigma`; for None with the width that equals the error. The
-        grid is as fine as that requires.
+        grid is as fine as that requires: finer than the first where that has been `tried` before,
+        by who knows the total of weights.
         """
-        cells, total, most = UNIT_CELLS, self.total_weight, 1.0
+        cells, most = UNIT_CELLS, 1.0
+        if tried is not None:
+            cells, most = 4 * cells, CELLS_PER_SIGMA / cells
+        total = self.total_weight if tried is None else tried
         while True:
             # A width that this grid does not resolve is searched for on a finer one.
             least = CELLS_PER_SIGMA / cells if cells < MOST_UNIT_CELLS else 0.0

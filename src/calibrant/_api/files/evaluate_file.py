@@ -198,6 +198,7 @@ def evaluate_file(
         measures=measures,
         groups=groups,
         intervals="all" if uncertainty else "none",
+        clinical=uncertainty,
         tolerance=tolerance,
         level=level,
         n_resamples=n_resamples,
@@ -207,10 +208,13 @@ def evaluate_file(
 
 
 class FileEvaluation(NamedTuple):
-    """The evaluation of files, and the sums that it was made of."""
+    """The evaluation of files, the sums that it was made of, and for each slice its name, the
+    number of its rows and its sums.
+    """
 
     result: Evaluation
     sums: PooledSums
+    slices: tuple[tuple[str, int, PooledSums], ...]
 
 
 def evaluate_request(
@@ -222,7 +226,8 @@ def evaluate_request(
     progress: bool | None = None,
 ) -> FileEvaluation:
     """Evaluate the files of a request; `exact` and `progress` are those of `evaluate_file`. With
-    `fine` rows are summed in fine cells even if no interval is asked for.
+    `fine` rows are summed in fine cells even if no interval is asked for, and so are those of each
+    slice, in place of a table of slices.
     """
     # Counting the rows takes a pass of its own.
     counted, bins = is_by_rows(options.bins), options.bins
@@ -241,8 +246,8 @@ def evaluate_request(
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
-    logits, fine = bool(request.from_logits), fine or options.intervals != "none"
-    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), fine)
+    logits, total_fine = bool(request.from_logits), fine or options.intervals != "none"
+    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), total_fine, fine)
     _check_available(names, plan, "multiclass" if rows.multiclass else plan.shape)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
@@ -365,21 +370,27 @@ def _evaluation(
         row_notes=(empty,) if rows.n_empty else (),
         measure_notes=notes,
     )
-    slices = None if tally.slices is None else tally.slices.evaluate_slices()
+    pooled: tuple[tuple[str, int, PooledSums], ...] = ()
+    slices, rules = None, (total.rule, truthful)
+    if tally.slices is not None and plan.fine_slices:
+        every = tally.slices.summaries()
+        pooled = tuple((name, n, PooledSums(each, rules)) for name, n, each in every)
+    elif tally.slices is not None:
+        slices = tally.slices.evaluate_slices()
     reliability = _reliability_of_all_rows(tally, summary)
     result = assemble(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
-    sums = PooledSums(summary, (total.rule, truthful), voted=tally.example.voted)
+    sums = PooledSums(summary, rules, voted=tally.example.voted)
+    if plan.fine and not sums.voted and (options.groups is not None or summary.findings.soft):
+        sums = replace(sums, pooled=_pool_rows(request, summary, options, show))
     if options.intervals != "none":
         # Imported when it is asked for: most calls do without inference.
         from calibrant._api.infer_from_sums import infer_from_sums
 
         measures = tuple(measure for measure in kept if measure.name in result)
-        if not sums.voted and (options.groups is not None or summary.findings.soft):
-            sums = replace(sums, pooled=_pool_rows(request, summary, options, show))
         result = infer_from_sums(result, sums, measures, options)
-    return FileEvaluation(replace(result, slices=slices), sums)
+    return FileEvaluation(replace(result, slices=slices), sums, pooled)
 
 
 def _available_measures(

@@ -147,7 +147,7 @@ class Refiner:
             return merge_pending(pending)
 
         total = {key: [empty_groups()] for key in spans}
-        for piece in self._read_again(group_batches):
+        for piece in self.read_again(group_batches):
             total = {key: [*total[key], *piece[key]] for key in total if key in piece}
             total = merge_pending(total)
         return {key: groups[0] for key, groups in total.items() if key not in too_many}
@@ -181,10 +181,10 @@ class Refiner:
                     total = sums if total is None else total + sums
             return total
 
-        parts = [part for part in self._read_again(sum_batches) if part is not None]
+        parts = [part for part in self.read_again(sum_batches) if part is not None]
         return reduce(operator.add, parts)
 
-    def _read_again(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+    def read_again(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
         """Yield the result of `work` for each piece of the files; check that no file changed."""
         self.rows.check_unchanged()
         with RowProgress(self.rows.n_bytes, show=self.show, label="refinement pass") as progress:

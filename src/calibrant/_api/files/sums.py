@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,11 @@ import numpy as np
 from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.slices import SlicesOfSums
 from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Edges, FixedRule
 from calibrant._core.errors import InputError
+from calibrant._core.loss_sums import COMPLEMENTS
+from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.messages import setting
 from calibrant._core.typing import Array, Index
 from calibrant._data.labels import Titles
@@ -26,83 +29,113 @@ from calibrant._data.samples import Samples, Shape, shape_of
 from calibrant._data.slice_names import Key, key_of, names_of
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import scalar_sums
+from calibrant._engines.arrays.slices import SliceArrays
 from calibrant._engines.arrays.streams import NO_SQUARES, StreamSums, stream_sums
-from calibrant._engines.cells import N_LINEAR, Cells
-from calibrant._measures.catalogue import THRESHOLD
+from calibrant._engines.cells import N_LINEAR, N_OF_SLICES, Cells
+from calibrant._engines.protocol import Findings
+from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.requirements import holdings, needs_fine_cells
+from calibrant._summaries.stream import StreamSummary
 from calibrant.results._slices import Slices
 
 # The most slices. Each has sums of its own, and a column with more values is not one to slice by.
 MOST_SLICES = 10_000
 
 
-@dataclass
+@dataclass(eq=False)
 class SliceSums:
     """The sums of every slice so far. A slice's key has a text for each column sliced by."""
 
     slices: SlicesOfSums
-    rule: FixedRule
-    from_logits: bool
-    sums: dict[Key, Accumulator] = field(default_factory=dict)
+    arrays: SliceArrays
+    columns: int
+    # The number of each slice in the arrays, and of rows.
+    slots: dict[Key, int] = field(default_factory=dict)
+    n_rows: list[int] = field(default_factory=list)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """Add the rows of a batch to their slices; `names` has each row's value by column."""
-        for key, rows in _rows_by_key(names):
-            subset = samples.take(rows)
-            sums = self._slice_sums(key)
-            sums.add(sums.sums_of(subset), subset.n_columns)
+        codes, key_of_code = codes_of(names)
+        counts = np.bincount(codes)
+        slots = np.zeros(counts.size, dtype=np.int32)
+        for code in np.flatnonzero(counts).tolist():
+            slots[code] = slot = self._slot(key_of_code(code))
+            self.n_rows[slot] += int(counts[code])
+        self.arrays.add(samples, slots.take(codes), len(self.slots))
 
     def merge(self, other: SliceSums) -> None:
         """Add the sums of other rows, slice by slice."""
-        for key, sums in other.sums.items():
-            self._slice_sums(key).merge(sums)
+        slots = np.array([self._slot(key) for key in other.slots], dtype=np.intp)
+        for slot, n in zip(slots.tolist(), other.n_rows, strict=True):
+            self.n_rows[slot] += n
+        self.arrays.merge(other.arrays, slots, len(self.slots))
 
-    def _slice_sums(self, key: Key) -> Accumulator:
-        """The sums of a slice, empty if it is new; an InputError if slices are too many."""
-        if key not in self.sums:
-            if len(self.sums) == MOST_SLICES:
+    def _slot(self, key: Key) -> int:
+        """The number of a slice, a new one if it is new; an InputError if slices are too many."""
+        if key not in self.slots:
+            if len(self.slots) == MOST_SLICES:
                 by = setting("by", ", ".join(self.slices.by))
                 raise InputError(
                     f"{by} has more than {MOST_SLICES:,} values: slice by something coarser, "
                     "a day or a region"
                 )
-            self.sums[key] = Accumulator(
-                bins=self.rule,
-                from_logits=self.from_logits,
-                measures=[measure.name for measure in self.slices.measures],
-            )
-        return self.sums[key]
+            self.slots[key] = len(self.slots)
+            self.n_rows.append(0)
+        return self.slots[key]
+
+    def summaries(self) -> Iterator[tuple[str, int, StreamSummary]]:
+        """Yield the name, the number of rows and the sums of each slice, by name."""
+        by_name = {name: self.slots[key] for key, name in names_of(self.slots).items()}
+        for name, slot in sorted(by_name.items()):
+            sums = self.arrays.sums_of(slot)
+            # Squares of labels that are 0 or 1 are these labels.
+            of_z, of_squares = (sums["cells"][:, FIELDS.index(f)] for f in ("sum_wz", "sum_wz2"))
+            found = Findings(soft=bool((of_z != of_squares).any()))
+            summary = StreamSummary(self.arrays.cells, sums, self.columns, found)
+            yield name, self.n_rows[slot], summary
 
     def evaluate_slices(self) -> Slices:
         """The table of slices with their noise floors, the largest error first."""
-        by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
-        return self.slices.evaluate_slices(
-            (label, sums.n_rows, sums.summary()) for label, sums in sorted(by_name.items())
-        )
+        return self.slices.evaluate_slices(self.summaries())
 
 
-def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, Index]]:
-    """Yield the key of each slice that occurs in a batch, and its row numbers in increasing order.
+# Rows are told apart by their codes in one column after another; beyond so many, codes that no row
+# has are left out.
+MOST_CODES = 1 << 20
 
-    `names` has, for each column sliced by, the distinct values and the code of each row's value.
+
+def codes_of(names: Sequence[Names]) -> tuple[Index, Callable[[int], Key]]:
+    """A number for each row that tells combinations of values apart, and the key of such a number.
+
+    `names` has, for each column, the distinct values and the code of each row's value.
     """
-    key = names[0].codes
+    codes, n_codes = names[0].codes, len(names[0].known)
+    # The code of each combination in each column so far; None while it is the only column.
+    columns: list[Index] = [np.arange(n_codes)]
     for more in names[1:]:
-        key = key * len(more.known) + more.codes
-    present, codes = np.unique(key, return_inverse=True)
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=present.size))
-    by_key: dict[Key, list[Index]] = {}
-    for code, rows in zip(present.tolist(), np.split(order, ends[:-1]), strict=True):
-        values = []
-        for column in reversed(names):
-            code, at = divmod(code, len(column.known))
-            values.append(column.known[at])
-        # Two values may have the same text, as 1 and "1": they are one slice.
-        by_key.setdefault(key_of(reversed(values)), []).append(rows)
-    for name, runs in by_key.items():
-        yield name, runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))
+        k = len(more.known)
+        codes = codes * k + more.codes
+        if n_codes * k > MOST_CODES:
+            pairs, codes = np.unique(codes, return_inverse=True)
+        else:
+            pairs = np.arange(n_codes * k)
+        columns = [*(column[pairs // k] for column in columns), pairs % k]
+        n_codes = pairs.size
+
+    def key(code: int) -> Key:
+        """The key of the slice that a code stands for. Two values may have the same text, as 1 and
+        "1": they are one slice.
+        """
+        return key_of(column.known[at[code]] for column, at in zip(names, columns, strict=True))
+
+    return codes, key
+
+
+def loss_positions(measures: Iterable[Measure]) -> tuple[int, ...]:
+    """The positions in `loss_sums.FIELDS` of the losses that measures read."""
+    names = {m.loss for m in measures if m.statistic == "losses"}
+    return tuple(sorted(LOSS_FIELDS.index(COMPLEMENTS.get(name, name)) for name in names))
 
 
 # The number of cells of all classes together, about.
@@ -135,6 +168,8 @@ class Plan:
     exact: bool = False
     # Whether rows are summed in fine cells whatever the measures need: intervals rest on these.
     fine: bool = False
+    # Whether slices are summed in fine cells too.
+    fine_slices: bool = False
 
     @property
     def class_names(self) -> Titles | None:
@@ -163,7 +198,11 @@ class Plan:
     def sums_of(self, samples: Samples) -> StreamSums:
         """The sums of the samples that the plan's measures need."""
         holds = holdings(self.measures, samples.multiclass)
-        return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
+        holds = holds | {NO_SQUARES} if self.lean else holds
+        losses = None
+        if self.measures is not None:
+            losses = loss_positions(choose_measures(self.measures, samples.shape))
+        return stream_sums(samples, self.cells, holds, losses)
 
     def class_sums(self, samples: Samples) -> Array | None:
         """The sums in the cells of each class against the rest, (classes, cells, fields).
@@ -239,7 +278,9 @@ class Tally:
             plan, shape = self.plan, samples.shape
             chosen, asked = choose_measures(plan.measures, shape), plan.measures is not None
             slices = SlicesOfSums.from_measures(plan.chosen.by, chosen, shape, asked=asked)
-            self.slices = SliceSums(slices, plan.rule, plan.from_logits)
+            cells = Cells(plan.rule, plan.fine_slices, N_OF_SLICES)
+            arrays = SliceArrays(cells, loss_positions(slices.measures))
+            self.slices = SliceSums(slices, arrays, samples.n_columns)
         return self.slices
 
     def merge(self, other: Tally) -> None:

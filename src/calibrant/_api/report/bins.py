@@ -6,7 +6,10 @@ Soft labels have a second view, in which each label is replaced by the likeliest
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +17,13 @@ from numpy.typing import NDArray
 from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.row_curves import isotonic_curve, local_curve
-from calibrant._core.binning import EqualWidth, LevelSets, Quantile, Rule
-from calibrant._core.typing import Index
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, MiddleRanks, Quantile, Rule
+from calibrant._core.typing import Array, Index
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.cells import Cells
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
 from calibrant._inference.cells import ScalarRows
@@ -26,7 +31,7 @@ from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
 from calibrant._measures.cutoffs import worst_interval
 from calibrant._measures.proportions import design_effects
 from calibrant._measures.statistics import STATISTICS, OneTable
-from calibrant._summaries.bin_counts import RULES, BinCounts, Runs
+from calibrant._summaries.bin_counts import RULES, BinCounts, Runs, merged
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
@@ -105,23 +110,111 @@ def _view(
             return replace(table, design=design_effects(bins, z, w, groups, m))
 
         tables = {rule: tuple(map(with_bars, each)) for rule, each in tables.items()}
-    shape = samples.shape
-    values = {
+    curve = smooth_curve(problem, "binary")
+    return BinView(
+        labels=labels,
+        counts=counts,
+        tables=tables,
+        values=_values_in_bins(tables, samples.shape, truthful),
+        curve=replace(curve, notion=notion),
+        curves=_curves(problem, notion, groups, level),
+        cutoffs=worst_interval(Summary(problem).table("binary", LevelSets())),
+    )
+
+
+def _values_in_bins(
+    tables: dict[str, tuple[ReliabilityTable, ...]], shape: Shape, truthful: str | None
+) -> dict[str, dict[str, list[float]]]:
+    """The values of the diagram's measures in each of its tables, by rule and name.
+
+    `truthful` is the kind of bins in which truthful measures are shown, None for none.
+    """
+    return {
         rule: {
             m.name: [m.compute(OneTable(table.table)) for table in tables[rule]]
             for m in _measures_in_bins(shape, in_truthful_bins=rule == truthful)
         }
         for rule in RULES
     }
-    curve = smooth_curve(problem, "binary")
+
+
+@dataclass(frozen=True, eq=False)
+class ViewCells:
+    """The cells from which the diagram's tables are put together where rows are summed: they have
+    the edges of equal-width bins of every number among theirs. Quantile bins are as fine as cells.
+    """
+
+    counts: tuple[int, ...]
+
+    @classmethod
+    def with_count(cls, extra: int | None) -> ViewCells:
+        """The cells for the usual numbers of bins and, if any, an `extra` one."""
+        return cls(tuple(sorted({*COUNTS, *(() if extra is None else (extra,))})))
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells to sum rows in."""
+        return Cells(Edges(np.unique([j / m for m in self.counts for j in range(m + 1)]).tolist()))
+
+    def tables(
+        self, sums: Array, precision: np.dtype[Any], notion: Notion
+    ) -> dict[str, tuple[ReliabilityTable, ...]]:
+        """The tables of every number of bins, by rule, from the sums in the cells."""
+        edges = self.cells.cuts(np.dtype(np.float64)).inner
+        lower = np.concatenate([[0.0], self.cells.cuts(precision).inner])
+        used = np.flatnonzero(sums[:, FIELDS.index("sum_w")] > 0)
+        ranks = MiddleRanks.from_mass(sums[used, FIELDS.index("sum_w")])
+        tables: dict[str, tuple[ReliabilityTable, ...]] = {}
+        for rule in RULES:
+            every = []
+            for m in self.counts:
+                if rule == "equal-width":
+                    inner = np.searchsorted(edges, np.arange(1, m) / m) + 1
+                    named: Rule = EqualWidth(m)
+                else:
+                    firsts = ranks.firsts(m)[1:-1]
+                    inner = np.append(used, sums.shape[0])[firsts]
+                    named = Quantile(m)
+                table = BinTable(merged(sums[None], np.concatenate([[0], inner])))
+                cuts = Cuts(np.append(lower, 1.0)[inner])
+                every.append(ReliabilityTable(table, named, cuts, notion))
+            tables[rule] = tuple(every)
+        return tables
+
+
+def view_of_sums(
+    sums: Array,
+    cells: ViewCells,
+    sampled: Samples,
+    notion: Notion,
+    level: float,
+    quantile: Rule,
+    exact: BinTable | None,
+) -> BinView:
+    """The diagram's data of rows that are summed: tables of all rows, from their `sums` in `cells`,
+    and curves of some rows that were `sampled` from them.
+
+    `quantile` is the rule of truthful measures, and `exact` its table, where it is one of quantile
+    bins.
+    """
+    kind, count = kind_and_count(quantile)
+    tables = cells.tables(sums, sampled.precision, notion)
+    if exact is not None and count in cells.counts:
+        at = cells.counts.index(count)
+        known = list(tables["quantile"])
+        known[at] = replace(known[at], table=exact)
+        tables["quantile"] = tuple(known)
+    with explained(sampled):
+        u, z, w, _ = whole_problem(sampled, notion)
+    problem = Samples(u, z, w)
     return BinView(
-        labels=labels,
-        counts=counts,
+        labels="labels as given",
+        counts=cells.counts,
         tables=tables,
-        values=values,
-        curve=replace(curve, notion=notion),
-        curves=_curves(problem, notion, groups, level),
-        cutoffs=worst_interval(Summary(problem).table("binary", LevelSets())),
+        values=_values_in_bins(tables, sampled.shape, kind),
+        curve=replace(smooth_curve(problem, "binary"), notion=notion),
+        curves=_curves(problem, notion, None, level),
+        cutoffs=worst_interval(BinTable(sums[None].copy())),
     )
 
 
@@ -163,14 +256,20 @@ def _with_likeliest_labels(samples: Samples) -> Samples:
 
 def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
     """The values of every binned measure at each number of bins, in catalogue order."""
-    shape = samples.shape
+    more = _class_curves(samples) if classes_are_few(samples) else []
+    return curves_over_bins(samples.shape, view, more)
+
+
+def curves_over_bins(
+    shape: Shape, view: BinView, more: Sequence[MeasureOverBins] = ()
+) -> tuple[MeasureOverBins, ...]:
+    """The values of the view's measures at each number of bins, and `more`, in catalogue order."""
     curves = [
         MeasureOverBins(name, rule, view.counts, tuple(values))
         for rule in RULES
         for name, values in view.values[rule].items()
     ]
-    if classes_are_few(samples):
-        curves += _class_curves(samples)
+    curves += more
     ranks = {measure.name: measure.rank_in("bins", shape) for measure in catalogue(shape)}
     return tuple(sorted(curves, key=lambda curve: ranks[curve.measure]))
 

@@ -150,7 +150,7 @@ def report(
     index = group_index(groups, samples, data)
     evaluated = Options(
         bins=bins,
-        measures=_add_ece(measures),
+        measures=add_ece(measures),
         intervals="all",
         tolerance=tolerance,
         level=level,
@@ -221,7 +221,7 @@ def report(
         absent={section: why for section, why in absent.items() if isinstance(why, str)},
         recipe={"options": options, "source": origin, "versions": versions()},
         risk=risk,
-        decisions=_decision_curve(samples, float(level), index, int(seed)),
+        decisions=decisions_of_rows(samples, float(level), index, int(seed)),
         histogram=histogram,
         recalibrations=change.maps,
         votes=votes_beside,
@@ -253,7 +253,9 @@ def _other_sections(
     return views, change, _other_tools(samples, fixed, whole), risk, _histogram(whole)
 
 
-def _decision_curve(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
+def decisions_of_rows(
+    samples: Samples, level: float, groups: Any, seed: int
+) -> DecisionCurve | None:
     """The decision curve of a binary outcome, from at most MOST_DECIDED random rows.
 
     None with several classes.
@@ -294,7 +296,7 @@ def _histogram(whole: ScalarRows) -> Histogram:
     return edges.tolist(), parts[0].tolist(), parts[1].tolist()
 
 
-def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
+def add_ece(measures: Iterable[str] | None) -> list[str] | None:
     """Put the ECE, which the page needs, before the measures asked for; None stays None."""
     if measures is None or isinstance(measures, str):
         return measures  # type: ignore[return-value] # a text is an error of choose_measures()

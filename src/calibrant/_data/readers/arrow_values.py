@@ -281,11 +281,11 @@ def names(array: Any) -> Names:
         known = array.dictionary.to_pylist()
     except ValueError:  # times finer than Python's
         known = array.dictionary.cast("string").to_pylist()
-    indices = array.indices.cast("int64")
+    indices = array.indices
     if indices.null_count:
         known = [*known, None]
-        indices = indices.fill_null(len(known) - 1)
-    return Names(as_numpy(indices), known)
+        indices = indices.cast("int64").fill_null(len(known) - 1)
+    return Names(as_numpy(indices).astype(np.intp, copy=False), known)
 
 
 def precision_of(kind: Any) -> str:

@@ -9,6 +9,7 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow_errors,
+    is_text,
     names_of,
     need_arrow,
     path_in,
@@ -84,7 +85,11 @@ class ParquetReader(SchemaReader):
         with (
             arrow_errors(self.file, "Parquet"),
             self._parquet.ParquetFile(
-                self.file.path, metadata=self._metadata, buffer_size=BUFFER, pre_buffer=False
+                self.file.path,
+                metadata=self._metadata,
+                buffer_size=BUFFER,
+                pre_buffer=False,
+                read_dictionary=self._by_number(fields),
             ) as opened,
         ):
             # Two chunks at a time: they are the whole of a row group of the usual size, and no
@@ -95,6 +100,13 @@ class ParquetReader(SchemaReader):
                 n_bytes = per_row * batch.num_rows
                 yield from self._chunks_of(batch, first, n_bytes, fields, rows)
                 first += batch.num_rows
+
+    def _by_number(self, fields: Sequence[Field]) -> list[str]:
+        """The columns of text that are read as names: they come as the file mostly stores them,
+        each distinct text once and a number for each row.
+        """
+        read = {field.name for field in fields if field.role in ("text", "label", "name")}
+        return [each.name for each in self._schema if each.name in read and is_text(each.type)]
 
 
 def _check_row_groups(file: File, metadata: Any) -> None:

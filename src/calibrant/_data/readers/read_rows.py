@@ -139,7 +139,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
             out.append(batch)
         return out
 
-    _, read = _read(request, checked, label="reading")
+    _, read = _read(request, checked, at_most=at_most, label="reading")
     labels = read.y_true
     if labels.ndim == 1 and labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)  # text files have them as 3.0
@@ -314,14 +314,21 @@ def read_file(
 
 
 def _read(
-    request: ReadRequest, work: Callable[[Iterator[Batch]], list[Batch]], **progress: Any
+    request: ReadRequest,
+    work: Callable[[Iterator[Batch]], list[Batch]],
+    *,
+    at_most: int | None = None,
+    **progress: Any,
 ) -> tuple[FileRows, Rows]:
     """Read the files of a request: the files, and the rows of the batches that `work` returns for
     each piece (independently readable part). `progress` are options of the line that shows
-    progress.
+    progress. Raise TooLarge at once where footers tell that there are more than `at_most` rows.
     """
     _require_others(request)
     files = file_rows(request)
+    # Of rows that may be dropped it is not known how many are left.
+    if at_most is not None and request.missing == "error" and files.n_rows > at_most:
+        raise TooLarge
     with RowProgress(files.n_bytes, **progress) as shown:
         batches = [batch for piece in over_pieces(files, work, shown) for batch in piece]
     return files, with_votes(_combine(files, batches), request)

@@ -100,6 +100,9 @@ class FileRows:
     messages: tuple[str, ...]
     # How predictions are written.
     written: Written = PLAIN
+    # The fewest rows that the files hold together, as far as their footers tell; some may be
+    # without a value.
+    n_rows: int = 0
 
     @property
     def called(self) -> str:
@@ -167,10 +170,11 @@ def file_rows(request: ReadRequest) -> FileRows:
     chosen: ColumnMapping | None = None
     precisions: set[str] = set()
     messages: dict[str, None] = {}
-    widths, n_empty = [1], 0
+    widths, n_empty, n_rows = [1], 0, 0
     for file in files:
         reader = open_reader(file)
         n_empty += reader.n_rows == 0
+        n_rows += reader.n_rows or 0
         if not reader.names:
             continue
         if chosen is None:
@@ -193,6 +197,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         request.missing,
         (*messages, *of_logs, *chosen.messages, *request.written.messages),
         request.written,
+        n_rows,
     )
 
 

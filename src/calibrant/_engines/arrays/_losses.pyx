@@ -35,7 +35,8 @@ def add_losses(
 ):
     """Add the losses of binary predictions; `wanted` has a bit for each field to be summed.
 
-    Rows and weights are always counted.
+    Rows and weights are always counted. Bit 0 asks that predictions below the floor of logarithms
+    are counted even if the log loss is not summed.
     """
     cdef Py_ssize_t n = predictions.shape[0], start, rows, i, bad
     cdef bint weighted = weights is not None, soft
@@ -74,12 +75,13 @@ cdef inline int64_t add_together(
     losses[1] += rows
     if wanted & (1 << LOSS_BRIER):
         losses[LOSS_BRIER] += sum_of_squared_gaps(r.u, r.z, rows)
-    if wanted & (1 << LOSS_LOG | 1 << LOSS_SPHERICAL):
+    if wanted & (1 | 1 << LOSS_LOG | 1 << LOSS_SPHERICAL):
         of_outcomes(r.at, r.u, r.z, rows)
     if wanted & (1 << LOSS_SPHERICAL):
         losses[LOSS_SPHERICAL] += sum_of_spherical(r.other, r.u, r.at, rows)
-    if wanted & (1 << LOSS_LOG):
+    if wanted & (1 | 1 << LOSS_LOG):
         n_floored = lift(r.at, rows, log_floor)
+    if wanted & (1 << LOSS_LOG):
         losses[LOSS_LOG] += minus_logs(r.at, rows)
     if wanted & (1 << LOSS_CLASS | 1 << LOSS_CONFIDENCE):
         of_top_label(r.at, r.other, r.u, r.z, rows)
@@ -106,6 +108,9 @@ cdef inline int64_t add_each(
         if wanted & (1 << LOSS_SPHERICAL):
             losses[LOSS_SPHERICAL] += w * (
                 1.0 - ((1.0 - z) * below + z * u) / sqrt(below * below + u * u))
+        if wanted & (1 << LOSS_LOG) == 0 and wanted & 1:
+            n_floored += (z < 1.0) & (below < log_floor)
+            n_floored += (z > 0.0) & (u < log_floor)
         if wanted & (1 << LOSS_LOG):
             if z < 1.0:
                 n_floored += below < log_floor

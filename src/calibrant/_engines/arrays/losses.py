@@ -31,18 +31,20 @@ def loss_sums(
     distribution: bool = False,
     only: str | None = None,
     spacing: Array | None = None,
+    fields: tuple[int, ...] | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses, with `distribution` also of the distances between predicted and
     target distributions, and the findings.
 
-    If `only` one loss is named the sums of others may be NaN, which is faster. `spacing` is the
+    If `only` one loss is named the sums of others may be NaN, which is faster; so may those of
+    proper losses that are not among `fields`, their positions, if these are given. `spacing` is the
     distance between neighbouring classes, 1 by default.
     """
     if samples.multiclass and not distribution:
         total = matrix_sums(samples, losses=True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
-    wanted = LossRequest(distribution, only, spacing)
+    wanted = LossRequest(distribution, only, spacing, fields)
     sums, findings = sum_over_lanes(
         samples,
         lambda spans: _lane_sums(samples, spans, wanted),
@@ -57,20 +59,22 @@ def loss_sums(
 class LossRequest:
     """Which losses to sum: all proper ones, with `distribution` also the distances between
     distributions; or `only` the one named. `spacing` is the distance between neighbouring classes
-    (None: 1).
+    (None: 1). `fields` are the positions of the proper losses to sum (None: all).
     """
 
     distribution: bool
     only: str | None
     spacing: Array | None
+    fields: tuple[int, ...] | None = None
 
     @property
     def proper(self) -> tuple[int, ...]:
         """The proper losses to sum, as positions in FIELDS. If only a distance is wanted, it is the
-        log loss, whose pass also counts the predictions raised to the floor of logarithms.
+        log loss, whose pass also counts the predictions raised to the floor of logarithms. Position
+        0 asks that these are counted although the log loss is not among the `fields`.
         """
         if self.only is None:
-            return tuple(range(N_PROPER))
+            return tuple(range(N_PROPER)) if self.fields is None else (0, *self.fields)
         loss = FIELDS.index(self.only)
         return (loss if loss < N_PROPER else FIELDS.index("log"),)
 
@@ -78,8 +82,10 @@ class LossRequest:
         """The positions in FIELDS of losses that are not summed and become NaN. For (n, k)
         predictions (`multiclass`) every proper loss is summed anyway.
         """
-        if self.only is None:
+        if self.only is None and (self.fields is None or multiclass):
             return []
+        if self.only is None:
+            return [j for j in range(2, N_PROPER) if j not in (self.fields or ())]
         kept = {0, 1, FIELDS.index(self.only), *(range(N_PROPER) if multiclass else ())}
         last = len(FIELDS) if self.distribution else N_PROPER
         return [j for j in range(2, last) if j not in kept]

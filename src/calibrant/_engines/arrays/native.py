@@ -19,6 +19,7 @@ from calibrant._engines.arrays import (
     _losses,
     _order,
     _ranks,
+    _slices,
     _smooth,
     _uniform,
 )
@@ -95,3 +96,45 @@ def add_losses(
     """`Kernels.add_losses`, compiled."""
     wanted = sum(1 << field for field in fields)
     _losses.add_losses(losses, predictions, targets, weights, LOG_FLOOR, wanted, status)
+
+
+def add_slices(
+    sums: Array,
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    weights: Array | None,
+    slices: NDArray[np.int32],
+    cuts: Cuts,
+    status: NDArray[np.int64],
+) -> None:
+    """`Kernels.add_slices`, compiled."""
+    rows = (predictions, targets, weights, slices)
+    _slices.add_slices(sums, *rows, cuts.guarded, cuts.start, cuts.crowded, status)
+
+
+def add_hard_slices(
+    hard: Array,
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    slices: NDArray[np.int32],
+    cuts: Cuts,
+    status: NDArray[np.int64],
+) -> int:
+    """`Kernels.add_hard_slices`, compiled."""
+    lookup = (cuts.guarded, cuts.start, cuts.crowded)
+    return _slices.add_hard_slices(hard, predictions, targets, slices, *lookup, status)
+
+
+def add_losses_of_slices(
+    losses: Array,
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    weights: Array | None,
+    slices: NDArray[np.int32],
+    fields: tuple[int, ...],
+    status: NDArray[np.int64],
+) -> None:
+    """`Kernels.add_losses_of_slices`, compiled."""
+    rows = (predictions, targets, weights, slices)
+    wanted = sum(1 << field for field in fields)
+    _slices.add_losses_of_slices(losses, *rows, LOG_FLOOR, wanted, status)

@@ -189,6 +189,70 @@ def add_losses(
     losses += part
 
 
+def add_slices(
+    sums: Array,
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    weights: Array | None,
+    slices: NDArray[np.int32],
+    cuts: Cuts,
+    status: NDArray[np.int64],
+) -> None:
+    """`Kernels.add_slices` in NumPy."""
+    u = predictions.astype(np.float64)
+    checked = _checked(u, targets, weights, _in_unit(u), status, clip_predictions=True)
+    if checked is None:
+        return
+    u, z, w = checked
+    n_slices, m, _ = sums.shape
+    index = slices * np.intp(m) + cuts.find(u)
+    sums += sums_by_index(index, n_slices * m, u, z, w).reshape(sums.shape)
+
+
+def add_hard_slices(
+    hard: Array,
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    slices: NDArray[np.int32],
+    cuts: Cuts,
+    status: NDArray[np.int64],
+) -> int:
+    """`Kernels.add_hard_slices` in NumPy."""
+    u = predictions.astype(np.float64)
+    checked = _checked(u, targets, None, _in_unit(u), status, clip_predictions=True)
+    if checked is None:
+        return 0
+    u, z, _ = checked
+    whole = (z == 0) | (z == 1)
+    n = z.size if whole.all() else int(np.argmin(whole))
+    u, z = u[:n], z[:n]
+    n_slices, m = hard.shape[:2]
+    index = 2 * (slices[:n] * np.intp(m) + cuts.find(u)) + z.astype(np.intp)
+    for column, values in enumerate((None, u, u * u, (u - z) ** 2)):
+        sums = np.bincount(index, weights=values, minlength=2 * n_slices * m)
+        hard[..., column] += sums.reshape(n_slices, m, 2)
+    return n
+
+
+def add_losses_of_slices(
+    losses: Array,
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    weights: Array | None,
+    slices: NDArray[np.int32],
+    fields: tuple[int, ...],
+    status: NDArray[np.int64],
+) -> None:
+    """`Kernels.add_losses_of_slices` in NumPy, for all proper losses."""
+    for slot in np.unique(slices):
+        rows = slices == slot
+        w = None if weights is None else weights[rows]
+        add_losses(losses[slot], predictions[rows], targets[rows], w, fields, status)
+        if status[BAD_ROW] >= 0:
+            status[BAD_ROW] = np.flatnonzero(rows)[status[BAD_ROW]]
+            return
+
+
 def deposit_logits(
     plus: Array,
     minus: Array,

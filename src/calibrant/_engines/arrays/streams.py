@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -52,11 +53,18 @@ class Passes(NamedTuple):
     top_class_sums: Callable[..., tuple[Array, Findings]]
 
 
-def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> StreamSums:
+def stream_sums(
+    samples: Samples,
+    cells: Cells,
+    holds: frozenset[str],
+    losses: tuple[int, ...] | None = None,
+) -> StreamSums:
     """The sums that a stream (Accumulator) keeps of these samples, in its `cells`; `holds` has the
-    names of the groups of arrays to sum.
+    names of the groups of arrays to sum. Of proper losses only those at the positions `losses` are
+    needed; None for all.
     """
-    passes = Passes(scalar_sums, matrix_sums, loss_sums, top_class_sums)
+    own_losses = loss_sums if losses is None else partial(loss_sums, fields=losses)
+    passes = Passes(scalar_sums, matrix_sums, own_losses, top_class_sums)
     arrays, findings = binned_sums(passes, samples, cells, holds)
     notion: Notion = "confidence" if samples.multiclass else "binary"
     if "logits" in holds:

@@ -9,7 +9,8 @@ from calibrant._engines.frames.grids import logit_grid, unit_grid
 from calibrant._engines.frames.losses import loss_sums
 from calibrant._engines.frames.pooled import joint_columns, pooled_columns
 from calibrant._engines.frames.quantiles import level_sets
-from calibrant._engines.frames.streams import stream_sums
+from calibrant._engines.frames.refining import EqualMass
+from calibrant._engines.frames.streams import stream_groups, stream_sums, sums_of_groups
 from calibrant._engines.frames.tables import (
     ClassQuantiles,
     bin_table,
@@ -23,6 +24,7 @@ from calibrant._engines.frames.vectors import vector_table
 
 __all__ = [
     "ClassQuantiles",
+    "EqualMass",
     "bin_table",
     "check_ranks",
     "class_columns",
@@ -35,7 +37,9 @@ __all__ = [
     "pooled_columns",
     "rows_above",
     "scalar_sums",
+    "stream_groups",
     "stream_sums",
+    "sums_of_groups",
     "top_class_table",
     "unit_grid",
     "vector_table",

@@ -16,11 +16,11 @@ from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import has_weights, prediction_names
-from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number
+from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number, rounded
 from calibrant._engines.frames.losses import ask_losses, losses_of
 from calibrant._engines.frames.partitions import stacked
 from calibrant._engines.frames.problem import clean, plan_once, scalar
-from calibrant._engines.frames.quantiles import group_key, refinement_pass
+from calibrant._engines.frames.quantiles import group_key
 from calibrant._engines.frames.query import Query
 from calibrant._engines.refine import JointPass, Spans
 
@@ -70,12 +70,7 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """Sums of each class against the rest in the `cells` of a stream, (classes, cells, fields).
-    Predictions (n,) count as one class, class 1.
-    """
-    if not samples.multiclass:
-        query = Query(samples, "binary").add_fields().add_cells(cells)
-        return query.run().binned(cells.cuts(samples.precision))[None]
+    """Sums of each class against the rest in the `cells` of a stream, (classes, cells, fields)."""
     groups = (
         Query(_row_per_class(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
     )
@@ -95,8 +90,7 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
     """The samples restricted to the rows of a binary problem with positive weight and a prediction
     above the threshold; None if there are none.
     """
-    limit = float(np.asarray(threshold, dtype=samples.precision))
-    above = col("u") > exact(limit)
+    above = col("u") > exact(rounded(threshold, samples.precision))
     if has_weights(samples):
         above = above & (col("w") > 0.0)
     weights = ["w"] if has_weights(samples) else []
@@ -143,9 +137,6 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
         """The groups of each class (smallest prediction, largest prediction, sums) within its
         spans.
         """
-        if not samples.multiclass:
-            binary = refinement_pass(samples, "binary")
-            return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
         for some in _query_groups(asked):
             # With all classes it is the frame whose cells were summed, which is planned already.

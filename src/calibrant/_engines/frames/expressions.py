@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import narwhals as nw
+import numpy as np
 
 # narwhals expressions and lazy frames.
 Expr: TypeAlias = Any
@@ -47,6 +48,11 @@ def _is_exact_text(value: float) -> bool:
     """
     text = repr(value)
     return "e" in text or len(text.strip("-0").replace(".", "")) <= 15
+
+
+def rounded(value: float, precision: np.dtype[Any]) -> float:
+    """The number as predictions of this precision are compared with it."""
+    return float(np.asarray(value, dtype=precision))
 
 
 def number(flag: Expr) -> Expr:

@@ -6,8 +6,9 @@ that of its smallest prediction; its position on the logit grid is part of its k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,35 +32,94 @@ from calibrant._engines.protocol import Findings
 APART = 2**40
 
 
+# How a column of the groups is computed from others.
+Derived: TypeAlias = Callable[["Groups"], Array]
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
     """The result of a query in memory: `columns` has the key, the sums, and the smallest and
-    largest prediction of each group, an entry per group.
+    largest prediction of each group, an entry per group; `derived` says how to compute more of
+    them, and `counts` has the findings that were counted for all rows together.
     """
 
     samples: FrameSamples
     columns: dict[str, NDArray[Any]]
+    derived: Mapping[str, Derived] = field(default_factory=dict)
+    counts: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def from_result(cls, samples: FrameSamples, result: Any) -> Groups:
+    def from_result(
+        cls, samples: FrameSamples, result: Any, derived: Mapping[str, Derived]
+    ) -> Groups:
         """The groups from the collected frame of a query."""
-        return cls(
-            samples, {series.name: _column_array(series) for series in result.iter_columns()}
-        )
+        columns = {series.name: _column_array(series) for series in result.iter_columns()}
+        return cls(samples, columns, derived)
 
     def __getitem__(self, name: str) -> Array:
-        """A column of the result as floats, an entry per group."""
+        """A column as floats, an entry per group."""
+        if name in self.derived:
+            return self.derived[name](self)
         return self.columns[name].astype(np.float64)
 
     def __contains__(self, name: str) -> bool:
-        return name in self.columns
+        return name in self.columns or name in self.derived
 
     def select(self, chosen: NDArray[Any]) -> Groups:
         """The chosen groups, by a mask or by their positions in a new order."""
-        return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
+        columns = {name: values[chosen] for name, values in self.columns.items()}
+        return replace(self, columns=columns)
+
+    def with_targets_joined(self, products: Mapping[str, str]) -> Groups:
+        """The groups whose rows were summed in four parts: a key is four times the group's own,
+        plus 2 for a target of 1 and 1 for rows about which there is a finding. A new column `odd`
+        has the number of these.
+
+        `products` has the names of sums of a factor times the target, and of the factor's own sum,
+        which for a target of 1 is the same.
+        """
+        key, part = np.divmod(self.columns["key"], 4)
+        own, at = np.unique(key, return_inverse=True)
+        hit, odd = part >= 2, part % 2 == 1
+        out: dict[str, NDArray[Any]] = {"key": own}
+        for name in self.columns.keys() - {"key", "low", "high"}:
+            out[name] = np.bincount(at, self[name], own.size)
+        for name, factor in products.items():
+            values = self.weight if factor == "w" else self[factor]
+            out[name] = np.bincount(at[hit], values[hit], own.size)
+        out["odd"] = np.bincount(at[odd], self["rows"][odd], own.size)
+        if "low" in self.columns:
+            out["low"], out["high"] = np.full(own.size, np.inf), np.full(own.size, -np.inf)
+            np.minimum.at(out["low"], at, self["low"])
+            np.maximum.at(out["high"], at, self["high"])
+        return replace(self, columns=out)
+
+    def joined(self, order: Index, numbers: Sequence[Index]) -> tuple[Groups, Index]:
+        """The groups in an order by the `numbers` of each, those with equal numbers joined; and the
+        position of the first of each.
+        """
+        changes = np.zeros(order.size, dtype=np.bool_)
+        changes[:1] = True
+        for each in numbers:
+            changes[1:] |= each[order][1:] != each[order][:-1]
+        starts, ends = np.flatnonzero(changes), {"low": np.minimum, "high": np.maximum}
+        out = {}
+        for name, values in self.columns.items():
+            if name == "key" or name.startswith("by"):
+                out[name] = values[order][starts]
+            else:
+                out[name] = ends.get(name, np.add).reduceat(self[name][order], starts)
+        return replace(self, columns=out), order[starts]
+
+    @property
+    def weight(self) -> Array:
+        """The sum of the weights in each group."""
+        return self["w" if "w" in self else "rows"]
 
     def total(self, name: str) -> float:
         """The sum of a column over all groups; 0 if the query did not request the column."""
+        if name in self.counts:
+            return self.counts[name]
         return float(self[name].sum()) if name in self else 0.0
 
     def check_rows(self) -> None:
@@ -132,6 +192,13 @@ class Groups:
         key = self.columns["key"]
         return np.floor_divide(key + APART // 2, APART).astype(np.intp)
 
+    @property
+    def cell_part(self) -> Index:
+        """What is left of each group's key without the part of the logit grid (or of the label that
+        takes its place): it grows with predictions.
+        """
+        return self.columns["key"].astype(np.intp) - self.logit_cell * APART
+
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
         """Sums per bin, (bins, fields): each group is added to the bin, between the cuts, that its
         predictions lie in.
@@ -151,6 +218,43 @@ class Groups:
         out = np.zeros((cuts.m, len(FIELDS)))
         np.add.at(out, at, self.fields if fields is None else fields)
         return out
+
+
+def mirrored_sums() -> dict[str, Derived]:
+    """The sums of the confidence problem of binary rows, from those of the prediction: of groups
+    that lie on one side of 1/2.
+    """
+
+    def either(own: Derived, mirrored: Derived) -> Derived:
+        """The sum of each group: its own above 1/2, and another one below."""
+        return lambda groups: np.where(groups["low"] > 0.5, own(groups), mirrored(groups))
+
+    return {
+        "wf": either(lambda g: g["wu"], lambda g: g.weight - g["wu"]),
+        "wff": either(lambda g: g["wuu"], lambda g: g.weight - 2 * g["wu"] + g["wuu"]),
+        "wfz": either(lambda g: g["wuz"], lambda g: g["wz"] - g["wuz"]),
+        "wh": either(lambda g: g["wz"], lambda g: g.weight - g["wz"]),
+        "wfh": either(lambda g: g["wfz"], lambda g: g["wf"] - g["wfz"]),
+        "whh": either(
+            lambda g: g["wzz" if "wzz" in g else "wz"],
+            lambda g: g.weight - 2 * g["wz"] + g["wzz" if "wzz" in g else "wz"],
+        ),
+        "wwh": either(
+            lambda g: g["wwz" if "wwz" in g else "wz"],
+            lambda g: g["ww" if "ww" in g else "rows"] - g["wwz" if "wwz" in g else "wz"],
+        ),
+    }
+
+
+def products_of(prediction: str, target: str, value: Derived) -> dict[str, Derived]:
+    """The sums of weight times prediction, its square, and prediction times target, in groups of
+    one prediction each, whose `value` it is.
+    """
+    return {
+        f"w{prediction}": lambda groups: groups.weight * value(groups),
+        f"w{prediction}{prediction}": lambda groups: groups.weight * value(groups) ** 2,
+        f"w{prediction}{target}": lambda groups: groups[f"w{target}"] * value(groups),
+    }
 
 
 def fold_of(u: Array, precision: np.dtype[Any]) -> Array:

@@ -93,6 +93,7 @@ def _power_that_reaches(x: Expr, low: float, factor: float, most: int) -> Expr:
     `low` or more; the largest power if none does.
     """
 
+    # Most predictions are far from 0 and 1, and need the first comparison alone.
     def between(first: int, last: int) -> Expr:
         """The smallest such power with an exponent from `first` to `last`, by bisection."""
         if first == last:
@@ -101,4 +102,4 @@ def _power_that_reaches(x: Expr, low: float, factor: float, most: int) -> Expr:
         is_smaller = x < exact(low / factor**middle)
         return nw.when(is_smaller).then(between(middle + 1, last)).otherwise(between(first, middle))
 
-    return between(0, most)
+    return nw.when(x >= exact(low)).then(nw.lit(1.0)).otherwise(between(1, most))

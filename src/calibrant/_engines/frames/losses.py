@@ -49,23 +49,28 @@ def ask_losses(
     samples = query.samples
     p, q = class_rows(samples)
     squares = [(a - b) * (a - b) for a, b in zip(p, q, strict=True)]
-    # A binary problem counts the square of one class, not of both.
-    brier = total(squares) if samples.multiclass else squares[1]
-    logs = total([b * lifted(a, LOG_FLOOR).log() for a, b in zip(p, q, strict=True)])
-    c, hit = col("u"), col("z")
-    if not samples.multiclass:
-        c = nw.when(p[1] > 0.5).then(p[1]).otherwise(p[0])
-        hit = nw.when(p[1] > 0.5).then(q[1]).otherwise(q[0])
     products = total([a * b for a, b in zip(p, q, strict=True)])
     lengths = {"products": products, "length": total([a * a for a in p]).sqrt()}
-    missed, beyond = {"missed": 1.0 - hit}, {"beyond": c - hit}
+    if samples.hard:  # the probability of the label seen
+        logs = lifted(col("products"), LOG_FLOOR).log()
+    else:
+        logs = total([b * lifted(a, LOG_FLOOR).log() for a, b in zip(p, q, strict=True)])
     losses: dict[str, Loss] = {
-        "brier": ([], brier),
-        "log": ([], 0.0 - logs),
+        # A binary problem counts the square of one class, not of both.
+        "brier": ([], total(squares) if samples.multiclass else squares[1]),
+        "log": ([{"products": products}] if samples.hard else [], 0.0 - logs),
         "spherical": ([lengths], 1.0 - col("products") / col("length")),
-        "classification": ([missed], col("missed")),
-        "confidence": ([missed | beyond], col("missed") + col("beyond") * col("beyond")),
     }
+    if samples.multiclass:
+        missed, beyond = {"missed": 1.0 - col("z")}, {"beyond": col("u") - col("z")}
+        squared = col("missed") + col("beyond") * col("beyond")
+        losses["classification"] = [missed], col("missed")
+        losses["confidence"] = [missed | beyond], squared
+    elif only in (None, "classification", "confidence"):
+        _ask_misses(query)
+        if only != "classification":
+            query.derived["confidence"] = lambda groups: groups["classification"] + groups["brier"]
+        only = "brier" if only == "confidence" else only
     if distribution:
         losses |= _distances(p, q, spacing)
     if query.weighted and "n" not in query.sums:
@@ -74,8 +79,24 @@ def ask_losses(
         if only in (None, name):
             query.let(*layers)
             query.sums[name] = query.weigh(loss)
-    low = [number((a < exact(LOG_FLOOR)) & (b > 0.0)) for a, b in zip(p, q, strict=True)]
-    query.finding_sums["found_log_clipped"] = total(low)
+    if samples.hard:
+        clipped = number(products < exact(LOG_FLOOR))
+    else:
+        each = zip(p, q, strict=True)
+        clipped = total([number((a < exact(LOG_FLOOR)) & (b > 0.0)) for a, b in each])
+    query.finding_sums["found_log_clipped"] = clipped
+
+
+def _ask_misses(query: Query) -> None:
+    """Request the misses of the predicted class of a binary problem: 1 for a wrong class."""
+    if not query.has_half:
+        query.steps.append(number(col("u") > 0.5))
+    query.add_target_sum()
+    query.derived |= {
+        "classification": lambda groups: np.where(
+            groups["low"] > 0.5, groups.weight - groups["wz"], groups["wz"]
+        )
+    }
 
 
 def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:

@@ -41,7 +41,7 @@ def pooled_columns(
     return _pooled(groups, _ends(groups), groups.fields[:, 3:5], clusters)
 
 
-def _names(names: Any) -> Any:
+def cluster_names(names: Any) -> Any:
     """The names of clusters in the type that they have as an array: numbers, texts or, with missing
     ones among them, objects.
     """
@@ -114,7 +114,7 @@ def _pooled(groups: Groups, ends: Array, sums: Array, clusters: str | None) -> P
     # Equal predictions stay equal in groups of different labels.
     low, high = ends[:, kept]
     u, z = np.where(low == high, low, means[:, 0]), means[:, 1]
-    names = None if clusters is None else _names(groups.columns["by0"])[kept]
+    names = None if clusters is None else cluster_names(groups.columns["by0"])[kept]
     hard = bool((np.minimum(z, 1.0 - z) < ROUNDED).all())
     return PooledColumns(n[kept], w[kept], ww[kept], u, z, clusters=names, hard=hard)
 

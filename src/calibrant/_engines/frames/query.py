@@ -17,14 +17,31 @@ from calibrant._data.samples import Notion
 from calibrant._engines.cells import N_LINEAR, Cells
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import has_weights
-from calibrant._engines.frames.expressions import Expr, Float64, Frame, col, floor, number, total
-from calibrant._engines.frames.groups import APART, Groups
+from calibrant._engines.frames.expressions import (
+    Expr,
+    Float64,
+    Frame,
+    any_of,
+    col,
+    floor,
+    number,
+    total,
+)
+from calibrant._engines.frames.groups import (
+    APART,
+    Derived,
+    Groups,
+    fold_of,
+    mirrored_sums,
+    products_of,
+)
 from calibrant._engines.frames.keys import octave_layers, steps_of
 from calibrant._engines.frames.problem import findings, folded, scalar
 from calibrant._engines.protocol import Findings
+from calibrant._engines.refine import check_same_rows
 
-# The findings of the last pass over samples whose rows can all be measured.
-_CHECKED: WeakKeyDictionary[FrameSamples, Findings] = WeakKeyDictionary()
+# The findings of the last pass over samples whose rows can all be measured, and their number.
+_CHECKED: WeakKeyDictionary[FrameSamples, tuple[Findings, float]] = WeakKeyDictionary()
 
 
 def check_samples(samples: FrameSamples) -> Findings:
@@ -33,7 +50,7 @@ def check_samples(samples: FrameSamples) -> Findings:
     """
     if samples not in _CHECKED:
         Query(samples, "confidence").run()
-    return _CHECKED[samples]
+    return _CHECKED[samples][0]
 
 
 @dataclass
@@ -60,6 +77,16 @@ class Query:
     finding_sums: dict[str, Expr] = field(default_factory=dict)
     # The columns of predictions whose smallest and largest value of each group come back.
     ends: tuple[str, ...] = ("u",)
+    # Sums of products with the target: the name of the sum of the other factor ("w": the weight),
+    # and the product. They need no sum of their own where rows are grouped by the target as well.
+    products: dict[str, tuple[str, Expr]] = field(default_factory=dict)
+    # The column of the target in the products, and whether to group by it where it is 0 or 1.
+    target: str = "z"
+    has_many_groups: bool = False
+    # Whether no group has predictions on both sides of 1/2.
+    has_half: bool = False
+    # Columns of the groups that are computed here, from sums.
+    derived: dict[str, Derived] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.frame = scalar(self.samples, self.notion, self.by)
@@ -87,16 +114,40 @@ class Query:
         """Request the sums of `BinTable.FIELDS`, and return the query. Sums that equal others, as
         they do without weights or with 0/1 targets, are left out.
         """
-        u, z = col("u"), col("z")
+        u = col("u")
+        self._add_targets()
+        self.sums |= {"wu": self.weigh(u), "wuu": self.weigh(u * u)}
+        self.products["wuz"] = "wu", self.weigh(u * col("z"))
+        return self
+
+    def add_levels(self, *, fold: bool = False) -> Query:
+        """Request the sums of `BinTable.FIELDS` in groups of one prediction each, with `fold` also
+        those of the confidence, and return the query. The products of a sum and the one prediction
+        are computed here.
+        """
+        self._add_targets()
+        if fold:
+            self.derived |= mirrored_sums()
+            precision = self.samples.precision
+            self.derived |= products_of("f", "h", lambda groups: fold_of(groups["low"], precision))
+        self.derived |= products_of("u", "z", lambda groups: groups["low"])
+        return self
+
+    def _add_targets(self) -> None:
+        """Request the sums of weights and targets, without predictions."""
+        z = col("z")
         if self.weighted:
             self.sums |= {"n": number(col("w") > 0.0), "w": col("w"), "ww": col("w") * col("w")}
-        self.sums |= {"wu": self.weigh(u), "wz": self.weigh(z)}
-        self.sums |= {"wuu": self.weigh(u * u), "wuz": self.weigh(u * z)}
+            self.products["wwz"] = "ww", col("w") * self.weigh(z)
+        self.add_target_sum()
         if not self.samples.hard:
             self.sums["wzz"] = self.weigh(z * z)
+
+    def add_target_sum(self) -> None:
+        """Request the sum of weights, where rows have any, and that of weighted targets, `wz`."""
         if self.weighted:
-            self.sums["wwz"] = col("w") * self.weigh(z)
-        return self
+            self.sums.setdefault("w", col("w"))
+        self.products["wz"] = "w", self.weigh(col(self.target))
 
     def add_cuts(self, cuts: Cuts) -> Query:
         """Group also by the bins between the cuts, and return the query."""
@@ -127,18 +178,24 @@ class Query:
         of binary rows: the larger of u and 1 - u against the target of its class. Return the query.
         """
         top = col("u") > 0.5
-        hit = nw.when(top).then(col("z")).otherwise(1.0 - col("z"))
-        self.let({"fold": folded(self.samples, col("u")), "hit": hit})
+        self.let({"fold": folded(self.samples, col("u"))})
         steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
         # Below 1/2 the larger of u and 1 - u falls as u grows.
+        self.has_half = True
         self.steps.append(steps * nw.when(top).then(nw.lit(1.0)).otherwise(nw.lit(-1.0)))
-        fold, hit = col("fold"), col("hit")
-        self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
-        self.sums |= {"wh": self.weigh(hit), "wfh": self.weigh(fold * hit)}
-        if not self.samples.hard:
-            self.sums["whh"] = self.weigh(hit * hit)
-        if self.weighted:
-            self.sums["wwh"] = col("w") * self.weigh(hit)
+        return self.add_top_sums()
+
+    def add_top_sums(self) -> Query:
+        """Request the sums of the confidence problem of binary rows in groups that lie on one side
+        of 1/2, and return the query.
+        """
+        self.derived |= mirrored_sums()
+        if self.samples.precision.itemsize < 8:  # 1 - u is rounded, and its sums are its own
+            fold = folded(self.samples, col("u"))
+            self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
+            self.products["wfz"] = "wf", self.weigh(fold * col("z"))
+            for name in ("wf", "wff", "wfz"):
+                del self.derived[name]
         return self
 
     def run(self, most: int | None = None) -> Groups:
@@ -149,19 +206,79 @@ class Query:
         key = key.cast(nw.Int64)
         if self.logit_cell is not None:
             key = key + self.logit_cell.cast(nw.Int64) * APART
-        groups = self.grouped(key, most)
+        groups = self._by_target(key) if self._parts_targets else self.grouped(key, most)
         groups.check_rows()
         if most is None:  # whether logarithms were clipped is known of passes that take some
-            _CHECKED[self.samples] = replace(groups.findings, n_log_clipped=0)
+            findings = replace(groups.findings, n_log_clipped=0)
+            _CHECKED[self.samples] = findings, groups.total("rows")
         return groups
+
+    def run_again(self) -> tuple[Groups, Findings]:
+        """The groups of all rows by the query's steps, and the findings: those of an earlier pass
+        if there was one. InputError if that had other rows.
+        """
+        if self.samples not in _CHECKED:
+            groups = self.run()
+            return groups, groups.findings
+        findings, n_rows = _CHECKED[self.samples]
+        self.finding_sums = {}
+        groups = self.grouped(total(self.steps).cast(nw.Int64))
+        check_same_rows(n_rows, groups.total("rows"))
+        return groups, findings
+
+    @property
+    def _parts_targets(self) -> bool:
+        """Whether rows are also grouped by their target of 0 or 1. Of many groups every sum is in
+        another place of the memory, so that twice the groups take less time than twice the sums.
+        """
+        return self.has_many_groups and self.samples.hard and not self.by
+
+    def _by_target(self, key: Expr) -> Groups:
+        """The sums of the groups with a key. The engine sums the rows of each target apart, and
+        those about which there is a finding, since these are rare.
+        """
+        rare, found = self._rare_findings, dict(self.finding_sums)
+        odd = nw.lit(0)
+        if rare:
+            found = {name: value for name, value in found.items() if name not in rare}
+            findings_of_row = [value for name, value in rare.items() if name != "found_ok"]
+            is_odd = any_of([~col("ok"), *(value > 0.0 for value in findings_of_row)])
+            odd = nw.when(is_odd).then(nw.lit(1)).otherwise(nw.lit(0))
+        target = col(self.target).cast(nw.Int64)
+        parts = self._collected(key * 4 + target * 2 + odd, {**found, **self.sums}, None)
+        groups = parts.with_targets_joined({k: other for k, (other, _) in self.products.items()})
+        if not rare:
+            return groups
+        if not groups.total("odd"):
+            return replace(groups, counts={"found_ok": groups.total("rows")})
+        frame = self.frame.select(key=nw.lit(0), **rare).group_by("key")
+        counts = collected(frame.agg(*[col(name).sum() for name in rare]))
+        return replace(groups, counts={name: float(counts[name].to_list()[0]) for name in rare})
+
+    @property
+    def _rare_findings(self) -> dict[str, Expr]:
+        """The findings that few rows have, by name, and which rows are valid, as nearly all are.
+        None where rows may be dropped, since these may be many.
+        """
+        if self.samples.missing == "drop" or self.samples.sound:
+            return {}
+        names = ("found_ok", "found_clipped", "found_off", "found_log_clipped")
+        return {name: self.finding_sums[name] for name in names if name in self.finding_sums}
 
     def grouped(self, key: Expr, most: int | None = None) -> Groups:
         """Run the query with `key` as the grouping expression (besides the columns in `by`), and
         return the sums of the groups; rows stay unchecked. `most` limits the number of groups; None
         collects all.
         """
+        products = {name: product for name, (_, product) in self.products.items()}
+        return self._collected(key, self.finding_sums | self.sums | products, most)
+
+    def _collected(self, key: Expr, sums: dict[str, Expr], most: int | None) -> Groups:
+        """The sums of the groups with equal `key` and equal columns `by`: at most `most` groups, or
+        all.
+        """
         by = [f"by{j}" for j in range(len(self.by))]
-        sums = self.finding_sums | {name: value.cast(Float64) for name, value in self.sums.items()}
+        sums = {name: value.cast(Float64) for name, value in sums.items()}
         frame = self.frame
         for layer in self.layers:
             frame = frame.with_columns(**layer)
@@ -173,4 +290,4 @@ class Query:
         totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
         frame = frame.group_by(*by, "key").agg(*totals)
         result = collected(frame if most is None else frame.head(most))
-        return Groups.from_result(self.samples, result)
+        return Groups.from_result(self.samples, result, self.derived)

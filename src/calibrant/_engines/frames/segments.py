@@ -6,12 +6,15 @@ of all columns together the sums of each combination that occurs.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._data.segment_columns import SegmentColumn, SegmentRule, rule_of_counts, rule_of_cuts
@@ -126,7 +129,8 @@ def cell_sums(
     query.sums["spread"] = query.weigh(query.weigh(u * (1.0 - u)))
     query.sums["seen"] = query.weigh(query.weigh((u - z) * (u - z)))
     schema = samples.frame.collect_schema()
-    packs = _pack_columns(rules)
+    as_given = _grouped_as_given(rules)
+    packs = _pack_columns(rules, as_given)
     packed = {}
     for k, pack in enumerate(packs):
         codes = [
@@ -135,9 +139,12 @@ def cell_sums(
         ]
         packed[f"pack{k}"] = total(codes).cast(nw.Int64)
     # Rows are grouped by packed numbers in place of the columns' own values.
-    query.frame = query.frame.with_columns(**packed)
-    query.frame = query.frame.with_columns(**{f"by{k}": col(f"pack{k}") for k in range(len(packs))})
-    query.by = names[: len(packs)]
+    query.frame = query.frame.with_columns(
+        **packed, **{f"own{k}": col(f"by{j}") for k, j in enumerate(as_given)}
+    )
+    keys = [*packed, *(f"own{k}" for k in range(len(as_given)))]
+    query.frame = query.frame.with_columns(**{f"by{k}": col(key) for k, key in enumerate(keys)})
+    query.by = keys
     groups = query.grouped(nw.lit(0.0), MOST_CELLS + 1)
     if groups["rows"].size > MOST_CELLS:
         raise InputError(
@@ -146,22 +153,53 @@ def cell_sums(
             "fewer parts, or collect the frame"
         )
     groups.check_rows()
-    # Engines give groups in any order, but a seed must give the same draws.
-    groups = groups.select(
-        np.lexsort([groups.columns[f"by{k}"].astype(np.int64) for k in range(len(packs))])
-    )
-    columns: list[SegmentColumn | None] = [None] * len(rules)
+    numbers: list[Index] = [np.zeros(0, dtype=np.intp)] * len(rules)
     for k, pack in enumerate(packs):
         left = groups.columns[f"by{k}"].astype(np.int64)
         for j, factor in reversed(pack):
-            codes_of, left = np.divmod(left, factor)
-            columns[j] = rules[j].column(codes_of.astype(np.intp))
-    return groups, [column for column in columns if column is not None]
+            found, left = np.divmod(left, factor)
+            numbers[j] = found.astype(np.intp)
+    for k, j in enumerate(as_given, start=len(packs)):
+        numbers[j] = _numbers_of_values(groups.columns[f"by{k}"], rules[j])
+    # Engines give groups in any order, but a seed must give the same draws.
+    groups, first = groups.joined(np.lexsort(numbers), numbers)
+    return groups, [rule.column(codes[first]) for rule, codes in zip(rules, numbers, strict=True)]
 
 
-def _pack_columns(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
+def _grouped_as_given(rules: list[SegmentRule]) -> list[int]:
+    """The positions of the columns whose own values rows are grouped by, to be numbered here: an
+    engine does that sooner than it compares each row with every value. Columns with the most values
+    are left out until no more than MOST_CELLS combinations are possible.
+    """
+    sizes = {
+        j: len(rule.codes) + rule.n_others + 1
+        for j, rule in enumerate(rules)
+        if rule.cuts is None and rule.codes
+    }
+    while sizes:
+        others = [len(rule.labels) + 1 for j, rule in enumerate(rules) if j not in sizes]
+        if math.prod([*sizes.values(), *others]) <= MOST_CELLS:
+            break
+        del sizes[max(sizes, key=lambda j: sizes[j])]
+    return list(sizes)
+
+
+def _numbers_of_values(values: NDArray[Any], rule: SegmentRule) -> Index:
+    """The number of the segment of each value, by the rule; InputError for a value that was not
+    there when the rule was made.
+    """
+    known = {value: rule.code(value) for value in set(values.tolist())}
+    if min(known.values(), default=0) < 0:
+        raise InputError(
+            f"the data changed while they were read: the column {rule.name!r} has new values. "
+            "Measure a copy nobody writes to"
+        )
+    return np.array([known[value] for value in values.tolist()], dtype=np.intp)
+
+
+def _pack_columns(rules: list[SegmentRule], as_given: list[int]) -> list[list[tuple[int, int]]]:
     """Sets of columns whose segment numbers are packed into one whole number each, to group rows by
-    fewer keys.
+    fewer keys: of all columns but those that are grouped by `as_given`.
 
     A set is a list of pairs: a column's position in `rules`, and the factor of its segment number
     in the packed number.
@@ -169,13 +207,15 @@ def _pack_columns(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
     packs: list[list[tuple[int, int]]] = [[]]
     size = 1
     for j, rule in enumerate(rules):
+        if j in as_given:
+            continue
         n_labels = max(1, len(rule.labels))  # none where there is no row
         if size * n_labels > MOST_PACKED and packs[-1]:
             packs.append([])
             size = 1
         packs[-1].append((j, size))
         size *= n_labels
-    return packs
+    return packs if packs[0] else []
 
 
 def _segment_number(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:

@@ -16,7 +16,9 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.arrays.streams import EPS, StreamSums, loss_arrays
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.classes import class_sums
+from calibrant._engines.frames.expressions import col, exact, number, rounded
 from calibrant._engines.frames.grids import ask_logits, ask_units, logit_nodes, unit_nodes
+from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.losses import MOST_RANKED, ask_losses, loss_sums, losses_of
 from calibrant._engines.frames.query import Query
 from calibrant._engines.frames.tables import top_class_sums
@@ -34,8 +36,20 @@ def stream_sums(
     Bins of each class take a second query, and distances between prediction and soft labels, unless
     `distances` is False, a third: whether labels are soft is known after the first.
     """
+    groups = stream_groups(samples, cells, holds)
+    return sums_of_groups(groups, cells, holds, distances=distances)
+
+
+def stream_groups(
+    samples: FrameSamples, cells: Cells, holds: frozenset[str], *, threshold: float | None = None
+) -> Groups:
+    """The groups of the one query about the sums that a stream keeps of a frame. No group has
+    predictions on both sides of the `threshold`.
+    """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     query.add_fields().add_cells(cells)
+    if threshold is not None:
+        query.steps.append(number(col("u") > exact(rounded(threshold, samples.precision))))
     if "top_cells" in holds:
         query.add_top_cells(cells)
     if "losses" in holds:
@@ -44,7 +58,14 @@ def stream_sums(
         ask_logits(query, STREAM_SPACING, EPS)
     if "residuals" in holds:
         ask_units(query, STREAM_UNIT_CELLS)
-    groups = query.run()
+    return query.run()
+
+
+def sums_of_groups(
+    groups: Groups, cells: Cells, holds: frozenset[str], *, distances: bool
+) -> StreamSums:
+    """The sums that a stream keeps, from the groups of `stream_groups`."""
+    samples = groups.samples
     cuts = cells.cuts(samples.precision)
     out: dict[str, Any] = {"cells": groups.binned(cuts)}
     if "top_cells" in holds:

@@ -31,8 +31,9 @@ from calibrant._engines.frames.classes import (
     class_sums,
 )
 from calibrant._engines.frames.expressions import col
-from calibrant._engines.frames.quantiles import level_sets, quantile_table
+from calibrant._engines.frames.quantiles import level_sets
 from calibrant._engines.frames.query import Query, check_samples
+from calibrant._engines.frames.refining import EqualMass
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import Refinement, refine
 
@@ -57,11 +58,9 @@ def bin_table(
         return level_sets(samples, notion)
     if isinstance(rule, Quantile):
         check_ranks(rule)
-        cells = Cells(EqualWidth(1))
-        groups = Query(samples, notion).add_fields().add_cells(cells).run()
-        sums = groups.binned(cells.cuts(samples.precision))
-        table, cuts = quantile_table(samples, notion, rule.m, cells, sums)
-        return table, cuts, groups.findings
+        groups = Query(samples, notion).add_fields().add_cells(Cells(EqualWidth(1))).run()
+        bins = EqualMass(samples, notion, groups, rule.m).own
+        return bins.table, bins.cuts, groups.findings
     cuts = fixed_cuts(rule, samples.precision)
     sums, findings = scalar_sums(samples, notion, cuts)
     return without_dropped(sums[None], rule, True), cuts, findings
@@ -84,6 +83,9 @@ def classwise_table(
     """One table with the bin sums of every class against the rest, each class with its own bins,
     and the findings.
     """
+    if not samples.multiclass:  # one problem, which is its own class
+        table, _, findings = bin_table(samples, "binary", rule)
+        return table, findings
     findings = check_samples(samples)
     if isinstance(rule, FixedRule):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
@@ -98,7 +100,7 @@ def classwise_table(
 
 @dataclass
 class ClassQuantiles:
-    """Bins of equal mass of each class against the rest, or of the one problem of (n,) predictions.
+    """Bins of equal mass of each class against the rest.
 
     One query sums the cells of all classes, and refinement passes then serve all classes together.
     """

@@ -1,0 +1,114 @@
+"""Checks of limits from sums: of lazy frames, which their own engine sums, of files and of
+states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from calibrant._api.limited_models import NO_WEIGHT, Checks, SumsModel, check_change, check_value
+from calibrant._api.limits import LimitOn
+from calibrant._api.resampling import Resampling
+from calibrant._core.errors import InputError, NeedsRows
+from calibrant._core.validation import N_RESAMPLES, check_level
+from calibrant._inference.pooled_rows import PooledSums
+from calibrant._measures.catalogue import Measure
+from calibrant.results._check import Check, LimitCheck
+
+# The name, the number of rows and the sums of a slice.
+SliceOfSums = tuple[str, int, PooledSums]
+
+
+@dataclass(frozen=True, eq=False)
+class SummedBaseline:
+    """The sums of a baseline on the same rows, and the sums of both models, pooled where both have
+    the same cells.
+    """
+
+    sums: PooledSums
+    joint: tuple[PooledSums, PooledSums]
+
+
+def check_sums(
+    sums: PooledSums,
+    values: Mapping[str, float],
+    limits: tuple[LimitOn, ...],
+    n: int,
+    n_missing: int,
+    *,
+    level: float,
+    seed: int,
+    n_resamples: int = N_RESAMPLES,
+    slices: Sequence[SliceOfSums] = (),
+    baseline: SummedBaseline | None = None,
+) -> Check:
+    """Check limits by intervals from sums by cell, for rows that are not in memory.
+
+    `values` maps measures to values of n rows; `slices` are the name, the number of rows and the
+    sums of each slice. Raises NeedsRows for what has no interval from sums: changes without a
+    `baseline`, and some measures.
+    """
+    for each in limits:
+        if each.limit.of_change and baseline is None:
+            raise NeedsRows(f"{each.limit} needs the rows, and there are sums alone")
+    resampling = Resampling(
+        rules=sums.rules, level=check_level(level), n_resamples=n_resamples, seed=seed
+    )
+    checks = Checks(limits, resampling, (1 + len(slices)) * len(limits), False)
+    whole, old = SumsModel(sums, checks, n, values), None
+    if baseline is not None:
+        old, whole.joint = SumsModel(baseline.sums, checks, n), baseline.joint
+    results = list(_check_model(whole, old, None, checks))
+    for name, n_slice, own in slices:
+        results += _check_model(SumsModel(own, checks, n_slice), None, name, checks)
+    return Check(tuple(results), n, n_missing, level, False)
+
+
+def _check_model(
+    model: SumsModel, baseline: SumsModel | None, where: str | None, checks: Checks
+) -> Iterator[LimitCheck]:
+    """Check every limit, of all rows or of the slice `where`; yield a LimitCheck for each. A slice
+    that cannot be judged is undecided, with the reason.
+    """
+    for each in checks.limits:
+        try:
+            if not model.sums.summary.bins.total_weight[0]:
+                raise InputError(NO_WEIGHT)
+            if each.limit.of_change:
+                assert baseline is not None
+                yield check_change(each, where, model, baseline, checks, paired=True)
+            else:
+                yield check_value(each, where, model, checks)
+        except InputError as error:
+            # A slice or a coefficient without a value is undecided; all rows must have one.
+            if where is None and isinstance(each.what, Measure):
+                raise
+            yield LimitCheck(each.limit, where, model.n, math.nan, None, str(error))
+
+
+def check_values(
+    values: Mapping[str, float],
+    limits: tuple[LimitOn, ...],
+    n: int,
+    n_missing: int,
+    before: Mapping[str, float] | None = None,
+    n_before: int | None = None,
+) -> Check:
+    """Check limits by values alone, without intervals, for rows that are not in memory.
+
+    `values` maps measures to values of n rows, `before` those to values of the baseline's
+    `n_before` rows; both of the latter are None without a baseline.
+    """
+    results = []
+    for each in limits:
+        name = each.limit.measure
+        old, m = (
+            (before[name], n_before)
+            if each.limit.of_change and before is not None
+            else (None, None)
+        )
+        results.append(
+            LimitCheck(each.limit, None, n, values[name], None, baseline=old, n_baseline=m)
+        )
+    return Check(tuple(results), n, n_missing, None, True)

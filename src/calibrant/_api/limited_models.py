@@ -1,0 +1,323 @@
+"""Models whose values are limited: of rows in memory or of sums, and the check of one limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from calibrant._api.baseline import Side
+from calibrant._api.limits import LimitOn, checked_limit, effective_rows, rows_to_pass
+from calibrant._api.resampling import Resampling
+from calibrant._core.errors import NotDefined
+from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
+from calibrant._inference.differences import Differences
+from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
+from calibrant._inference.pooled_rows import PooledSums
+from calibrant._inference.uncertainty import Uncertainty
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.gap_scale import GapScale, gap_scale
+from calibrant._measures.statistics import Statistics
+from calibrant._summaries.samples import Summary
+from calibrant.results._check import FEWEST_ROWS, Limit, LimitCheck
+from calibrant.results._uncertainty import Interval
+
+# Why a slice is undecided.
+NO_WEIGHT = "its rows have no weight"
+# From a confidence level to the lower limit, the upper limit and the estimate of a difference.
+LimitsAt: TypeAlias = Callable[[float], tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The limits to check, and the options of intervals by which rows are checked."""
+
+    limits: tuple[LimitOn, ...]
+    resampling: Resampling
+    # Limits times (slices and all rows): how many checks there are that may fail by chance.
+    number: int
+    point: bool
+
+    @property
+    def level(self) -> float:
+        """The confidence level of each check by itself."""
+        return self.resampling.level
+
+    @property
+    def strict_level(self) -> float:
+        """The Bonferroni level: all limits together fail by chance as rarely as one alone."""
+        return 1.0 - (1.0 - self.level) / self.number
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures that have limits, each once."""
+        limited = (each.what for each in self.limits)
+        return tuple(dict.fromkeys(each for each in limited if isinstance(each, Measure)))
+
+
+class LimitedModel:
+    """One model, with the values and intervals of whatever is limited: from `n` rows in memory
+    (`RowModel`), or from sums (`SumsModel`).
+    """
+
+    def __init__(self, checks: Checks, seed: int, summary: Statistics, n: int) -> None:
+        self.checks, self.seed, self.summary, self.n = checks, seed, summary, n
+        self._uncertainties: dict[float, Uncertainty] = {}
+        self._fits: dict[str, FittedCoefficient] = {}
+
+    def _make_uncertainty(self, level: float) -> Uncertainty:
+        """Make the object that computes intervals at a level."""
+        raise NotImplementedError
+
+    def scale(self, what: Measure) -> GapScale:
+        """What translates between a measure and gaps."""
+        return gap_scale(what, self.summary)
+
+    def is_same(self, other: Any) -> bool:
+        """Whether both models predict the same for the same rows, so that changes are exactly 0."""
+        return False
+
+    def uncertainty(self, level: float) -> Uncertainty:
+        """The object that computes intervals at a level. It is made once for each level."""
+        if level not in self._uncertainties:
+            self._uncertainties[level] = self._make_uncertainty(level)
+        return self._uncertainties[level]
+
+    def fit(self, what: Coefficient) -> FittedCoefficient:
+        """The fit of a coefficient of Cox's recalibration. It is made once for each coefficient."""
+        if what.name not in self._fits:
+            plain = self.uncertainty(self.checks.level)
+            self._fits[what.name] = fit_coefficient(what, plain.plain_problem, plain.groups)
+        return self._fits[what.name]
+
+    def value(self, what: Measure | Coefficient) -> float:
+        """The value of a measure or a coefficient for these rows; NotDefined without one."""
+        if isinstance(what, Measure):
+            return what.compute(self.summary)
+        fit = self.fit(what)
+        if fit.why_not and math.isnan(fit.value):
+            raise NotDefined(fit.why_not)
+        return fit.value
+
+    def interval(self, what: Measure | Coefficient, level: float) -> Interval:
+        """The confidence interval of a measure or a coefficient at this level."""
+        if isinstance(what, Measure):
+            return self.uncertainty(level).interval(what, self.value(what))
+        fit = self.fit(what)
+        low, high = fit.limits(level)
+        return Interval(
+            what.name,
+            fit.value,
+            low,
+            high,
+            level,
+            "limits of Cox's recalibration",
+            standard_error=fit.error,
+            estimate=fit.value,
+        )
+
+    def difference_limits_from(
+        self, other: LimitedModel, what: Measure | Coefficient, paired: bool
+    ) -> LimitsAt:
+        """A function from a confidence level to limits of this model's value less the other's.
+
+        The function returns (lower limit, upper limit, estimate). `paired` says whether both models
+        have the same rows.
+        """
+        values = self.value(what), other.value(what)
+        if isinstance(what, Measure):
+            level = self.checks.level
+            both = Differences(*self._pair(other, level), paired)
+            return partial(both.limits, what, values)
+        ours, theirs = (SamplingErrors(each.fit(what).influences) for each in (self, other))
+        limits = difference_limits if paired else independent_limits
+        return partial(limits, values[0] - values[1], ours, theirs)
+
+    def _pair(self, other: LimitedModel, level: float) -> tuple[Uncertainty, Uncertainty]:
+        """The two objects that compute limits of differences at a level."""
+        return self.uncertainty(level), other.uncertainty(level)
+
+    def count_independent(self) -> dict[str, Any]:
+        """The fields "effective_n" and "n_clusters" of a LimitCheck, by name.
+
+        "effective_n" is the number of independent rows of equal weight; "n_clusters" is None
+        without clusters.
+        """
+        plain = self.uncertainty(self.checks.level)
+        groups = plain.groups
+        return {
+            "effective_n": effective_rows(plain.samples, groups, plain.counts),
+            "n_clusters": None if groups is None else int(np.unique(groups).size),
+        }
+
+
+class RowModel(LimitedModel):
+    """One model of rows in memory."""
+
+    def __init__(self, side: Side, checks: Checks, *, independent: bool = False) -> None:
+        """With `independent` the rows are others than the other model's: resamples then have
+        another seed.
+        """
+        seed = checks.resampling.seed + (1 if independent else 0)
+        summary = Summary(side.samples, *checks.resampling.rules)
+        super().__init__(checks, seed, summary, side.samples.n)
+        self.side = side
+
+    def _make_uncertainty(self, level: float) -> Uncertainty:
+        given = replace(
+            self.checks.resampling, level=level, seed=self.seed, groups=self.side.groups
+        )
+        return given.uncertainty(self.side.samples, self.checks.measures)
+
+    def count_independent(self) -> dict[str, Any]:
+        samples, groups = self.side.samples, self.side.groups
+        return {
+            "effective_n": effective_rows(samples, groups),
+            "n_clusters": None if groups is None else int(np.unique(groups).size),
+        }
+
+    def is_same(self, other: Any) -> bool:
+        columns = ("from_logits", "predictions", "targets", "weights")
+        new, old = self.side.samples, other.side.samples
+        return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
+
+
+class SumsModel(LimitedModel):
+    """One model of `n` rows that were summed. `values` are its measures' values if they are
+    known."""
+
+    def __init__(
+        self, sums: PooledSums, checks: Checks, n: int, values: Mapping[str, float] | None = None
+    ) -> None:
+        super().__init__(checks, checks.resampling.seed, sums.summary, n)
+        self.sums, self._values = sums, values or {}
+        # The sums of both models of a pair, pooled where both have the same cells.
+        self.joint: tuple[PooledSums, PooledSums] | None = None
+
+    def _make_uncertainty(self, level: float) -> Uncertainty:
+        self.sums.refuse(self.checks.measures)
+        return self._uncertainty_of(self.sums, level)
+
+    def _uncertainty_of(self, sums: PooledSums, level: float) -> Uncertainty:
+        """The object that computes intervals from some sums at a level."""
+        given = self.checks.resampling
+        return sums.uncertainty(self.checks.measures, level, given.n_resamples, given.seed)
+
+    def scale(self, what: Measure) -> GapScale:
+        plain = self.uncertainty(self.checks.level)
+        return gap_scale(what, plain.summary(plain.samples))
+
+    def value(self, what: Measure | Coefficient) -> float:
+        return self._values[what.name] if what.name in self._values else super().value(what)
+
+    def is_same(self, other: Any) -> bool:
+        if self.joint is None:
+            return False
+        new, old = (sums.rows.samples for sums in self.joint)
+        return all(
+            np.array_equal(getattr(new, each), getattr(old, each))
+            for each in ("predictions", "targets")
+        )
+
+    def _pair(self, other: LimitedModel, level: float) -> tuple[Uncertainty, Uncertainty]:
+        assert self.joint is not None
+        ours, theirs = (self._uncertainty_of(sums, level) for sums in self.joint)
+        return ours, theirs
+
+
+def check_value(
+    each: LimitOn, where: str | None, model: LimitedModel, checks: Checks
+) -> LimitCheck:
+    """Check a limit of a value by the value's interval; with `checks.point`, by the value alone.
+
+    `where` names the slice, None for all rows.
+    """
+    limit, what, n = each.limit, each.what, model.n
+    value = model.value(what)
+    if checks.point:
+        return LimitCheck(limit, where, n, value, None)
+    interval = model.interval(what, checks.level)
+    if isinstance(what, Measure):
+        scale, uncertainty = model.scale(what), model.uncertainty(checks.level)
+        result = replace(checked_limit(limit, where, interval, uncertainty, scale), n=n)
+    else:
+        result = LimitCheck(limit, where, n, value, interval, **model.count_independent())
+    if checks.number > 1 and result.verdict == "fail":
+        result = replace(result, joint=model.interval(what, checks.strict_level))
+    return result
+
+
+def check_change(
+    each: LimitOn,
+    where: str | None,
+    new: LimitedModel,
+    old: LimitedModel,
+    checks: Checks,
+    *,
+    paired: bool,
+) -> LimitCheck:
+    """Check a limit of the change from the baseline `old` to the checked model `new`.
+
+    `where` names the slice, None for all rows; `paired` says whether both have the same rows.
+    """
+    limit, what = each.limit, each.what
+    n, m = new.n, old.n
+    value, before = new.value(what), old.value(what)
+    n_baseline = None if paired else m
+    if checks.point:
+        return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
+    same = paired and new.is_same(old)
+    limits = new.difference_limits_from(old, what, paired)
+
+    def interval(level: float) -> Interval:
+        """The interval of the change at a level; exactly 0 where both models predict the same."""
+        low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
+        return Interval(
+            what.name,
+            value - before,
+            low,
+            high,
+            level,
+            "resamples of the same rows" if paired else "resamples of two samples",
+            new.seed,
+            estimate=estimate,
+        )
+
+    counts = new.count_independent(), old.count_independent()
+    fewest = min(counts, key=lambda rows: rows["effective_n"])
+    result = LimitCheck(
+        limit,
+        where,
+        n,
+        value,
+        interval(checks.level),
+        baseline=before,
+        n_baseline=n_baseline,
+        n_to_pass=_rows_to_detect(each, new, checks),
+        **fewest,
+        same=same,
+    )
+    if checks.number > 1 and result.verdict == "fail":
+        result = replace(result, joint=interval(checks.strict_level))
+    return result
+
+
+def _rows_to_detect(each: LimitOn, model: LimitedModel, checks: Checks) -> int:
+    """The number of rows needed to detect a change as large as the limit.
+
+    Coefficients and limits of 0 have no formula: the number is then FEWEST_ROWS.
+    """
+    what, limit = each.what, each.limit
+    if isinstance(what, Coefficient) or limit.value <= 0:
+        return FEWEST_ROWS
+    scale = replace(model.scale(what), offset=0.0)
+    as_value = (
+        Limit(what.name, "min", what.high - limit.value)
+        if what.higher_is_better
+        else Limit(what.name, "max", what.low + limit.value)
+    )
+    return rows_to_pass(what, as_value, checks.level, checks.resampling.rules[0], scale)

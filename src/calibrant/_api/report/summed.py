@@ -1,0 +1,163 @@
+"""The page of files that are too large for memory.
+
+Every measure, its interval, the verdict, the slices and the tables of the diagram are of all rows,
+from their sums. Curves, maps, ranking and decisions are of rows that are drawn at random: more
+would change nothing that a reader sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from calibrant._api.evaluate_samples import Options
+from calibrant._api.files.evaluate_file import evaluate_request
+from calibrant._api.files.exact import FileSummary
+from calibrant._api.files.sampled import sample_files
+from calibrant._api.report.bins import (
+    NOT_OVER_CLASSES,
+    ViewCells,
+    curves_over_bins,
+    kind_and_count,
+    view_of_sums,
+)
+from calibrant._api.report.map_choice import checked_maps
+from calibrant._api.report.recalibration import side_by_side
+from calibrant._api.report.report import Histogram, add_ece, decisions_of_rows
+from calibrant._api.report.text import answer, grouped, headlines, sentences
+from calibrant._api.risk_curve import risk_coverage_curve
+from calibrant._api.row_curves import PLACES
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Bins, LevelSets, Quantile, both_rules
+from calibrant._core.blas_threads import one_blas_thread
+from calibrant._core.engine_choice import n_threads
+from calibrant._core.errors import NeedsRows
+from calibrant._core.validation import N_RESAMPLES
+from calibrant._data.readers.columns import ReadRequest
+from calibrant._engines.arrays.passes import in_threads
+from calibrant._summaries.samples import Summary
+from calibrant.results._pages.provenance import checked_name, checked_source, versions
+from calibrant.results._report import Report, entry
+
+# About so many rows are drawn.
+DRAWN = 500_000
+NO_TOOLS = "Other tools keep all rows in memory, and these are too many."
+
+
+def report_of_files(
+    request: ReadRequest,
+    *,
+    name: str | None,
+    source: Mapping[str, Any] | None,
+    measures: Iterable[str] | None,
+    bins: Bins,
+    tolerance: float,
+    level: float,
+    seed: int,
+    recalibrate: Iterable[str] | None,
+    progress: bool | None = None,
+) -> Report:
+    """Everything worth knowing about the rows of files, which are never loaded whole.
+
+    The arguments are those of `report`. Raises NeedsRows where sums give no verdict, and for soft
+    labels.
+    """
+    names = None if measures is None else list(measures)
+    maps = checked_maps(recalibrate)
+    evaluated = Options(
+        bins=bins,
+        measures=add_ece(names),
+        intervals="all" if names is None else "cheap",
+        tolerance=tolerance,
+        level=level,
+        seed=seed,
+    )
+    evaluation, sums, _ = evaluate_request(request, evaluated, progress=progress)
+    summary = sums.summary
+    if evaluation.verdict is None or not isinstance(summary, FileSummary):
+        raise NeedsRows("sums of these rows give no verdict")
+    if summary.findings.soft:
+        raise NeedsRows("the page of soft labels has a second view, of likeliest labels")
+    fixed, quantile = both_rules(bins, lambda: evaluation.recipe["n"])
+    notion, n = summary.scalar, evaluation.recipe["n"]
+    view_cells = ViewCells.with_count(kind_and_count(fixed)[1])
+    found = sample_files(summary.refiner, notion, view_cells.cells, min(1.0, DRAWN / n), seed)
+    samples = found.samples
+    exact = summary.quantile_bins if isinstance(quantile, Quantile) else None
+    levels = partial(Summary(samples).table, notion, LevelSets())
+    work: tuple[Callable[[], Any], ...] = (
+        lambda: view_of_sums(found.sums, view_cells, samples, notion, level, quantile, exact),
+        lambda: side_by_side(
+            samples, fixed, quantile, groups=None, level=level, seed=seed, names=maps
+        ),
+        lambda: risk_coverage_curve(samples, notion, levels(), level, None),
+        lambda: decisions_of_rows(samples, level, None, seed),
+    )
+    threads = n_threads()
+    with one_blas_thread(beside=threads):
+        view, change, risk, decisions = in_threads(lambda each: each(), work, threads)
+    note = (
+        f"curves, recalibration maps, ranking and decisions on this page are of {samples.n:,} rows "
+        f"drawn at random; quantile bins of the diagram come from {view_cells.cells.m:,} cells. "
+        "All else is of all rows"
+    )
+    evaluation = replace(evaluation, notes=(*evaluation.notes, note))
+    shape = samples.shape
+    absent = {
+        "sensitivity": NOT_OVER_CLASSES if samples.multiclass else None,
+        "before_after": change.absent,
+        "recalibrations": change.failed,
+        "conventions": NO_TOOLS,
+    }
+    options = {
+        "bins": repr(bins),
+        "tolerance": float(tolerance),
+        "level": float(level),
+        "seed": int(seed),
+        "from_logits": bool(request.from_logits),
+        "from_logprobs": request.written.logprobs,
+        "missing": request.missing,
+        "n_resamples": N_RESAMPLES,
+        "weighted": False,
+        "grouped": False,
+        "votes": False,
+        "resample": None,
+        "sliced": request.by is not None,
+        "segments": None,
+        "depth": 2,
+        "annotators": False,
+        "measures": None if names is None else ", ".join(names),
+        "counts of votes": False,
+        "classes": request.classes is not None,
+        "recalibrate": None if maps is None else ", ".join(maps),
+    }
+    return Report(
+        name=checked_name(name, "Predictions"),
+        answer=answer(evaluation.verdict),
+        sentences=sentences(evaluation),
+        evaluation=evaluation,
+        headlines=headlines(evaluation, shape),
+        groups=grouped(evaluation, shape),
+        views=(view,),
+        sensitivity=curves_over_bins(shape, view),
+        before_after=change.chosen,
+        conventions=None,
+        glossary=tuple(entry(e.name, shape) for e in evaluation.estimates),
+        absent={section: why for section, why in absent.items() if why is not None},
+        recipe={"options": options, "source": checked_source(source), "versions": versions()},
+        risk=risk,
+        decisions=decisions,
+        histogram=_histogram(view.tables["equal-width"][view_cells.counts.index(PLACES)].table),
+        recalibrations=change.maps,
+    )
+
+
+def _histogram(table: BinTable) -> Histogram:
+    """The histogram of predictions, from their table in PLACES bins: edges, weights of events and
+    of non-events.
+    """
+    events, weight = table.sum_wz[0], table.sum_w[0]
+    edges = [j / PLACES for j in range(PLACES + 1)]
+    return edges, events.tolist(), (weight - events).tolist()

@@ -1,0 +1,72 @@
+"""Checks of lazy frames: limits of all rows, slices, clusters, coefficients and changes."""
+
+import pytest
+from test_inference_from_sums import mixed_rows
+
+import calibrant as cal
+from calibrant import InputError
+from every_engine import LAZY, call
+
+
+def assert_alike(found, known, near=1e-2):
+    """Both checks have the same limits, verdicts and numbers of rows, and nearly the same
+    limits."""
+    assert found.verdict == known.verdict and len(found.rows) == len(known.rows)
+    for one, other in zip(known.rows, found.rows, strict=True):
+        assert (other.limit, other.where, other.n) == (one.limit, one.where, one.n)
+        assert other.value == pytest.approx(one.value, rel=1e-4)
+        assert other.n_clusters == one.n_clusters and other.n_to_pass == one.n_to_pass
+        assert other.effective_n == pytest.approx(one.effective_n)
+        width = one.interval.high - one.interval.low
+        ends = (one.interval.low, one.interval.high)
+        assert (other.interval.low, other.interval.high) == pytest.approx(ends, abs=near * width)
+        assert other.verdict == one.verdict
+
+
+LIMITS = {"at_most": {"ece": 0.08, "brier": 0.25}}
+CASES = {
+    "plain": {**LIMITS, "at_least": {"slope": 0.5, "auroc": 0.6}},
+    "weights": {**LIMITS, "sample_weight": "w"},
+    "clusters": {**LIMITS, "groups": "g", "at_least": {"slope": 0.5}},
+    "slices": {"at_most": {"ece": 0.3, "brier": 0.3}, "at_least": {"slope": 0.3}, "by": "half"},
+    "change": {"baseline": "q", "max_increase": {"ece": 0.02, "brier": 0.01}},
+    "change of clusters": {"baseline": "q", "max_increase": {"brier": 0.0}, "groups": "g"},
+    "the same predictions": {"baseline": "p", "max_increase": {"brier": 0.001}},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("engine_name", LAZY)
+def test_lazy_frames_are_checked_as_arrays(engine_name, case):
+    rows, options = checked_rows(), CASES[case]
+    found = call(engine_name, cal.check, rows, "y", "p", **options)
+    columns = {name: rows[v] if v in list(rows) else v for name, v in options.items()}
+    assert_alike(found, cal.check(rows["y"], rows["p"], **columns))
+
+
+_ROWS = {}
+
+
+def checked_rows():
+    if not _ROWS:
+        rows = mixed_rows()
+        _ROWS.update(rows, half=["first"] * 1400 + ["second"] * 1600)
+    return _ROWS
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ids": "g"}, "ids= needs the rows"),
+        ({"point": True}, "point= needs the rows"),
+        ({"by": "half", "groups": "g"}, "groups and by= of a frame"),
+        ({"by": "half", "at_most": {"lin_ce": 0.1}}, "leave out lin_ce"),
+        ({"by": "half", "bins": cal.Quantile(5)}, "the same for all slices"),
+        ({"at_most": {"classwise_ece": 0.1}, "p": ["r", "p"]}, "every class of each row"),
+    ],
+)
+def test_what_sums_of_a_frame_do_not_check_is_refused(options, message):
+    given = {"p": "p", "at_most": {"ece": 0.1}, **options}
+    rows, p = {**checked_rows(), "r": 1 - checked_rows()["p"]}, given.pop("p")
+    with pytest.raises(InputError, match=message):
+        call("duckdb", cal.check, rows, "y", p, **given)
