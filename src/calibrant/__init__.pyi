@@ -245,8 +245,9 @@ def accuracy(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -323,8 +324,9 @@ def accuracy_at_coverage(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -395,8 +397,9 @@ def ace(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -639,8 +642,9 @@ def atb(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -787,8 +791,9 @@ def aurc(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -862,8 +867,9 @@ def auroc(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1092,8 +1098,9 @@ def brier_decomposition(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1154,8 +1161,9 @@ def brier_score(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1296,9 +1304,9 @@ def check(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are; soft labels and `groups` take one more pass.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -1378,8 +1386,9 @@ def classification_error(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1443,8 +1452,9 @@ def classwise_ce(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1505,8 +1515,9 @@ def classwise_reliability(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1717,9 +1728,9 @@ def compare(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are; soft labels and `groups` take one more pass.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1801,8 +1812,9 @@ def confidence_ce(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -1863,8 +1875,9 @@ def confidence_loss(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2133,8 +2146,9 @@ def cutoff_ce(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2281,8 +2295,9 @@ def debiased_l2(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2543,8 +2558,9 @@ def dist_ce(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2618,8 +2634,9 @@ def ece(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2681,8 +2698,9 @@ def ent_ce(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -2818,9 +2836,9 @@ def evaluate(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask,
-        Ibis) are summed where they are, in one pass.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -3223,8 +3241,9 @@ def ici(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3314,9 +3333,9 @@ def interval(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are; soft labels and `groups` take one more pass.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3403,8 +3422,9 @@ def jsd(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3479,8 +3499,9 @@ def kl(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3549,8 +3570,9 @@ def ks_error(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3626,8 +3648,9 @@ def lin_ce(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3697,8 +3720,9 @@ def log_loss(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3781,8 +3805,9 @@ def ls_ece(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -3961,9 +3986,9 @@ def noise_floor(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are; soft labels and `groups` take one more pass.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4031,8 +4056,9 @@ def rank_cs(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4346,8 +4372,9 @@ def reliability(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4744,8 +4771,9 @@ def smooth_ece(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4813,8 +4841,9 @@ def smooth_reliability(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4897,8 +4926,9 @@ def soft_ece(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -4957,8 +4987,9 @@ def spherical_loss(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -5090,8 +5121,9 @@ def sweep_ece(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -5162,8 +5194,9 @@ def tace(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -5235,8 +5268,9 @@ def top_label_ece(
         Whether `y_proba` holds log-probabilities, to which a softmax is applied.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -5404,9 +5438,9 @@ def verdict(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-        are summed where they are; soft labels and `groups` take one more pass.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------
@@ -5659,8 +5693,9 @@ def wasserstein(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 
     Returns
     -------

@@ -233,13 +233,13 @@ class TestRules:
 class TestLargeFiles:
     def test_values_alone_are_summed_as_they_are_read(self, tmp_path, set_limits, capsys):
         set_limits(checked_in_memory=100)
-        path = str(binary(tmp_path))
+        path = str(binary(tmp_path, site=SITES))
         value = cal.ece(OUTCOMES, REPORTS)
         assert main(["check", path, "--point", "--max", f"ece={value + 1e-6}", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["limits"][0]["value"] == pytest.approx(value, rel=1e-12)
         assert main(["check", path, "--point", "--max", f"ece={value - 1e-6}"]) == 1
-        assert main(["check", path, "--max", "slope=0.5"]) == 3
+        assert main(["check", path, "--max", "lin_ce=0.5", "--by", "site"]) == 3
         assert "more than 100 predictions" in capsys.readouterr().err
 
     def test_intervals_come_from_sums(self, tmp_path, set_limits, capsys):

@@ -167,15 +167,36 @@ def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, set_limits):
     assert summed["slices"]["slices"]["ece"] == pytest.approx(
         whole["slices"]["slices"]["ece"], rel=1e-9
     )
-    assert main(["report", str(path), "--groups", "site"]) == 3
-    assert "--groups needs the rows in memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--groups", "--weight"])
+def test_clusters_and_weights_of_streams_have_the_verdict_of_rows(tmp_path, capsys, option):
+    rng = np.random.default_rng(92)
+    path = binary(tmp_path, w=rng.integers(1, 5, N), game=np.arange(N) // 6)
+    given = (option, {"--groups": "game", "--weight": "w"}[option])
+    whole = found_by(capsys, "report", path, *given)["verdict"]
+    summed = found_by(capsys, "report", path, *given, "--stream")["verdict"]
+    assert summed["verdict"] == whole["verdict"]
+    for name in ("value", "low", "high", "estimate"):
+        assert summed[name] == pytest.approx(whole[name], rel=1e-2, abs=1e-3), name
+
+
+def test_soft_labels_of_streams_have_the_verdict_of_rows(tmp_path, capsys):
+    soft = csv(tmp_path / "soft.csv", {"label": np.round(REPORTS, 2), "p": REPORTS})
+    whole = found_by(capsys, "report", soft)["verdict"]
+    summed = found_by(capsys, "report", soft, "--stream")["verdict"]
+    assert summed["verdict"] == whole["verdict"] == "calibrated within noise"
+    assert summed["high"] == pytest.approx(whole["high"], abs=1e-3)
 
 
 def test_what_sums_do_not_tell_is_a_note(tmp_path, capsys):
-    soft = csv(tmp_path / "soft.csv", {"label": np.round(REPORTS, 2), "p": REPORTS})
-    found = found_by(capsys, "report", soft, "--stream")
+    votes = csv(
+        tmp_path / "votes.csv",
+        {"no": [1, 0, 3] * 9, "yes": [2, 3, 0] * 9, "p": [0.6, 0.9, 0.2] * 9},
+    )
+    found = found_by(capsys, "report", votes, "--stream", "--counts", "no,yes")
     assert found["verdict"] is None
-    assert any("need labels of 0 and 1" in note for note in found["notes"])
+    assert any("with votes the votes of each row are drawn anew" in note for note in found["notes"])
 
 
 def test_a_bad_row_is_told_with_its_line(tmp_path, capsys):

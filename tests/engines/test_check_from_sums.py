@@ -8,7 +8,7 @@ from calibrant import InputError
 from every_engine import LAZY, call
 
 
-def assert_alike(found, known, near=1e-2):
+def assert_alike(found, known, near=2e-2):
     """Both checks have the same limits, verdicts and numbers of rows, and nearly the same
     limits."""
     assert found.verdict == known.verdict and len(found.rows) == len(known.rows)
@@ -31,6 +31,14 @@ CASES = {
     "slices": {"at_most": {"ece": 0.3, "brier": 0.3}, "at_least": {"slope": 0.3}, "by": "half"},
     "change": {"baseline": "q", "max_increase": {"ece": 0.02, "brier": 0.01}},
     "change of clusters": {"baseline": "q", "max_increase": {"brier": 0.0}, "groups": "g"},
+    "slices of clusters": {"at_most": {"ece": 0.3, "lin_ce": 0.1}, "by": "half", "groups": "g"},
+    "slices in order": {"at_most": {"lin_ce": 0.1}, "by": "half"},
+    "slices of quantile bins": {"at_most": {"ece": 0.3}, "by": "half", "bins": cal.Quantile(5)},
+    "change of slices": {
+        "baseline": "q",
+        "max_increase": {"ece": 0.02, "brier": 0.01},
+        "by": "half",
+    },
     "the same predictions": {"baseline": "p", "max_increase": {"brier": 0.001}},
 }
 
@@ -58,10 +66,8 @@ def checked_rows():
     ("options", "message"),
     [
         ({"ids": "g"}, "ids= needs the rows"),
-        ({"point": True}, "point= needs the rows"),
-        ({"by": "half", "groups": "g"}, "groups and by= of a frame"),
-        ({"by": "half", "at_most": {"lin_ce": 0.1}}, "leave out lin_ce"),
-        ({"by": "half", "bins": cal.Quantile(5)}, "the same for all slices"),
+        ({"max_increase": {"ece": 0.1}}, "baseline"),
+        ({"groups": "g", "point": True}, "groups has no effect"),
         ({"at_most": {"classwise_ece": 0.1}, "p": ["r", "p"]}, "every class of each row"),
     ],
 )
@@ -70,3 +76,16 @@ def test_what_sums_of_a_frame_do_not_check_is_refused(options, message):
     rows, p = {**checked_rows(), "r": 1 - checked_rows()["p"]}, given.pop("p")
     with pytest.raises(InputError, match=message):
         call("duckdb", cal.check, rows, "y", p, **given)
+
+
+@pytest.mark.parametrize("by", [None, "half"])
+def test_values_alone_are_judged(by):
+    rows, limits = checked_rows(), {"at_most": {"ece": 0.08}, "max_increase": {"brier": 0.02}}
+    found = call("polars", cal.check, rows, "y", "p", baseline="q", by=by, point=True, **limits)
+    columns = {"baseline": rows["q"], "by": by and rows[by], "point": True}
+    known = cal.check(rows["y"], rows["p"], **columns, **limits)
+    assert found.verdict == known.verdict and found.point
+    for one, other in zip(known.rows, found.rows, strict=True):
+        assert (other.limit, other.where, other.n) == (one.limit, one.where, one.n)
+        assert other.value == pytest.approx(one.value, rel=1e-12) and other.interval is None
+        assert other.baseline == (one.baseline and pytest.approx(one.baseline, rel=1e-12))

@@ -80,7 +80,6 @@ REFUSED = {
     "a flag": (("y", "p"), {"from_logits": "yes"}, "from_logits must be True or False"),
     "an option": (("y", "p"), {"missing": "skip"}, "missing='skip' is not known"),
     "ranks": (("y", "p"), {"bins": cal.Quantile(5, ties="rank")}, "need the rows in order"),
-    "slices with quantiles": (("y", "p"), {"bins": cal.Quantile(5), "by": "day"}, "same for all"),
     "an unknown measure": (("y", "p"), {"measures": ["eec"]}, "did you mean 'ece'"),
 }
 
@@ -98,9 +97,8 @@ def test_measures_of_rows_say_that_rows_are_needed():
             cal.ls_ece("y", "p", sigma=0.1, data=LAZY_FRAME, **options)
     with pytest.raises(InputError, match="distinct vector"):
         cal.lin_ce("label", REPORTS, bins=cal.LevelSets(), data=LAZY_FRAME)
-    for function in (cal.cox_calibration, cal.conventions):
-        with pytest.raises(InputError, match="bring the columns here first"):
-            function("y", "p", data=LAZY_FRAME)
+    with pytest.raises(InputError, match="bring the columns here first"):
+        cal.conventions("y", "p", data=LAZY_FRAME)
 
 
 def test_too_much_to_bring_here_is_refused(monkeypatch):

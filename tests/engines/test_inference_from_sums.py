@@ -290,21 +290,6 @@ def test_lazy_frames_are_checked():
         assert limits_of(other.interval) == pytest.approx(limits_of(one.interval), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"by": "g"}, "by needs the rows"),
-        ({"groups": "g"}, "groups needs the rows"),
-        ({"baseline": "q"}, "baseline needs the rows"),
-        ({"at_most": {"slope": 1.1}}, "slope <= 1.1 needs the rows"),
-    ],
-)
-def test_what_lazy_frames_cannot_be_checked_for_is_refused(options, message):
-    given = {"at_most": {"ece": 0.1}, **options}
-    with pytest.raises(InputError, match=message):
-        call("duckdb", cal.check, frame_rows(), "y", "p", **given)
-
-
 def rare_rows():
     """Predictions about 0.0007, most of which lie in one or two cells of 1/2048."""
     rng = np.random.default_rng(75)
@@ -558,3 +543,20 @@ def test_tensors_have_the_intervals_of_arrays():
             near = 0.02 * (one.high - one.low)
             assert limits_of(other) == pytest.approx(limits_of(one), abs=near)
     assert found.verdict.sentence.startswith("Miscalibrated")
+
+
+@pytest.mark.parametrize("options", [{}, {"groups": "g"}, {"sample_weight": "w"}], ids=str)
+@pytest.mark.parametrize("engine_name", LAZY)
+def test_slices_of_lazy_frames_have_the_intervals_of_rows(engine_name, options):
+    rows = {**mixed_rows(), "half": ["first"] * 1400 + ["second"] * 1600}
+    asked = {"measures": ["ece", "brier"], "uncertainty": True}
+    found = call(engine_name, cal.evaluate, rows, "y", "p", by="half", **asked, **options)
+    given = {name: rows[column] for name, column in options.items()}
+    known = cal.evaluate(rows["y"], rows["p"], by=rows["half"], **asked, **given)
+    assert [each.name for each in found.slices] == [each.name for each in known.slices]
+    for one, other in zip(known.slices, found.slices, strict=True):
+        assert (other.n, other.verdict, other.n_clusters) == (one.n, one.verdict, one.n_clusters)
+        assert other.values == pytest.approx(one.values, rel=1e-9)
+        width = one.high - one.low
+        for name in ("low", "high", "estimate", "noise_95"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), abs=0.02 * width), name

@@ -167,9 +167,7 @@ class TestWhereItIsNotTaken:
     @pytest.mark.parametrize(
         "function",
         [
-            lambda data: cal.cox_calibration("y", "p", data=data),
-            lambda data: cal.compare("y", {"a": "p", "b": "label"}, data=data),
-            lambda data: cal.decision_curve("y", "p", data=data),
+            lambda data: cal.conventions("y", "p", data=data),
             lambda data: cal.TemperatureScaling().fit("y", "p", data=data),
             lambda data: cal.multilabel(["y"], ["p"], data=data),
             lambda data: cal.interval(Y, P, groups=data),

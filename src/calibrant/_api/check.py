@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
-from calibrant._api.limited_models import NO_WEIGHT, Checks, RowModel, check_change, check_value
+from calibrant._api.limited_models import (
+    NO_WEIGHT,
+    ONE_CLUSTER,
+    Checks,
+    RowModel,
+    check_change,
+    check_value,
+)
 from calibrant._api.limits import limits_of
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import OF_ROWS, GivenRows, check_without
@@ -21,7 +28,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._measures.catalogue import Measure
 from calibrant.results._check import Check, LimitCheck
 
@@ -99,7 +106,7 @@ def check(
         distances have no noise floor without it.
     n_resamples
     seed
-    data (with intervals)
+    data
 
     Returns
     -------
@@ -141,6 +148,7 @@ def check(
     >>> cal.check(y, worse, baseline=p, max_increase={"brier": 0.01}).verdict
     'fail'
     """
+    rows["data"] = scan_if_path(rows.get("data"))
     given = GivenRows(
         y_true=y_true,
         y_proba=y_proba,
@@ -152,13 +160,23 @@ def check(
         data=rows.get("data"),
     )
     if is_lazy(given.data):
-        check_without(ids=ids, point=point or None, own_labels=own_labels or None, paired=paired)
+        check_without(ids=ids, own_labels=own_labels or None, paired=paired)
+        changes = {"max_increase": max_increase, "max_decrease": max_decrease}
+        check_options(
+            [(kind, name) for kind, of_kind in changes.items() for name in of_kind or {}],
+            baseline=baseline is not None,
+            needs_baseline=[],
+            point=point,
+            groups=groups is not None,
+        )
         # A frame of another engine is summed there.
         from calibrant._api.check_frame import FrameCheck
 
         reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
         check_resamples(n_resamples, seed)
-        asked = FrameCheck(given, reading, bins, check_level(level), int(n_resamples), int(seed))
+        asked = FrameCheck(
+            given, reading, bins, check_level(level), int(n_resamples), int(seed), bool(point)
+        )
         return asked.check((at_most, at_least, max_increase, max_decrease), baseline)
     new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
@@ -288,4 +306,4 @@ def _why_undecided(side: Side) -> str:
     if samples.weights is not None and not (samples.weights > 0).any():
         return NO_WEIGHT
     single = groups is not None and int(np.max(groups)) < 1
-    return "one cluster cannot be resampled" if single else ""
+    return ONE_CLUSTER if single else ""

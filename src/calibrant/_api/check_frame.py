@@ -6,21 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._api.check_sums import SliceOfSums, SummedBaseline, check_sums
+from calibrant._api.check_sums import SummedBaseline, check_sums
 from calibrant._api.compare_frame import FramePredictor, count_frame_rows, joint_sums
 from calibrant._api.limits import LimitOn, limits_of
 from calibrant._api.rows import GivenRows, cluster_column
-from calibrant._api.slices import has_sums_of_slices
-from calibrant._core.binning import Bins, EqualWidth, FixedRule, Rule, both_rules
-from calibrant._core.errors import InputError, NeedsRows
+from calibrant._api.slices import SliceOfSums, has_sums_of_slices
+from calibrant._api.slices_of_frame import FrameSlices, predictor_of_slice
+from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.slice_names import row_names
-from calibrant._engines.cells import N_LINEAR, N_OF_SLICES, Cells
-from calibrant._engines.frames.streams import slice_groups
-from calibrant._inference.pooled_rows import PooledSums
+from calibrant._engines.cells import N_LINEAR, N_OF_SLICES
+from calibrant._engines.frames.slices import slices_of
 from calibrant._measures.catalogue import Measure
-from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import Check
 
 
@@ -41,6 +38,8 @@ class FrameCheck:
     level: float
     n_resamples: int
     seed: int
+    # Whether values are judged alone, without intervals.
+    point: bool = False
 
     def check(
         self, asked: tuple[Mapping[str, float] | None, ...], baseline: str | list[str] | None
@@ -57,21 +56,21 @@ class FrameCheck:
         if baseline is not None:
             old = FramePredictor.read(given, given.y_true, baseline, self.reading, rules, clusters)
         slices: list[SliceOfSums] = []
+        baselines: dict[str, SummedBaseline] = {}
         if given.by is not None:
-            self._check_slices(rules[0], clusters, baseline)
-            of_order = [m.name for m in measures_of(limits) if not has_sums_of_slices(m)]
-            if of_order:
-                raise NeedsRows(
-                    f"by= of a frame in another engine gives slices sums in bins and of losses: "
-                    f"leave out {', '.join(of_order)}, or check one slice at a time"
-                )
-            slices = list(self._slices(new.samples, rules, limits))
+            by = named_columns(given.by, "by", new.samples.frame.collect_schema())
+            frame_slices = FrameSlices(new.samples, by, rules, clusters)
+            if old is None:
+                slices = list(_sums_of_slices(frame_slices, limits))
+            else:
+                slices, baselines = _pairs_of_slices(frame_slices, old.samples)
         measures = measures_of(limits)
         pair = None
         if old is not None:
-            old.sums.refuse(measures)
-            pair = SummedBaseline(old.sums, joint_sums(new, old, rules, clusters))
-        new.sums.refuse(measures)
+            pair = _pair(new, old, rules, clusters)
+        if not self.point:
+            for each in filter(None, (old, new)):
+                each.sums.refuse(measures)
         return check_sums(
             new.sums,
             new.values(measures, asked=True),
@@ -81,36 +80,44 @@ class FrameCheck:
             level=self.level,
             seed=self.seed,
             n_resamples=self.n_resamples,
+            point=self.point,
             slices=slices,
             baseline=pair,
+            baselines=baselines,
         )
 
-    def _check_slices(self, fixed: Rule, clusters: str | None, baseline: Any) -> None:
-        """Raise an InputError for what slices of a lazy frame do not go with."""
-        other = "groups" if clusters is not None else "baseline" if baseline is not None else ""
-        if other:
-            raise InputError(
-                f"{other} and by= of a frame in another engine cannot be given together: leave one "
-                "of them out, or check one slice at a time"
-            )
-        if not isinstance(fixed, FixedRule):
-            raise InputError(
-                f"by=... of a frame in another engine needs bins that are the same for all slices; "
-                f"got {fixed}. Use a count, EqualWidth or Edges"
-            )
 
-    def _slices(
-        self, samples: FrameSamples, rules: tuple[Rule, Rule], limits: tuple[LimitOn, ...]
-    ) -> Iterator[SliceOfSums]:
-        """Yield the sums of every slice, all from one query."""
-        by = named_columns(self.given.by, "by", samples.frame.collect_schema())
-        fixed = rules[0] if isinstance(rules[0], FixedRule) else EqualWidth(1)
-        measures = measures_of(limits)
-        # Coefficients are fitted to the cells, which must then be fine.
-        cells = Cells(fixed, True, N_OF_SLICES if len(measures) == len(limits) else N_LINEAR)
-        losses = any(measure.statistic == "losses" for measure in measures)
-        for name, sums in slice_groups(samples, by, cells, row_names, losses=losses):
-            summary = StreamSummary(
-                cells, sums.arrays, samples.n_columns, sums.findings, rules[0] == rules[1], True
-            )
-            yield name, sums.n_rows, PooledSums(summary, rules)
+def _pair(
+    new: FramePredictor, old: FramePredictor, rules: tuple[Rule, Rule], clusters: str | None
+) -> SummedBaseline:
+    """The baseline `old` of a model on the same rows."""
+    return SummedBaseline(old.sums, joint_sums(new, old, rules, clusters))
+
+
+def _sums_of_slices(slices: FrameSlices, limits: tuple[LimitOn, ...]) -> Iterator[SliceOfSums]:
+    """Yield the sums of every slice: from one query, unless a limit needs predictions in order."""
+    measures = measures_of(limits)
+    if not all(map(has_sums_of_slices, measures)):
+        return slices.each_summed()
+    # Coefficients are fitted to the cells, which must then be fine.
+    n_linear = N_OF_SLICES if len(measures) == len(limits) else N_LINEAR
+    losses = any(measure.statistic == "losses" for measure in measures)
+    return slices.sums(losses=losses, n_linear=n_linear)
+
+
+def _pairs_of_slices(
+    slices: FrameSlices, baseline: FrameSamples
+) -> tuple[list[SliceOfSums], dict[str, SummedBaseline]]:
+    """The sums of every slice, and those of its baseline by name, each from queries of its own."""
+    sums: list[SliceOfSums] = []
+    baselines = {}
+    before = slices_of(baseline, slices.by, slices.clusters)
+    for name, part in slices_of(slices.samples, slices.by, slices.clusters).items():
+        new, old = (
+            predictor_of_slice(each, slices.rules, slices.clusters) for each in (part, before[name])
+        )
+        sums.append((name, part.n, None if new is None else new.sums))
+        if new is not None and old is not None:
+            clusters = None if new.sums.is_one_cluster else slices.clusters
+            baselines[name] = _pair(new, old, slices.rules, clusters)
+    return sums, baselines

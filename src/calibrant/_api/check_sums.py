@@ -7,17 +7,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from calibrant._api.limited_models import NO_WEIGHT, Checks, SumsModel, check_change, check_value
+from calibrant._api.limited_models import (
+    NO_WEIGHT,
+    ONE_CLUSTER,
+    Checks,
+    SumsModel,
+    check_change,
+    check_value,
+)
 from calibrant._api.limits import LimitOn
 from calibrant._api.resampling import Resampling
+from calibrant._api.slices import SliceOfSums
 from calibrant._core.errors import InputError, NeedsRows
 from calibrant._core.validation import N_RESAMPLES, check_level
 from calibrant._inference.pooled_rows import PooledSums
 from calibrant._measures.catalogue import Measure
 from calibrant.results._check import Check, LimitCheck
-
-# The name, the number of rows and the sums of a slice.
-SliceOfSums = tuple[str, int, PooledSums]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +45,17 @@ def check_sums(
     level: float,
     seed: int,
     n_resamples: int = N_RESAMPLES,
+    point: bool = False,
     slices: Sequence[SliceOfSums] = (),
     baseline: SummedBaseline | None = None,
+    baselines: Mapping[str, SummedBaseline] | None = None,
 ) -> Check:
-    """Check limits by intervals from sums by cell, for rows that are not in memory.
+    """Check limits by intervals from sums by cell, for rows that are not in memory; with `point` by
+    values alone.
 
     `values` maps measures to values of n rows; `slices` are the name, the number of rows and the
-    sums of each slice. Raises NeedsRows for what has no interval from sums: changes without a
-    `baseline`, and some measures.
+    sums of each slice, and `baselines` the baseline of each by its name. Raises NeedsRows for what
+    has no interval from sums: changes without a `baseline`, and some measures.
     """
     for each in limits:
         if each.limit.of_change and baseline is None:
@@ -55,29 +63,36 @@ def check_sums(
     resampling = Resampling(
         rules=sums.rules, level=check_level(level), n_resamples=n_resamples, seed=seed
     )
-    checks = Checks(limits, resampling, (1 + len(slices)) * len(limits), False)
-    whole, old = SumsModel(sums, checks, n, values), None
-    if baseline is not None:
-        old, whole.joint = SumsModel(baseline.sums, checks, n), baseline.joint
-    results = list(_check_model(whole, old, None, checks))
+    checks = Checks(limits, resampling, (1 + len(slices)) * len(limits), point)
+    results = list(_check_model(SumsModel(sums, checks, n, values), baseline, None, checks))
     for name, n_slice, own in slices:
-        results += _check_model(SumsModel(own, checks, n_slice), None, name, checks)
-    return Check(tuple(results), n, n_missing, level, False)
+        if own is None:
+            empty = (
+                LimitCheck(each.limit, name, n_slice, math.nan, None, NO_WEIGHT) for each in limits
+            )
+            results += empty
+            continue
+        before = None if baselines is None else baselines.get(name)
+        results += _check_model(SumsModel(own, checks, n_slice), before, name, checks)
+    return Check(tuple(results), n, n_missing, level, point)
 
 
 def _check_model(
-    model: SumsModel, baseline: SumsModel | None, where: str | None, checks: Checks
+    model: SumsModel, baseline: SummedBaseline | None, where: str | None, checks: Checks
 ) -> Iterator[LimitCheck]:
     """Check every limit, of all rows or of the slice `where`; yield a LimitCheck for each. A slice
     that cannot be judged is undecided, with the reason.
     """
+    old = None
+    if baseline is not None:
+        old, model.joint = SumsModel(baseline.sums, checks, model.n), baseline.joint
     for each in checks.limits:
         try:
-            if not model.sums.summary.bins.total_weight[0]:
-                raise InputError(NO_WEIGHT)
+            if model.sums.is_one_cluster:
+                raise InputError(ONE_CLUSTER)
             if each.limit.of_change:
-                assert baseline is not None
-                yield check_change(each, where, model, baseline, checks, paired=True)
+                assert old is not None
+                yield check_change(each, where, model, old, checks, paired=True)
             else:
                 yield check_value(each, where, model, checks)
         except InputError as error:

@@ -24,8 +24,7 @@ from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.columns import is_lazy
-from calibrant._data.frame_input import scan_if_path
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -68,7 +67,7 @@ def clinical_summary(
     n_resamples
         Number of resamples behind the intervals of ICI, E50, E90 and Emax.
     seed
-    data (summed)
+    data
 
     Returns
     -------

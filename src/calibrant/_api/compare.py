@@ -33,7 +33,7 @@ from calibrant._core.validation import (
     check_resamples,
     public,
 )
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
@@ -124,7 +124,7 @@ def compare(
         again. Needs votes.
     n_resamples
     seed
-    data (with intervals)
+    data
 
     Returns
     -------
@@ -155,7 +155,8 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     checked_tolerance(tolerance)
-    if is_lazy(rows.get("data")):
+    rows["data"] = scan_if_path(rows.get("data"))
+    if is_lazy(rows["data"]):
         check_without(models=models, resample=resample, scale_on=scale_on, ceiling=ceiling or None)
         reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
         # A frame of another engine is summed there.

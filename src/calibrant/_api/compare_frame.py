@@ -62,6 +62,13 @@ class FramePredictor:
         """
         rows = {"sample_weight": given.sample_weight, "votes": given.votes, "data": given.data}
         samples = cast(FrameSamples, as_source(labels, columns, **rows, **reading))
+        return cls.of(samples, rules, clusters)
+
+    @classmethod
+    def of(
+        cls, samples: FrameSamples, rules: tuple[Rule, Rule], clusters: str | None
+    ) -> FramePredictor:
+        """One predictor, summed by its engine."""
         summary, sums = sum_frame(samples, rules, None, fine=True)
         of_frame = sums_of_frame(samples, summary, rules, clusters)
         return cls(samples, summary, of_frame, sums.n_rows, sums.n_missing)

@@ -24,8 +24,7 @@ from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError, errors_about
 from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_level, public
-from calibrant._data.columns import check_label_is_shared, column_names, is_lazy
-from calibrant._data.frame_input import scan_if_path
+from calibrant._data.columns import check_label_is_shared, column_names, is_lazy, scan_if_path
 from calibrant._data.samples import Samples
 from calibrant._inference.decisions import Outcomes
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve
@@ -68,7 +67,7 @@ def decision_curve(
         Cluster of each row (patient, hospital); rows of one cluster scatter together.
     seed
         Seed of the folds; the same seed gives the same result.
-    data (summed)
+    data
 
     Returns
     -------

@@ -26,9 +26,8 @@ from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.typing import Array, Mask
 from calibrant._core.validation import check_count, check_level, check_seed, public
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.explain import explained
-from calibrant._data.frame_input import scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._inference.few_events import Losses
@@ -88,7 +87,7 @@ def decompose(
         Confidence level of the intervals.
     seed
         Seed of the division into folds.
-    data (summed)
+    data
 
     Returns
     -------
@@ -145,22 +144,23 @@ def decompose(
             as_source(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows),
         )
         folded = folded_frame(lazy, cluster_column(groups, data), int(folds), int(seed))
-        return decompose_folded(folded, loss, recalibrate, level)
+        maps = _map_names(recalibrate, folded.samples)
+        return _decompose_folded(folded, loss, maps, level)
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
-    field = proper_loss_field(loss, samples)
+    field, maps = proper_loss_field(loss, samples), _map_names(recalibrate, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     index = group_index(groups, samples, data)
     fold = fold_of(samples, index, int(folds), seed)
-    return decompose_folded(Folded(samples, fold, index), loss, recalibrate, level)
+    return _decompose_folded(Folded(samples, fold, index), loss, maps, level)
 
 
-def decompose_folded(
-    folded: Folded, loss: str, recalibrate: str | Sequence[str] | None, level: float
+def _decompose_folded(
+    folded: Folded, loss: str, maps: Sequence[str], level: float
 ) -> LossDecomposition:
-    """Take a loss of samples that are divided into folds apart."""
+    """Take a loss of samples that are divided into folds apart, by the best of some maps."""
     samples, fold = folded.samples, folded.fold
-    field, maps = proper_loss_field(loss, samples), _map_names(recalibrate, samples)
+    field = proper_loss_field(loss, samples)
     check_two_classes(samples)
     tried: dict[str, tuple[float, Array, Array]] = {}
     for name in maps:

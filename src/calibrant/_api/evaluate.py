@@ -14,7 +14,7 @@ from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant.results._evaluation import Evaluation
 
 
@@ -64,8 +64,6 @@ def evaluate(
         Value of each row, or names of columns: `slices` then has an evaluation for each value, with
         p-values corrected for their number.
     data
-        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask,
-        Ibis) are summed where they are, in one pass.
 
     Returns
     -------
@@ -96,7 +94,7 @@ def evaluate(
     >>> result["ece"], round(result["brier"], 4)
     (0.25, 0.075)
     """
-    data = rows.get("data")
+    rows["data"] = data = scan_if_path(rows.get("data"))
     options = Options(
         bins=bins,
         measures=measures,

@@ -17,20 +17,15 @@ from calibrant._api.evaluate_samples import (
 from calibrant._api.infer_from_sums import infer_from_sums
 from calibrant._api.pooled_sums import sums_of_frame
 from calibrant._api.slices import SlicesOfSums
-from calibrant._core.binning import FixedRule, Rule, both_rules
-from calibrant._core.errors import InputError
+from calibrant._api.slices_of_frame import FrameSlices
+from calibrant._core.binning import both_rules
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.slice_names import row_names
-from calibrant._engines.cells import Cells
-from calibrant._engines.frames.streams import slice_groups
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.frame import LEVELS_UP_TO, sum_frame
 from calibrant._summaries.requirements import known_measures
-from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._slices import Slices
 
 
 def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
@@ -41,12 +36,6 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         else named_columns(options.by, "by", samples.frame.collect_schema())
     )
     fixed, truthful = both_rules(options.bins, samples.count_rows)
-    _check_rules(fixed, by)
-    if options.groups is not None and by is not None:
-        raise InputError(
-            "groups and by= of a frame in another engine cannot be given together: leave by= out "
-            "for intervals of all rows, or evaluate one slice at a time"
-        )
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
     chosen = choose_measures(names, shape)
@@ -80,7 +69,22 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         result = infer_from_sums(result, inferred, measures, options)
     if by is None:
         return result
-    slices = _slices(samples, by, fixed, chosen, asked=names is not None)
+    table_of_slices = SlicesOfSums.from_measures(by, chosen, shape, asked=names is not None)
+    losses = any(m.statistic == "losses" for m in table_of_slices.measures)
+    every = FrameSlices(samples, by, rules, options.groups)
+    if not inferring and options.groups is None and fixed.is_fixed:
+        plain = every.sums(fine=False, losses=losses)
+        slices = table_of_slices.evaluate_slices(
+            (name, n, None if own is None else own.summary) for name, n, own in plain
+        )
+    else:
+        slices = table_of_slices.infer_slices(
+            every.sums(losses=losses),
+            options.tolerance if inferring else None,
+            options.level,
+            options.n_resamples,
+            options.seed,
+        )
     return replace(result, slices=slices)
 
 
@@ -98,38 +102,3 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
     if distances:
         notes.append(f"{', '.join(distances)}: left out, for there are too many classes")
     return tuple(notes)
-
-
-def _check_rules(fixed: Rule, by: tuple[str, ...] | None) -> None:
-    """Raise an InputError for bins that differ between slices.
-
-    `by` are the columns to slice by, None without slices.
-    """
-    if by is not None and not fixed.is_fixed:
-        raise InputError(
-            f"by=... of a frame in another engine needs bins that are the same for all slices; got "
-            f"{fixed}. Use a count, EqualWidth or Edges"
-        )
-
-
-def _slices(
-    samples: FrameSamples,
-    by: tuple[str, ...],
-    rule: Rule,
-    measures: tuple[Measure, ...],
-    *,
-    asked: bool,
-) -> Slices:
-    """The slices by the values of the columns `by`, all from one query.
-
-    `asked` says that the user chose the measures by name.
-    """
-    assert isinstance(rule, FixedRule)
-    slices = SlicesOfSums.from_measures(by, measures, samples.shape, asked=asked)
-    losses = any(m.statistic == "losses" for m in slices.measures)
-    cells, columns = Cells(rule, fine=False), samples.n_columns
-    groups = slice_groups(samples, by, cells, row_names, losses=losses)
-    return slices.evaluate_slices(
-        (label, sums.n_rows, StreamSummary(cells, sums.arrays, columns, sums.findings))
-        for label, sums in groups
-    )

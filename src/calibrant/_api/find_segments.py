@@ -22,8 +22,8 @@ from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
-from calibrant._data.columns import is_lazy, pick
-from calibrant._data.frame_input import named_columns, scan_if_path
+from calibrant._data.columns import is_lazy, pick, scan_if_path
+from calibrant._data.frame_input import named_columns
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
 from calibrant._inference.cells import Problem, problem_of

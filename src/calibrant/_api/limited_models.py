@@ -28,6 +28,7 @@ from calibrant.results._uncertainty import Interval
 
 # Why a slice is undecided.
 NO_WEIGHT = "its rows have no weight"
+ONE_CLUSTER = "one cluster cannot be resampled"
 # From a confidence level to the lower limit, the upper limit and the estimate of a difference.
 LimitsAt: TypeAlias = Callable[[float], tuple[float, float, float]]
 

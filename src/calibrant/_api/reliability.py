@@ -21,9 +21,8 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.explain import explained
-from calibrant._data.frame_input import scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.source import Source
 from calibrant._summaries.samples import Summary, resolve_notion

@@ -19,9 +19,8 @@ from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_level, is_number, public
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.explain import check_not_swapped, explained
-from calibrant._data.frame_input import scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
@@ -75,7 +74,7 @@ def reliability_curve(
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
     seed
         Seed of a consistency band's draws; the same seed gives the same result.
-    data (summed)
+    data
 
     Returns
     -------

@@ -5,8 +5,9 @@ columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import row_names
+from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant._summaries.samples import Summary
@@ -30,6 +33,9 @@ from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import Limit
 from calibrant.results._rendering import percent
 from calibrant.results._slices import Slice, Slices
+
+# The name, the number of rows and the sums of a slice; None if no row has weight.
+SliceOfSums = tuple[str, int, PooledSums | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +112,13 @@ def slice_of_rows(
     plain = Slice(name=label, n=subset.n, values=values, n_clusters=n_clusters)
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
-        return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
-    return _with_noise_and_interval(plain, subset, resampling, options), []
+        return plain, [_one_cluster_note(label)]
+
+    def uncertainty_at(level: float) -> Uncertainty:
+        """What computes the slice's interval at a level."""
+        return replace(resampling, level=level).uncertainty(subset, (options.headline,))
+
+    return _with_noise_and_interval(plain, uncertainty_at, options), []
 
 
 def slices_with_verdicts(
@@ -147,14 +158,15 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
 
 
 def _with_noise_and_interval(
-    plain: Slice, subset: Samples, resampling: Resampling, options: SliceOptions
+    plain: Slice, uncertainty_at: Callable[[float], Uncertainty], options: SliceOptions
 ) -> Slice:
-    """A slice with its noise floor and, if there is a tolerance, its interval.
+    """A slice with its noise floor and, if there is a tolerance, its interval. `uncertainty_at`
+    makes what computes them at a level.
 
     The interval decides whether the slice keeps the tolerance.
     """
     headline = options.headline
-    uncertainty = resampling.uncertainty(subset, (headline,))
+    uncertainty = uncertainty_at(options.level)
     value = plain.values[headline.name]
     floor = uncertainty.noise_floor(headline, value)
     if floor is not None:
@@ -168,7 +180,7 @@ def _with_noise_and_interval(
     checked = checked_limit(limit, None, interval, uncertainty, scale)
     if checked.verdict == "fail" and options.n_slices > 1:
         # As in `check`, a failure is tested again at the level for so many slices.
-        strict = replace(resampling, level=options.joint_level).uncertainty(subset, (headline,))
+        strict = uncertainty_at(options.joint_level)
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
         plain,
@@ -248,18 +260,62 @@ class SlicesOfSums:
         headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
         return cls(by, headline, shown, _note_not_summed(measures, shown) if asked else [])
 
-    def evaluate_slices(self, sums: Iterable[tuple[str, int, StreamSummary]]) -> Slices:
+    def evaluate_slices(self, sums: Iterable[tuple[str, int, StreamSummary | None]]) -> Slices:
         """The table of slices with their noise floors, the largest error first.
 
-        `sums` has the name, the number of rows and the sums of each slice.
+        `sums` has the name, the number of rows and the sums of each slice; None without weight.
         """
         slices, notes = [], list(self.notes)
         for label, n, summary in sums:
-            if summary.bins.total_weight[0] > 0:
+            if summary is not None and summary.bins.total_weight[0] > 0:
                 slices.append(_slice_of_sums(label, n, summary, self.measures, self.headline))
             else:
                 notes.append(no_weight_note(label, n))
         return ranked_slices(", ".join(self.by), self.headline, slices, notes)
+
+    def infer_slices(
+        self,
+        sums: Iterable[SliceOfSums],
+        tolerance: float | None,
+        level: float,
+        n_resamples: int,
+        seed: int,
+    ) -> Slices:
+        """The table of slices with noise floors and, if there is a `tolerance`, intervals and
+        verdicts.
+
+        `sums` are those of each slice, in fine cells.
+        """
+        every, notes = list(sums), list(self.notes)
+        options = SliceOptions(
+            headline=self.headline,
+            shown=self.measures,
+            asked=True,
+            tolerance=tolerance,
+            level=level,
+            n_slices=len(every),
+        )
+        slices = []
+        for label, n, own in every:
+            if own is None or not own.summary.bins.total_weight[0] > 0:
+                notes.append(no_weight_note(label, n))
+                continue
+            groups = own.rows.groups
+            n_clusters = None if groups is None else int(groups.max()) + 1
+            plain = _slice_of_sums(label, n, own.summary, self.measures, self.headline)
+            plain = replace(plain, n_clusters=n_clusters)
+            if n_clusters == 1:
+                notes.append(_one_cluster_note(label))
+                slices.append(replace(plain, noise_95=math.nan, p_value=math.nan, excess=math.nan))
+                continue
+            draws = partial(own.uncertainty, (self.headline,), n_resamples=n_resamples, seed=seed)
+            slices.append(_with_noise_and_interval(plain, draws, options))
+        return slices_with_verdicts(", ".join(self.by), slices, notes, options)
+
+
+def _one_cluster_note(label: str) -> str:
+    """The note on a slice whose rows are all of one cluster."""
+    return f"{label}: one cluster alone has no noise floor and no interval"
 
 
 def _slice_of_sums(

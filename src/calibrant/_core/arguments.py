@@ -104,12 +104,7 @@ from_logprobs : bool
     Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
 classes : sequence
     Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-data : data frame or mapping
-    Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-data (with intervals) : data frame or mapping
-    Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask, Ibis)
-    are summed where they are; soft labels and `groups` take one more pass.
-data (summed) : data frame, mapping, str or path-like
+data : data frame, mapping, str or path-like
     Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
     DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
 data (in memory) : data frame or mapping

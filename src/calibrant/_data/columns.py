@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._data.arrays import collect_hint, full_name, is_elsewhere
 
@@ -24,6 +26,28 @@ def is_lazy(data: Any) -> bool:
         return isinstance(nw.from_native(data), nw.LazyFrame)
     except (TypeError, nw.exceptions.DuplicateError):
         return False
+
+
+def scan_if_path(data: Any) -> Any:
+    """Open the Parquet file at a path as a lazy frame, by polars or else DuckDB. Data that is no
+    path is returned unchanged.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return data
+    path = os.fspath(data)
+    if not path.endswith((".parquet", ".pq")):
+        raise InputError(
+            f"data={path!r} must be a frame, or the path of a Parquet file that ends in .parquet; "
+            "open other files with calibrant.read_file or with your frame's own reader"
+        )
+    if not os.path.exists(path) and not any(sign in path for sign in "*?["):
+        raise InputError(f"data={path!r}: there is no such file")
+    import narwhals as nw
+
+    for engine in ("polars", "duckdb"):
+        if importlib.util.find_spec(engine) is not None:
+            return nw.scan_parquet(path, backend=engine).to_native()
+    raise MissingExtra("polars", None, "reading a Parquet file where it is")
 
 
 def column_names(data: Any) -> list[str]:

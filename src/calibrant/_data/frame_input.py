@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import sys
 from functools import reduce
 from operator import add
@@ -11,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
 from calibrant._core.validation import is_number
 from calibrant._data.answers import are_answers
@@ -29,26 +27,6 @@ _FEW = 256
 _EVERY_ROW = "calibrant votes of every row"
 # The most distinct texts of labels that are collected; classes do not have more spellings.
 _MOST_TEXTS = 10_000
-
-
-def scan_if_path(data: Any) -> Any:
-    """Open the Parquet file at a path as a lazy frame, by polars or else DuckDB. Data that is no
-    path is returned unchanged.
-    """
-    if not isinstance(data, str | os.PathLike):
-        return data
-    path = os.fspath(data)
-    if not path.endswith((".parquet", ".pq")):
-        raise InputError(
-            f"data={path!r} must be a frame, or the path of a Parquet file that ends in .parquet; "
-            "open other files with calibrant.read_file or with your frame's own reader"
-        )
-    if not os.path.exists(path) and not any(sign in path for sign in "*?["):
-        raise InputError(f"data={path!r}: there is no such file")
-    for engine in ("polars", "duckdb"):
-        if importlib.util.find_spec(engine) is not None:
-            return nw.scan_parquet(path, backend=engine).to_native()
-    raise MissingExtra("polars", None, "searching a Parquet file")
 
 
 class FrameInput(Input[FrameSamples]):

@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._data.array_input import ArrayInput
 from calibrant._data.arrays import stays_on_device
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.input import Input
 from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
@@ -32,7 +32,7 @@ def to_source(
     `stream` says that these rows are one part of many: what could be found out only from all rows
     is then an error, or gives no warning.
     """
-    source = _input_of(y_proba, data)
+    source = _input_of(y_proba, scan_if_path(data))
     return source.build(
         y_true, y_proba, sample_weight, from_logits, classes, missing, votes=votes, stream=stream
     )

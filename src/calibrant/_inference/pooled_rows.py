@@ -73,6 +73,12 @@ class PooledSums:
     # Whether soft labels are shares of known numbers of votes.
     voted: bool = False
 
+    @property
+    def is_one_cluster(self) -> bool:
+        """Whether rows come in clusters, and all of them are of one."""
+        groups = None if self.pooled is None else self.pooled.groups
+        return groups is not None and int(groups.max()) < 1
+
     def why_not(self, measure: Measure) -> str:
         """Why the sums do not give an interval of a measure, in words; "" where they do."""
         statistic = STATISTICS[measure.statistic]

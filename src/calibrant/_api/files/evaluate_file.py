@@ -23,6 +23,7 @@ from calibrant._api.evaluate_samples import (
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
+from calibrant._api.slices import SliceOfSums
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
@@ -189,7 +190,8 @@ def evaluate_file(
     )
     if groups is not None and (by is not None or not uncertainty):
         raise InputError(
-            "groups and by= of files cannot be given together: leave one of them out"
+            "groups and by= of files cannot be given together: leave one of them out, or call "
+            "evaluate with data= the path of a Parquet file"
             if uncertainty
             else "groups has no effect on the values themselves: with it goes uncertainty=True"
         )
@@ -214,7 +216,7 @@ class FileEvaluation(NamedTuple):
 
     result: Evaluation
     sums: PooledSums
-    slices: tuple[tuple[str, int, PooledSums], ...]
+    slices: tuple[SliceOfSums, ...]
 
 
 def evaluate_request(
@@ -246,8 +248,8 @@ def evaluate_request(
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
-    logits, total_fine = bool(request.from_logits), fine or options.intervals != "none"
-    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), total_fine, fine)
+    logits, all_fine = bool(request.from_logits), fine or options.intervals != "none"
+    plan = Plan(rows.chosen, fixed, names, logits, bool(exact), all_fine)
     _check_available(names, plan, "multiclass" if rows.multiclass else plan.shape)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
@@ -370,12 +372,17 @@ def _evaluation(
         row_notes=(empty,) if rows.n_empty else (),
         measure_notes=notes,
     )
-    pooled: tuple[tuple[str, int, PooledSums], ...] = ()
-    slices, rules = None, (total.rule, truthful)
-    if tally.slices is not None and plan.fine_slices:
-        every = tally.slices.summaries()
-        pooled = tuple((name, n, PooledSums(each, rules)) for name, n, each in every)
-    elif tally.slices is not None:
+    slices, pooled, rules = None, tuple[SliceOfSums, ...](), (total.rule, truthful)
+    voted = tally.example.voted and summary.findings.soft
+    if tally.slices is not None and plan.fine and not voted:
+        pooled = tuple(
+            (name, n, PooledSums(each, rules) if each.bins.total_weight[0] > 0 else None)
+            for name, n, each in tally.slices.summaries()
+        )
+    if tally.slices is not None and options.intervals != "none" and pooled:
+        draws = (options.level, options.n_resamples, options.seed)
+        slices = tally.slices.slices.infer_slices(pooled, options.tolerance, *draws)
+    elif tally.slices is not None and not pooled:
         slices = tally.slices.evaluate_slices()
     reliability = _reliability_of_all_rows(tally, summary)
     result = assemble(

@@ -166,10 +166,9 @@ class Plan:
     from_logits: bool
     # Whether the files may be read again. The first pass then sums each class in cells of its own.
     exact: bool = False
-    # Whether rows are summed in fine cells whatever the measures need: intervals rest on these.
+    # Whether rows, and those of slices, are summed in fine cells whatever the measures need:
+    # intervals rest on these.
     fine: bool = False
-    # Whether slices are summed in fine cells too.
-    fine_slices: bool = False
 
     @property
     def class_names(self) -> Titles | None:
@@ -278,7 +277,7 @@ class Tally:
             plan, shape = self.plan, samples.shape
             chosen, asked = choose_measures(plan.measures, shape), plan.measures is not None
             slices = SlicesOfSums.from_measures(plan.chosen.by, chosen, shape, asked=asked)
-            cells = Cells(plan.rule, plan.fine_slices, N_OF_SLICES)
+            cells = Cells(plan.rule, plan.fine, N_OF_SLICES)
             arrays = SliceArrays(cells, loss_positions(slices.measures))
             self.slices = SliceSums(slices, arrays, samples.n_columns)
         return self.slices

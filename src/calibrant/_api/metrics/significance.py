@@ -23,9 +23,8 @@ from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bi
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_eps, check_level, check_seed, public
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.explain import check_not_swapped, explained
-from calibrant._data.frame_input import scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
@@ -369,7 +368,7 @@ def cox_calibration(
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     notion (scalar)
     groups (variances)
-    data (summed)
+    data
 
     Returns
     -------

@@ -29,7 +29,7 @@ from calibrant._core.validation import (
     public,
 )
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.columns import is_lazy
+from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._inference.noise_floors import why_no_floor
@@ -74,7 +74,7 @@ def noise_floor(
     n_resamples
         Number of samples drawn for errors over bins; others take fewer.
     seed
-    data (with intervals)
+    data
 
     Returns
     -------
@@ -147,7 +147,7 @@ def interval(
     resample
     n_resamples
     seed
-    data (with intervals)
+    data
 
     Returns
     -------
@@ -222,7 +222,7 @@ def verdict(
     resample
     n_resamples
     seed
-    data (with intervals)
+    data
 
     Returns
     -------
@@ -385,7 +385,7 @@ def _samples_and_clusters(
     """The rows, and the number of each row's cluster, or None without clusters. Rows of a lazy
     frame stay where they are, and their clusters are the name of a column.
     """
-    data = rows.get("data")
+    rows["data"] = data = scan_if_path(rows.get("data"))
     if is_lazy(data):
         lazy = cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows))
         return lazy, cluster_column(groups, data)

@@ -25,7 +25,7 @@ from calibrant._api.streaming.spans import Rows, WindowWidth, split_by_window
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._core.messages import setting
 from calibrant._core.typing import Array, Index, Mask
-from calibrant._data.columns import is_lazy, pick
+from calibrant._data.columns import is_lazy, pick, scan_if_path
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
 from calibrant._data.missing import find_missing_rows
@@ -63,6 +63,7 @@ def sum_by_window(
     """
     given = {
         **rows,
+        "data": scan_if_path(rows["data"]),
         "from_logits": stream.given,
         "classes": stream.classes,
         "missing": stream.missing,
