@@ -321,8 +321,36 @@ def test_a_state_has_the_intervals_of_its_rows(tmp_path, capsys):
     known = cal.interval(OUTCOMES, REPORTS)
     assert found["interval"]["low"] == pytest.approx(known.low, rel=1e-3)
     assert found["interval"]["high"] == pytest.approx(known.high, rel=1e-3)
-    assert main(["check", path, "--max", "slope=2"]) == 3
-    assert "slope is fitted to rows" in capsys.readouterr().err
+    assert main(["check", path, "--min", "slope=0.1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["limits"][0]["interval"]
+    known = cal.cox_calibration(OUTCOMES, REPORTS)
+    assert (found["low"], found["high"]) == pytest.approx(
+        (known.slope_low, known.slope_high), abs=1e-3
+    )
+    assert main(["check", path, "--min", "slope=0.1", "--point"]) == 3
+    assert "leave out --point" in capsys.readouterr().err
+
+
+def test_a_state_of_clusters_has_no_intervals(tmp_path, capsys):
+    """Its weights make each cluster count once, but rows of a cluster are not told apart."""
+    monitor = cal.Monitor(grouped=True)
+    monitor.update(OUTCOMES, REPORTS, time="2026-01-05", groups=SITES)
+    monitor.save(tmp_path / "days.state")
+    path = str(tmp_path / "days.state")
+    assert main(["check", path, "--max", "ece=0.05"]) == 3
+    assert "do not hold the rows of a cluster" in capsys.readouterr().err
+    assert main(["report", path]) == 0
+    shown = capsys.readouterr().out
+    assert "do not hold the rows of a cluster" in shown and "95% CI" not in shown
+
+
+def test_a_report_of_a_state_has_the_verdict_of_its_rows(tmp_path, capsys):
+    cal.Accumulator().update(OUTCOMES, REPORTS).save(tmp_path / "sums.state")
+    assert main(["report", str(tmp_path / "sums.state"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["verdict"]
+    known = cal.verdict(OUTCOMES, REPORTS)
+    assert found["verdict"] == known.verdict
+    assert found["high"] == pytest.approx(known.high, rel=1e-2)
 
 
 def test_each_limit_is_said_once(tmp_path):

@@ -149,7 +149,7 @@ class TestStatesInPlaceOfRows:
         assert run("check", state, "--max", "ece=0.5", "--point").returncode == 0
         assert run("check", state, "--max", "brier=0.01", "--point").returncode == 1
         done = run("check", state, "--min", "slope=0.5", "--point")
-        assert done.returncode == 3 and "slope is fitted to rows" in done.stderr
+        assert done.returncode == 3 and "slope is fitted with its interval" in done.stderr
 
     @pytest.mark.parametrize("options", [("report", "--by", "x"), ("report", "--groups", "g")])
     def test_what_needs_rows(self, state, options):

@@ -365,22 +365,22 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     from calibrant._api.check_sums import check_sums, check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
-    from calibrant._inference.pooled_rows import PooledSums
 
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = load_sums(path)
     limits = limits_of(shape=total.shape, **_limit_arguments(options))
-    fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
-    if fitted:
-        raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
-    result = total.evaluate(measures=list(dict.fromkeys(each.what.name for each in limits)))
+    names = dict.fromkeys(each.what.name for each in limits)
+    fitted = [name for name in names if name in COEFFICIENTS]
+    if fitted and options.point:
+        raise InputError(f"{fitted[0]} is fitted with its interval: leave out --point")
+    result = total.evaluate(measures=[name for name in names if name not in COEFFICIENTS])
     n, n_missing = total.n_rows, total.n_missing
     if options.point:
         checked = check_values(result.values, limits, n, n_missing)
     else:
         try:
             checked = check_sums(
-                PooledSums(total.summary(), total.rules), result.values, limits, n, n_missing,
+                total.pooled_sums(), result.values, limits, n, n_missing,
                 level=options.level, seed=options.seed,
             )  # fmt: skip
         except NeedsRows as error:

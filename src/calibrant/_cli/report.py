@@ -161,7 +161,12 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
             raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
         name = options.title or os.path.basename(path)
         state.evaluate().save(options.out, name=name, source={"state": os.path.basename(path)})
-    result = total.evaluate(measures=options.measures)
+    draws = inputs.options_by_name(options, "measures", "tolerance", "level", "seed")
+    try:
+        result = total.evaluate(uncertainty=True, **draws)
+    except NeedsRows as error:
+        plain = total.evaluate(measures=options.measures)
+        result = replace(plain, notes=(*plain.notes, str(error)))
     return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options.out)
 
 

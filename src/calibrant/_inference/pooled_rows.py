@@ -72,6 +72,8 @@ class PooledSums:
     pooled: PooledRows | None = None
     # Whether soft labels are shares of known numbers of votes.
     voted: bool = False
+    # Whether rows come in clusters that count once each, and it is not known which row is of which.
+    clusters_lost: bool = False
 
     @property
     def is_one_cluster(self) -> bool:
@@ -156,8 +158,8 @@ class PooledSums:
 
     @cached_property
     def rows(self) -> PooledRows:
-        """The rows that the sums stand for. Raises NeedsRows for sums of bins alone, and for votes,
-        which intervals draw anew row by row.
+        """The rows that the sums stand for. Raises NeedsRows for sums of bins alone, for clusters
+        that are not held, and for votes, which intervals draw anew row by row.
         """
         voted = self.voted or self.summary.findings.voted
         if voted and self._has_soft_labels:
@@ -167,6 +169,11 @@ class PooledSums:
             )
         if self.pooled is not None:
             return self.pooled
+        if self.clusters_lost:
+            raise NeedsRows(
+                "clusters count once each in these sums, which do not hold the rows of a cluster: "
+                "windows of the monitor allow for that, and so does groups= with the rows"
+            )
         if not self.summary.cells.fine:
             raise NeedsRows(
                 "intervals need sums in fine cells, and these are of bins alone, since the "

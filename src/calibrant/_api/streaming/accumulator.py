@@ -161,6 +161,8 @@ class Accumulator:
         self._state: dict[str, Array] = {}
         self._findings = Findings()
         self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
+        # Whether weights make each cluster count once, without a trace of which rows are of one.
+        self.counts_clusters = False
         # Locked while sums replace others, never while rows are summed.
         self._lock = threading.Lock()
         # The file that it was loaded from or saved to, as it was then.
@@ -427,7 +429,7 @@ class Accumulator:
         from calibrant._api.streaming.curves import curve_of_sums
 
         chosen = checked_band(method, band, span, level, seed)
-        return curve_of_sums(self._pooled(), method, chosen, float(level), span, int(seed))
+        return curve_of_sums(self.pooled_sums(), method, chosen, float(level), span, int(seed))
 
     def decision_curve(
         self,
@@ -468,10 +470,21 @@ class Accumulator:
         check_level(level)
         check_recalibration(recalibration, seed)
         given = (thresholds, recalibration, float(level), int(seed))
-        return decisions_of_sums(self._pooled(), *given)
+        return decisions_of_sums(self.pooled_sums(), *given)
 
-    def _pooled(self) -> PooledSums:
-        """The sums of this moment, as curves read them."""
+    def pooled_sums(self) -> PooledSums:
+        """The sums of this moment, as intervals and curves read them.
+
+        Returns
+        -------
+        PooledSums
+            Sums that intervals, noise floors and verdicts are computed from.
+
+        Raises
+        ------
+        InputError
+            If nothing was added yet, or no row has weight.
+        """
         from calibrant._inference.pooled_rows import PooledSums
 
         now = self.copy()
@@ -480,7 +493,7 @@ class Accumulator:
         now._check_not_swapped()
         summary = now.summary()
         check_weight_total(summary.bins.total_weight[0], now.n_rows)
-        return PooledSums(summary, now.rules)
+        return PooledSums(summary, now.rules, clusters_lost=now.counts_clusters)
 
     def _check_not_swapped(self) -> None:
         """Raise an InputError for soft labels beside predictions that are all 0 or 1.
@@ -528,7 +541,8 @@ class Accumulator:
         from calibrant._inference.pooled_rows import PooledSums
 
         found = tuple(m for m in choose_measures(None, self.shape) if m.name in result)
-        return infer_from_sums(result, PooledSums(summary, self.rules), found, options)
+        sums = PooledSums(summary, self.rules, clusters_lost=self.counts_clusters)
+        return infer_from_sums(result, sums, found, options)
 
     @property
     def rules(self) -> tuple[FixedRule, Rule]:

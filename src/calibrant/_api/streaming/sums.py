@@ -133,6 +133,7 @@ class WindowedSums:
         Merged windows count as one: an InputError is raised if only some of them lie in the span.
         """
         out = self.blank.copy()
+        out.counts_clusters = self.grouped
         if self.earlier is not None and _contains_merged(self.earlier, start, stop):
             out.merge(self.earlier.sums)
         for at in sorted(self.windows):
