@@ -555,3 +555,13 @@ def test_evaluations_of_sums_have_clinical_summaries():
     same_clinical(found.clinical, expected)
     named = call("duckdb", cal.evaluate, world(), "y", "p", uncertainty=True, measures=["ece"])
     assert named.clinical is None
+
+
+def test_streams_with_predictions_of_0_and_1_have_a_slope_without_them():
+    rng = np.random.default_rng(93)
+    p = np.clip(rng.normal(0.5, 0.4, 3000), 0.0, 1.0)
+    y = (rng.random(3000) < 0.1 + 0.8 * p).astype(int)
+    summed = cal.Accumulator().update(y, p).evaluate(uncertainty=True).clinical["slope"]
+    fit = cal.clinical_summary(y, p)["slope"]
+    assert "moved to within" in fit.note and summed.note == fit.note
+    assert (summed.low, summed.high) == pytest.approx((fit.low, fit.high), rel=1e-3)

@@ -1,5 +1,6 @@
 """Intervals, noise floors and verdicts from sums are those of the rows themselves."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -536,6 +537,7 @@ def test_tensors_have_the_intervals_of_arrays():
         found = evaluate_on_device(tensors, options)
         soft = as_source(torch.tensor(rows["s"]), torch.tensor(rows["p"]))
         of_soft = evaluate_on_device(soft, options)
+        everything = evaluate_on_device(tensors, replace(options, measures=None, clinical=True))
     for label, result in (("y", found), ("s", of_soft)):
         known = cal.evaluate(rows[label], rows["p"], measures=names, uncertainty=True)
         for name in names:
@@ -543,6 +545,11 @@ def test_tensors_have_the_intervals_of_arrays():
             near = 0.02 * (one.high - one.low)
             assert limits_of(other) == pytest.approx(limits_of(one), abs=near)
     assert found.verdict.sentence.startswith("Miscalibrated")
+    clinical = cal.evaluate(rows["y"], rows["p"], uncertainty=True).clinical
+    for name in ("slope", "brier", "c_statistic"):
+        one, other = (each[name] for each in (clinical, everything.clinical))
+        assert other.value == pytest.approx(one.value, rel=1e-3), name
+        assert other.low == pytest.approx(one.low, rel=0.02), name
 
 
 @pytest.mark.parametrize("options", [{}, {"groups": "g"}, {"sample_weight": "w"}], ids=str)

@@ -38,7 +38,10 @@ def evaluate_on_device(samples: Any, options: Options) -> Evaluation:
         return evaluate_samples(samples, options)
     rules = both_rules(options.bins, samples.n)
     cells = Cells(rules[0] if isinstance(rules[0], FixedRule) else EqualWidth(1))
-    sums = engine_of(samples).stream_sums(samples, cells, frozenset({"cells"}))
+    # The clinical summary reads losses too.
+    wants_losses = options.clinical and options.measures is None and samples.n_columns == 1
+    holds = frozenset({"cells", "losses"} if wants_losses else {"cells"})
+    sums = engine_of(samples).stream_sums(samples, cells, holds)
     if sums.findings.soft:
         return evaluate_samples(samples.in_memory(), options)
     result = evaluate_samples(samples, replace(options, intervals="none", clinical=False))

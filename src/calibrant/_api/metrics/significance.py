@@ -441,11 +441,10 @@ def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -
 
 
 def _take_problem_rows(problem: Problem, kept: Mask) -> Problem:
-    """The predictions, targets, weights and bins of the rows that the mask `kept` marks."""
-    weights = None if problem.w is None else problem.w[kept]
-    return replace(
-        problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
-    )
+    """The problem of the rows that the mask `kept` marks."""
+    weights, counts = (None if a is None else a[kept] for a in (problem.w, problem.counts))
+    u, z, bins = problem.u[kept], problem.z[kept], problem.bins[kept]
+    return replace(problem, u=u, z=z, w=weights, bins=bins, counts=counts)
 
 
 def cluster_null(clusters: Index) -> str:
