@@ -88,9 +88,9 @@ def fixed_baseline(given: Any, sums: WindowedSums, notion: str) -> Baseline | No
         own = sums.between(start, stop)
         if not own.weight > 0:
             raise InputError(f"{name_of('baseline')} names a span without rows")
-        since = "" if start is None else f"from {_time_as_text(start)} "
+        since = "" if start is None else f"from {_time_as_text(start)} to "
         rows = counted(own.n_rows, "row", "")
-        named = f"the windows {since}to before {_time_as_text(stop)} ({rows})"
+        named = f"the windows {since}before {_time_as_text(stop)} ({rows})"
         return Baseline(own.summary().bins, own.soft, named, sums.grouped, start, stop)
     grouped = None
     if not isinstance(given, Accumulator) and hasattr(given, "total"):
