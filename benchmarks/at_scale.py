@@ -37,6 +37,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -225,9 +226,8 @@ def run_merge(folder: str, n: int) -> dict[str, float]:
 
 HASHED = f"""
     SELECT u::FLOAT AS p, (v < u + {SLOPE} * u * (1 - u))::TINYINT AS label
-    FROM (SELECT (hash(i) >> 40) / 16777216.0::FLOAT AS u,
-                 (hash(i + 4611686018427387904) >> 40) / 16777216.0::FLOAT AS v
-          FROM range({{n}}) t(i))
+    FROM (SELECT (h >> 40) / 16777216.0 AS u, (hash(h) >> 40) / 16777216.0 AS v
+          FROM (SELECT hash(i) AS h FROM range({{n}}) t(i)))
 """
 
 
@@ -246,14 +246,11 @@ def run_floats(folder: str, n: int) -> dict[str, float]:
     found = evaluate_request(request, Options(measures=["ece"]), fine=True)
     sums = found.sums.summary.sums["cells"]
     column = sums[:, FIELDS.index("sum_wu")].tolist()
-    whole = MadeReader.exact / 2**53
-    count = int(sums[:, FIELDS.index("n")].sum())
-    assert count == n
-    return {
-        "ece": found.result["ece"],
-        "cells_error": abs(math.fsum(column) - whole) / whole,
-        "running_error": abs(MadeReader.running - whole) / whole,
-    }
+    assert int(sums[:, FIELDS.index("n")].sum()) == n
+    whole = Fraction(MadeReader.exact, 1 << 53)
+    errors = (sum(map(Fraction, column)) - whole, Fraction(MadeReader.running) - whole)
+    cells, running = (float(abs(error) / whole) for error in errors)
+    return {"ece": found.result["ece"], "cells_error": cells, "running_error": running}
 
 
 CASES: dict[str, Callable[[str, int], dict[str, float]]] = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from calibrant._api.check_sums import SliceOfSums, SummedBaseline, check_sums
@@ -19,7 +20,7 @@ from calibrant._data.slice_names import row_names
 from calibrant._engines.cells import N_LINEAR, N_OF_SLICES, Cells
 from calibrant._engines.frames.streams import slice_groups
 from calibrant._inference.pooled_rows import PooledSums
-from calibrant._measures.catalogue import Measure
+from calibrant._measures.catalogue import Measure, canonical, catalogue
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import Check
 
@@ -27,6 +28,15 @@ from calibrant.results._check import Check
 def measures_of(limits: tuple[LimitOn, ...]) -> list[Measure]:
     """The measures that have limits."""
     return [each.what for each in limits if isinstance(each.what, Measure)]
+
+
+def _measures_named(asked: Iterable[Mapping[str, float] | None]) -> tuple[str, ...]:
+    """The measures among the names of all limits; others are coefficients, or are no names at all,
+    which is an error later.
+    """
+    known = {measure.name for measure in catalogue()}
+    names = (canonical(name) for limits in asked for name in limits or ())
+    return tuple(dict.fromkeys(name for name in names if name in known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +61,20 @@ class FrameCheck:
         given = self.given
         clusters = cluster_column(given.groups, given.data)
         rules = both_rules(self.bins, lambda: count_frame_rows(given.data))
-        new = FramePredictor.read(given, given.y_true, given.y_proba, self.reading, rules, clusters)
+        names = _measures_named(asked)
+        read = partial(
+            FramePredictor.read,
+            given,
+            reading=self.reading,
+            rules=rules,
+            clusters=clusters,
+            measures=names,
+        )
+        new = read(given.y_true, given.y_proba)
         limits = limits_of(asked[0], asked[1], new.samples.shape, asked[2], asked[3])
         old = None
         if baseline is not None:
-            old = FramePredictor.read(given, given.y_true, baseline, self.reading, rules, clusters)
+            old = read(given.y_true, baseline)
         slices: list[SliceOfSums] = []
         if given.by is not None:
             self._check_slices(rules[0], clusters, baseline)
