@@ -67,6 +67,8 @@ IN_CLUSTER, STATES, N_SLICES, BINS = 1000, 100, 50, 15
 # How far the chances of a cluster lie from those of all, as a share of p (1 - p).
 APART = 0.8
 MEASURES = ("ece", "brier")
+# Columns of the table; what else a case tells is written behind them.
+SHOWN = ("rows", "seconds", "processor", "mebibytes", "passes", "ece", "width", "holds")
 
 
 class MadeReader(Reader):
@@ -76,8 +78,8 @@ class MadeReader(Reader):
     """
 
     read = 0
-    # The exact sum of predictions in each of 15 bins, in units of 2^-53: upper and lower halves. And
-    # one double to which every prediction is added.
+    # The exact sum of predictions in each of 15 bins, in units of 2^-53 (upper and lower halves),
+    # and one double to which every prediction is added.
     exact, running = np.zeros((2, BINS), dtype=np.int64), 0.0
     _lock = Lock()
 
@@ -202,16 +204,16 @@ def run_slices(folder: str, n: int) -> dict[str, float]:
 
 def run_clusters(folder: str, n: int) -> dict[str, float]:
     path = made(folder, n, clusters=True)
-    return of_interval(
-        cal.evaluate_file(path, measures=["ece"], uncertainty=True, groups="user")
-    )
+    return of_interval(cal.evaluate_file(path, measures=["ece"], uncertainty=True, groups="user"))
 
 
 def run_merge(folder: str, n: int) -> dict[str, float]:
     """States of parts, each from rows of its own, and the time to load and merge them."""
     for j in range(STATES):
         state = cal.Accumulator()
-        rows = file_rows(ReadRequest(made(folder, n // STATES, seed=j), y_true="label", y_proba="p"))
+        rows = file_rows(
+            ReadRequest(made(folder, n // STATES, seed=j), y_true="label", y_proba="p")
+        )
         for piece in rows.pieces():
             with closing(rows.batches(piece)) as batches:
                 for batch in batches:
@@ -239,9 +241,7 @@ def run_duckdb(folder: str, n: int) -> dict[str, float]:
     import duckdb
 
     rows = duckdb.sql(HASHED.format(n=n))
-    return of_interval(
-        cal.evaluate("label", "p", data=rows, measures=MEASURES, uncertainty=True)
-    )
+    return of_interval(cal.evaluate("label", "p", data=rows, measures=MEASURES, uncertainty=True))
 
 
 def run_floats(folder: str, n: int) -> dict[str, float]:
@@ -295,7 +295,7 @@ def measured(case: str, n: int) -> dict[str, float]:
 
 def show(case: str, found: dict[str, float]) -> None:
     """A line of the table."""
-    n, known = found["rows"], set("rows seconds processor mebibytes passes ece width holds".split())
+    n = found["rows"]
     line = f"{case:12}{n:8.0e}{found['seconds']:9.1f}{found['processor']:11.1f}"
     line += f"{found['processor'] / n * 1e9:9.1f}{found['mebibytes']:10.0f}{found['passes']:8.2g}"
     if "ece" in found:
@@ -303,7 +303,7 @@ def show(case: str, found: dict[str, float]) -> None:
     if "width" in found:
         line += f"{found['width']:10.2e}{found['width'] * math.sqrt(n):10.3f}"
         line += "   yes" if found["holds"] else "    no"
-    rest = {name: value for name, value in found.items() if name not in known}
+    rest = {name: value for name, value in found.items() if name not in SHOWN}
     print(line + "".join(f"  {name} {value:.3g}" for name, value in rest.items()), flush=True)
 
 

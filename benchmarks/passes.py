@@ -1,6 +1,7 @@
 """What each function reads and what it brings here: counted, not guessed.
 
-    python benchmarks/passes.py [--rows 2000000] [--of files frames bytes] [--price 5] [--engine duckdb]
+    python benchmarks/passes.py [--rows 2000000] [--of files frames bytes] [--price 5]
+                                [--engine duckdb]
 
 `files`: how often each row of a file is read (the reader of `at_scale.py` counts). `frames`: the
 queries of a lazy frame, each of which reads its columns once, and the rows and bytes that come
@@ -24,10 +25,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import at_scale
 import narwhals as nw
 import numpy as np
 
-import at_scale
 import calibrant as cal
 from calibrant._cli import main as command
 

@@ -44,7 +44,14 @@ def made(at_scale, monkeypatch):
 
 @pytest.mark.parametrize(
     ("case", "passes"),
-    [("made", 1), ("intervals", 1), ("everything", 2), ("slices", 1), ("clusters", 2), ("floats", 1)],
+    [
+        ("made", 1),
+        ("intervals", 1),
+        ("everything", 2),
+        ("slices", 1),
+        ("clusters", 2),
+        ("floats", 1),
+    ],
 )
 def test_cases(made, case, passes, capsys):
     found = made.measured(case, ROWS)
