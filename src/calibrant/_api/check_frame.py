@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from calibrant._api.check_sums import SummedBaseline, check_sums
@@ -11,19 +12,28 @@ from calibrant._api.compare_frame import FramePredictor, count_frame_rows, joint
 from calibrant._api.limits import LimitOn, limits_of
 from calibrant._api.rows import GivenRows, cluster_column
 from calibrant._api.slices import SliceOfSums, has_sums_of_slices
-from calibrant._api.slices_of_frame import FrameSlices, predictor_of_slice
+from calibrant._api.slices_of_frame import FrameSlices
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.cells import N_LINEAR, N_OF_SLICES
 from calibrant._engines.frames.slices import slices_of
-from calibrant._measures.catalogue import Measure
+from calibrant._measures.catalogue import Measure, canonical, catalogue
 from calibrant.results._check import Check
 
 
 def measures_of(limits: tuple[LimitOn, ...]) -> list[Measure]:
     """The measures that have limits."""
     return [each.what for each in limits if isinstance(each.what, Measure)]
+
+
+def _measures_named(asked: Iterable[Mapping[str, float] | None]) -> tuple[str, ...]:
+    """The measures among the names of all limits; others are coefficients, or are no names at all,
+    which is an error later.
+    """
+    known = {measure.name for measure in catalogue()}
+    names = (canonical(name) for limits in asked for name in limits or ())
+    return tuple(dict.fromkeys(name for name in names if name in known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +60,25 @@ class FrameCheck:
         given = self.given
         clusters = cluster_column(given.groups, given.data)
         rules = both_rules(self.bins, lambda: count_frame_rows(given.data))
-        new = FramePredictor.read(given, given.y_true, given.y_proba, self.reading, rules, clusters)
+        names = _measures_named(asked)
+        read = partial(
+            FramePredictor.read,
+            given,
+            reading=self.reading,
+            rules=rules,
+            clusters=clusters,
+            measures=names,
+        )
+        new = read(given.y_true, given.y_proba)
         limits = limits_of(asked[0], asked[1], new.samples.shape, asked[2], asked[3])
         old = None
         if baseline is not None:
-            old = FramePredictor.read(given, given.y_true, baseline, self.reading, rules, clusters)
+            old = read(given.y_true, baseline)
         slices: list[SliceOfSums] = []
         baselines: dict[str, SummedBaseline] = {}
         if given.by is not None:
             by = named_columns(given.by, "by", new.samples.frame.collect_schema())
-            frame_slices = FrameSlices(new.samples, by, rules, clusters)
+            frame_slices = FrameSlices(new.samples, by, rules, clusters, names)
             if old is None:
                 slices = list(_sums_of_slices(frame_slices, limits))
             else:
@@ -113,9 +132,7 @@ def _pairs_of_slices(
     baselines = {}
     before = slices_of(baseline, slices.by, slices.clusters)
     for name, part in slices_of(slices.samples, slices.by, slices.clusters).items():
-        new, old = (
-            predictor_of_slice(each, slices.rules, slices.clusters) for each in (part, before[name])
-        )
+        new, old = map(slices.predictor, (part, before[name]))
         sums.append((name, part.n, None if new is None else new.sums))
         if new is not None and old is not None:
             clusters = None if new.sums.is_one_cluster else slices.clusters

@@ -30,6 +30,7 @@ from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, listed
 from calibrant._summaries.frame import FrameSummary, sum_frame
+from calibrant._summaries.requirements import known_measures
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
 
@@ -56,20 +57,26 @@ class FramePredictor:
         reading: Mapping[str, Any],
         rules: tuple[Rule, Rule],
         clusters: str | None,
+        measures: tuple[str, ...] | None,
     ) -> FramePredictor:
         """One predictor, from the names of its columns of labels and predictions. `reading` are
-        options of labels and predictions, `clusters` is the column of clusters.
+        options of labels and predictions, `clusters` is the column of clusters. Only what the
+        `measures` need is summed; None stands for all.
         """
         rows = {"sample_weight": given.sample_weight, "votes": given.votes, "data": given.data}
         samples = cast(FrameSamples, as_source(labels, columns, **rows, **reading))
-        return cls.of(samples, rules, clusters)
+        return cls.of(samples, rules, clusters, measures)
 
     @classmethod
     def of(
-        cls, samples: FrameSamples, rules: tuple[Rule, Rule], clusters: str | None
+        cls,
+        samples: FrameSamples,
+        rules: tuple[Rule, Rule],
+        clusters: str | None,
+        measures: tuple[str, ...] | None,
     ) -> FramePredictor:
-        """One predictor, summed by its engine."""
-        summary, sums = sum_frame(samples, rules, None, fine=True)
+        """One predictor, whose engine sums what the `measures` need; None stands for all."""
+        summary, sums = sum_frame(samples, rules, measures, fine=True)
         of_frame = sums_of_frame(samples, summary, rules, clusters)
         return cls(samples, summary, of_frame, sums.n_rows, sums.n_missing)
 
@@ -142,11 +149,12 @@ class FrameComparison:
     def compare(self) -> Comparison:
         """The comparison, with an interval of each value and of each difference."""
         given, clusters = self.given, cluster_column(self.given.groups, self.given.data)
+        asked_for = None if self.measures is None else known_measures(self.measures)
         predictors = {}
         for name, (labels, columns) in predictor_columns(given).items():
             with errors_about(name):
                 predictors[name] = FramePredictor.read(
-                    given, labels, columns, self.reading, self.rules, clusters
+                    given, labels, columns, self.reading, self.rules, clusters, asked_for
                 )
         first = next(iter(predictors.values()))
         chosen, notes = self._choose(predictors)

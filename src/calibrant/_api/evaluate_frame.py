@@ -71,7 +71,8 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         return result
     table_of_slices = SlicesOfSums.from_measures(by, chosen, shape, asked=names is not None)
     losses = any(m.statistic == "losses" for m in table_of_slices.measures)
-    every = FrameSlices(samples, by, rules, options.groups)
+    shown = tuple(measure.name for measure in table_of_slices.measures)
+    every = FrameSlices(samples, by, rules, options.groups, shown)
     if not inferring and options.groups is None and fixed.is_fixed:
         plain = every.sums(fine=False, losses=losses)
         slices = table_of_slices.evaluate_slices(

@@ -29,6 +29,8 @@ class FrameSlices:
     by: tuple[str, ...]
     rules: tuple[Rule, Rule]
     clusters: str | None = None
+    # The names of the measures that are computed; None for all.
+    measures: tuple[str, ...] | None = None
 
     def sums(
         self, *, fine: bool = True, losses: bool = True, n_linear: int = N_OF_SLICES
@@ -52,21 +54,18 @@ class FrameSlices:
     def each_summed(self) -> Iterator[SliceOfSums]:
         """Yield the sums of every slice, in order, each from queries of its own."""
         for name, part in slices_of(self.samples, self.by, self.clusters).items():
-            own = predictor_of_slice(part, self.rules, self.clusters)
+            own = self.predictor(part)
             yield name, part.n, None if own is None else own.sums
 
-
-def predictor_of_slice(
-    part: Slice, rules: tuple[Rule, Rule], clusters: str | None
-) -> FramePredictor | None:
-    """The predictor of a slice, with its sums; None if no row has weight. One cluster alone is
-    told by the sums' `is_one_cluster`.
-    """
-    if not part.has_weight:
-        return None
-    if clusters is None or not part.is_one_cluster:
-        return FramePredictor.of(part.samples, rules, clusters)
-    plain = FramePredictor.of(part.samples, rules, None)
-    rows = plain.sums.rows
-    one = replace(rows, groups=np.zeros(rows.samples.n, dtype=np.intp))
-    return replace(plain, sums=replace(plain.sums, pooled=one))
+    def predictor(self, part: Slice) -> FramePredictor | None:
+        """The predictor of a slice, with its sums; None if no row has weight. One cluster alone is
+        told by the sums' `is_one_cluster`.
+        """
+        if not part.has_weight:
+            return None
+        if self.clusters is None or not part.is_one_cluster:
+            return FramePredictor.of(part.samples, self.rules, self.clusters, self.measures)
+        plain = FramePredictor.of(part.samples, self.rules, None, self.measures)
+        rows = plain.sums.rows
+        one = replace(rows, groups=np.zeros(rows.samples.n, dtype=np.intp))
+        return replace(plain, sums=replace(plain.sums, pooled=one))

@@ -2,13 +2,16 @@
 labels and clusters are computed from.
 
 The table has a group for each cluster, cell of predictions and label that occur together. That is
-all that is kept: rows of one cluster may stand anywhere in the files.
+all that is kept: rows of one cluster may stand anywhere in the files. Where groups are too many,
+clusters are put together into blocks, so that memory does not grow with the rows. Clusters do not
+depend on each other, so neither do blocks of whole clusters, and intervals resample as many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
 from calibrant._core.progress import RowProgress
-from calibrant._core.typing import Array, Index
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.passes import over_pieces
@@ -30,6 +33,13 @@ from calibrant._inference.pooled_rows import PooledRows
 
 # Groups of batches are merged whenever so many are pending.
 PENDING = 1 << 20
+# With more groups, clusters are put together into so many blocks, if there are more clusters than
+# that. The block follows from the name, so it is the same in every part of the files.
+MOST_GROUPS, BLOCKS = 1 << 21, 1 << 9
+_NAMES_OF_BLOCKS = np.array([f"block {j:03}" for j in range(BLOCKS)])
+# A cell and a label have so many bits; and how each of a group's sums is added up.
+KEY_BITS = 32
+_WAYS: tuple[np.ufunc, ...] = (*[np.add] * 5, np.minimum, np.maximum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,17 +48,29 @@ class Pool:
 
     `names` are the clusters' names in order, `cluster` the number of each group's. `key` is the
     number of its cell and label. `sums`, (7, groups), are those of 1, of weights and their squares,
-    of weight times prediction and weight times label, and the smallest and largest prediction.
+    of weight times prediction and weight times label, and the smallest and largest prediction. If
+    `blocks`, the names are those of blocks of clusters.
     """
 
     names: NDArray[np.str_]
     cluster: Index
     key: Index
     sums: Array
+    blocks: bool = False
 
     @classmethod
     def merged(cls, pools: Sequence[Pool]) -> Pool:
-        """The sums of all rows of some pools."""
+        """The sums of all rows of some pools, in blocks of clusters if groups are too many.
+
+        Whether there are blocks depends on all rows alone: no part of them has more groups.
+        """
+        blocks = any(pool.blocks for pool in pools)
+        out = cls._merged([pool.in_blocks() for pool in pools] if blocks else pools, blocks)
+        return out.in_blocks() if out.key.size > MOST_GROUPS and out.names.size > BLOCKS else out
+
+    @classmethod
+    def _merged(cls, pools: Sequence[Pool], blocks: bool) -> Pool:
+        """The sums of all rows of some pools, all or none of which are in blocks."""
         known = [pool.names for pool in pools]
         names, at = np.unique(np.concatenate(known), return_inverse=True)
         starts = np.cumsum([0, *(each.size for each in known)])
@@ -56,7 +78,29 @@ class Pool:
             [at[start + pool.cluster] for start, pool in zip(starts, pools, strict=False)]
         )
         key = np.concatenate([pool.key for pool in pools])
-        return cls(names, *_summed(cluster, key, np.concatenate([p.sums for p in pools], axis=1)))
+        return cls(names, *_summed(cluster, key, [pool.sums for pool in pools]), blocks)
+
+    def in_blocks(self) -> Pool:
+        """The same rows, with their clusters put together into blocks by their names."""
+        if self.blocks:
+            return self
+        block = blocks_of_names(self.names)[self.cluster]
+        return Pool(_NAMES_OF_BLOCKS, *_summed(block, self.key, [self.sums]), True)
+
+    def absorb(self, cluster: Index, key: Index, sums: Array) -> Mask:
+        """Add rows to the groups that they belong to, in place. True in the mask, (n,), are those
+        that have no group yet, which are not added.
+        """
+        joint = _joint(cluster, key)
+        # Places of ordered keys are found many times faster.
+        order = np.argsort(joint)
+        known = _joint(self.cluster, self.key)
+        at = np.empty_like(order)
+        at[order] = np.searchsorted(known, joint[order]).clip(max=known.size - 1)
+        new: Mask = known[at] != joint
+        for way, total, values in zip(_WAYS, self.sums, sums, strict=True):
+            way.at(total, at[~new], values[~new])
+        return new
 
     def columns(self, *, hard: bool, clustered: bool) -> PooledColumns:
         """The groups as pooled columns; equal predictions stay equal in groups of other labels."""
@@ -66,18 +110,37 @@ class Pool:
         return PooledColumns(n, w, w2, u, wz / w, clusters=clusters, hard=hard)
 
 
-def _summed(cluster: Index, key: Index, sums: Array) -> tuple[Index, Index, Array]:
-    """Groups with equal cluster and key, each once, in order, with their sums added up."""
-    order = np.lexsort((key, cluster))
-    cluster, key, sums = cluster[order], key[order], sums[:, order]
-    first = np.ones(key.size, dtype=bool)
-    first[1:] = (cluster[1:] != cluster[:-1]) | (key[1:] != key[:-1])
+def blocks_of_names(names: NDArray[np.str_]) -> Index:
+    """The number of the block of each of these clusters."""
+    mixed = np.array([crc32(name.encode()) for name in names.tolist()], dtype=np.uint32)
+    # Checksums of names that are alike, as numbers in a row, are not as good as random.
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        mixed = (mixed ^ (mixed >> np.uint32(shift))) * np.uint32(factor)
+    return (mixed % np.uint32(BLOCKS)).astype(np.intp)
+
+
+def _joint(cluster: Index, key: Index) -> Index:
+    """One number for each pair of a cluster and a key, in the order of pairs."""
+    return (cluster << KEY_BITS) | key
+
+
+def _summed(cluster: Index, key: Index, parts: Sequence[Array]) -> tuple[Index, Index, Array]:
+    """Groups with equal cluster and key, each once, in order, with their sums added up. `parts` are
+    the sums of parts of the groups, (7, groups) each.
+    """
+    joint = _joint(cluster, key)
+    # Several ordered runs, as pools are, are merged faster than two keys are sorted.
+    order = np.argsort(joint, kind="stable")
+    joint = joint[order]
+    first = np.ones(joint.size, dtype=bool)
+    first[1:] = joint[1:] != joint[:-1]
     starts = np.flatnonzero(first)
-    out = np.empty((len(sums), starts.size))
-    ways = (*[np.add] * (len(sums) - 2), np.minimum, np.maximum)
-    for row, values, way in zip(out, sums, ways, strict=True):
-        row[:] = way.reduceat(values, starts)
-    return cluster[starts], key[starts], out
+    out = np.empty((len(_WAYS), starts.size))
+    # Row by row: a copy of all sums would take as much memory again.
+    for j, way in enumerate(_WAYS):
+        row = parts[0][j] if len(parts) == 1 else np.concatenate([part[j] for part in parts])
+        out[j] = way.reduceat(row[order], starts)
+    return cluster[order[starts]], key[order[starts]], out
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +169,7 @@ class PoolPass:
                 for batch in batches:
                     if batch.n:
                         samples = batch.samples(self.request.from_logits, rows.chosen.class_names)
-                        own = _merge_if_many([*own, self._pool(batch, samples)])
+                        own = self._add(own, batch, samples)
                 return Pool.merged(own) if own else None
 
             for pool in over_pieces(rows, pool_batches, shown):
@@ -122,8 +185,8 @@ class PoolPass:
             raise InputError("groups must hold at least two groups: one alone cannot be resampled")
         return PooledRows.from_columns(columns, groups)
 
-    def _pool(self, batch: Batch, samples: Samples) -> Pool:
-        """The pooled rows of one batch."""
+    def _add(self, pools: list[Pool], batch: Batch, samples: Samples) -> list[Pool]:
+        """The pools with the rows of one batch; the first pool is added to in place."""
         u, z, w, _ = whole_problem(samples, self.notion)
         w = np.ones(u.size) if w is None else w
         cell = self.cells.cuts(samples.precision).find(u)
@@ -132,7 +195,12 @@ class PoolPass:
         if self.clusters is not None:
             names, cluster = self._clusters(batch)
         sums = np.stack([np.ones(u.size), w, w * w, w * u, w * z, u, u])
-        return Pool(names, *_summed(cluster, key, sums))
+        blocks = bool(pools) and pools[0].blocks
+        if blocks:
+            names, cluster = _NAMES_OF_BLOCKS, blocks_of_names(names)[cluster]
+            new = pools[0].absorb(cluster, key, sums)
+            cluster, key, sums = cluster[new], key[new], sums[:, new]
+        return _merge_if_many([*pools, Pool(names, *_summed(cluster, key, [sums]), blocks)])
 
     def _clusters(self, batch: Batch) -> tuple[NDArray[np.str_], Index]:
         """The names of a batch's clusters in order, and the number of each row's."""
