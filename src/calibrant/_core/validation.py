@@ -28,7 +28,8 @@ R = TypeVar("R")
 REASONS = {
     "groups": "clusters change the uncertainty of a value, not the value: give them to evaluate "
     "(with uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or "
-    "report, with the rows in memory; sums of streams, files and windows do not keep them",
+    "report, of arrays, frames or files; the sums of a stream do not keep which rows are of one: "
+    "write its rows to a file, and name the column",
 }
 # Names of arguments in other libraries, and what we call them.
 CALLED = {
