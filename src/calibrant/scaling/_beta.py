@@ -50,6 +50,7 @@ class BetaCalibration(OneVsRest):
     a_: FloatArray
     b_: FloatArray
     c_: FloatArray
+    _needs_rows = None
 
     @public
     def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
