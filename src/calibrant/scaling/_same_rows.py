@@ -171,11 +171,10 @@ class FittedRows:
         """
         hashes, at = np.unique(np.concatenate([part.hashes for part in parts]), return_inverse=True)
         counts = np.bincount(at, np.concatenate([part.counts for part in parts])).astype(np.int64)
-        whole = all(part.n_distinct <= part.hashes.size for part in parts)
-        hashes, counts = hashes[:KEPT], counts[:KEPT]
-        if whole and at.size <= KEPT or hashes.size < KEPT:
-            return cls(hashes, counts, int(hashes.size))
-        return cls(hashes, counts, max(KEPT + 1, int(KEPT / float(hashes[-1]) * 2.0**64)))
+        distinct = hashes.size
+        if any(part.n_distinct > part.hashes.size for part in parts):
+            distinct = max(KEPT + 1, int(KEPT / float(hashes[KEPT - 1]) * 2.0**64))
+        return cls(hashes[:KEPT], counts[:KEPT], distinct)
 
     def overlap(self, new: Hashes) -> Overlap:
         """The overlap of new rows, given by their hashes, with the rows of the fit, less the rows

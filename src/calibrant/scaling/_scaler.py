@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from calibrant._core.atomic_files import atomic_write
-from calibrant._core.errors import InputError, StateError, UnknownOption, nearest, warning_about
+from calibrant._core.errors import InputError, NeedsRows, StateError, UnknownOption, nearest, warning_about
 from calibrant._core.validation import check_flag, have_no_index, is_number, public
 from calibrant._data.columns import is_lazy
 from calibrant._data.links import LOG_FLOOR
@@ -564,9 +564,9 @@ class Scaler(ABC):
         """
         raise self._rows_error("of several classes it has too many parameters to sum products of")
 
-    def _rows_error(self, why: str) -> InputError:
+    def _rows_error(self, why: str) -> NeedsRows:
         """The error for rows that are only summed, where the map needs them in memory."""
-        return InputError(
+        return NeedsRows(
             f"{type(self).__name__} needs the rows in memory ({why}): collect the frame or a sample "
             "of it, or fit TemperatureScaling, VectorScaling, PlattScaling or IsotonicCalibration"
         )

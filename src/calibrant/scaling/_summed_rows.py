@@ -17,10 +17,11 @@ from calibrant._core.progress import RowProgress
 from calibrant._data.explain import swapped_error
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR, both_classes, logit
-from calibrant._data.logprobs import Given
+from calibrant._data.logprobs import LOGPROBS, Given
 from calibrant._data.readers.batches import Batch
+from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.passes import over_pieces
-from calibrant._data.readers.source import FileRows
+from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._engines.level_sums import LevelSums
 from calibrant._engines.logit_cells import KINDS, SOFT, LogitCells, View, cells_of
 from calibrant._engines.softmax_sums import FitFacts, SoftmaxModel, SoftmaxSums, softmax_sums
@@ -249,6 +250,12 @@ class RowsOfFiles:
         names, k = self.files.chosen.class_names or (), self._columns
         return names if len(names) == k else tuple(map(str, range(k)))
 
+    @classmethod
+    def of_request(cls, request: ReadRequest) -> RowsOfFiles:
+        """The rows that a request stands for. """
+        given: Given = LOGPROBS if request.written.logprobs else bool(request.from_logits)
+        return cls(file_rows(request), given)
+
     def __post_init__(self) -> None:
         """Read the first rows, for the number of classes."""
         self._columns = 2
@@ -259,7 +266,7 @@ class RowsOfFiles:
                     self._columns = int(batch.y_proba.shape[1])
                     break
 
-    def _pass(self, of: Callable[[Problem], T], join: Callable[[list[T]], T]) -> T:
+    def sum(self, of: Callable[[Problem], T], join: Callable[[list[T]], T]) -> T:
         """The sums of all batches. The first pass checks and counts rows, and keeps hashes."""
         first = self.fitted_rows is None
 
@@ -314,7 +321,7 @@ class RowsOfFiles:
             target = z[:, 1 if r is None else r]
             return cells_of(h, target, problem.weights, side, view)
 
-        out = self._pass(of, LogitCells.merged)
+        out = self.sum(of, LogitCells.merged)
         check_weight_total(float(out.w[:, 0].sum()), self.n_rows)
         if r is None and bool((out.side > 0).all() and (out.key % KINDS == SOFT).any()):
             raise swapped_error()
@@ -328,7 +335,7 @@ class RowsOfFiles:
             return [cells_of(np.ascontiguousarray(h[:, r]), z[:, r], w, side, View())
                     for r in classes]  # fmt: skip
 
-        return self._pass(of, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True))))
+        return self.sum(of, lambda parts: list(map(LogitCells.merged, zip(*parts, strict=True))))
 
     @cached_property
     def facts(self) -> FitFacts:
@@ -347,7 +354,7 @@ class RowsOfFiles:
             sharp = bool(np.isin(problem.predictions.values, (0.0, 1.0)).all())
             return (len(z), total, loss, w @ z, movable, w @ p, soft, n_out, not sharp)
 
-        sums = self._pass(of, lambda parts: tuple(sum(each) for each in zip(*parts, strict=True)))
+        sums = self.sum(of, lambda parts: tuple(sum(each) for each in zip(*parts, strict=True)))
         n, weight, loss, mass, movable, predicted, soft, n_out, unsharp = sums
         check_weight_total(weight, n)
         if soft and not unsharp:
@@ -369,7 +376,7 @@ class RowsOfFiles:
             scores = np.where(possible, scores, -np.inf)[kept]
             return softmax_sums(model, theta, scores, z[kept] / mass[kept, None], (w * mass)[kept])
 
-        return self._pass(of, lambda parts: parts[0] if len(parts) == 1 else parts[0] + parts[1])
+        return self.sum(of, lambda parts: parts[0] if len(parts) == 1 else parts[0] + parts[1])
 
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
         def add(parts: list[Any]) -> Any:
@@ -379,9 +386,9 @@ class RowsOfFiles:
             s, w = problem.predictions.class_scores(), problem.weights
             return float(w.sum()), w @ s, bool((s.max(axis=1) > s.min(axis=1)).any())
 
-        weight, sums, moves = self._pass(of, add)
+        weight, sums, moves = self.sum(of, add)
         mean = sums / weight
-        (squares,) = self._pass(
+        (squares,) = self.sum(
             lambda p: (p.weights @ (p.predictions.class_scores() - mean) ** 2,), add
         )
         return mean, squares / weight, not moves
@@ -397,7 +404,7 @@ class RowsOfFiles:
             columns = self._columns_of(problem)
             return [LevelSums.of_rows(u, z, problem.weights) for u, z in columns]
 
-        sums = self._pass(
+        sums = self.sum(
             of, lambda parts: [LevelSums.merged(each) for each in zip(*parts, strict=True)]
         )
         return [each.levels for each in sums]
@@ -420,7 +427,7 @@ class RowsOfFiles:
             return [tuple(map(sum, zip(*each, strict=True))) for each in zip(*parts, strict=True)]
 
         return [(fixed_cuts(rule, np.dtype(np.float64)).inner, *each) for each in
-                self._pass(of, add)]  # fmt: skip
+                self.sum(of, add)]  # fmt: skip
 
     def mean_loss(self, fitted: Map) -> float:
         def of(problem: Problem) -> tuple[float, float]:
@@ -429,7 +436,7 @@ class RowsOfFiles:
                 return 0.0, 0.0
             return problem.log_loss(fitted._apply(problem.predictions)) * weight, weight
 
-        loss, weight = self._pass(of, lambda parts: tuple(map(sum, zip(*parts, strict=True))))
+        loss, weight = self.sum(of, lambda parts: tuple(map(sum, zip(*parts, strict=True))))
         return loss / weight
 
 
