@@ -178,7 +178,12 @@ def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
     summary = {
         "n": rows.n_rows,
         "n_missing": rows.n_missing,
-        "inferred": [*rows.files.messages, *rows.notes, SUMMED, *_prior_message(getattr(scaler, "prior", None))],
+        "inferred": [
+            *rows.files.messages,
+            *rows.notes,
+            SUMMED,
+            *_prior_message(getattr(scaler, "prior", None)),
+        ],
         "measures": {
             "measure": names,
             "as reported": [before[name] for name in names],

@@ -11,7 +11,7 @@ from calibrant._core.typing import Array
 from calibrant._engines.cells import N_LINEAR
 
 # The most distinct predictions that are kept.
-MOST_LEVELS = 1 << 20
+MOST_LEVELS = 1 << 18
 # Cells in a range of 1 of the logit; they are as narrow in the prediction as in a stream.
 PER_LOGIT = 128
 _EPS = 1e-15
@@ -53,7 +53,7 @@ class LevelSums:
 
     @property
     def levels(self) -> tuple[Array, Array, Array]:
-        """The predictions in order (of cells their mean), with the weight and mean target of each."""
+        """The predictions in order (of cells their mean), with weight and mean target of each."""
         w, wu, wz = self.sums
         return (self.key if self.exact else wu / w), w, wz / w
 
@@ -61,6 +61,6 @@ class LevelSums:
 def _grouped(key: Array, sums: Array, *, exact: bool = True) -> LevelSums:
     """The sums of entries with equal keys; by cell if these are too many."""
     keys, at = np.unique(key, return_inverse=True)
-    added = np.stack([np.bincount(at, row, keys.size) for row in sums])
+    added = np.stack([np.bincount(at, row, keys.size).astype(np.float64) for row in sums])
     out = LevelSums(keys, added, exact)
     return out.in_cells() if exact and keys.size > MOST_LEVELS else out

@@ -15,7 +15,7 @@ from math import comb
 
 import numpy as np
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import NeedsRows
 from calibrant._core.typing import Array, Index
 
 POWERS = 7
@@ -43,9 +43,9 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class LogitCells:
-    """Sums by cell: the number `key` of its place, side and kind, the rows `n`, the squared weights,
-    the smallest and largest t, and the moments (cells, powers) of the weight and of weight times
-    target.
+    """Sums by cell: the number `key` of its place, side and kind, the rows `n`, the squared
+    weights, the smallest and largest t, and the moments (cells, powers) of the weight and of weight
+    times target.
     """
 
     key: Index
@@ -64,12 +64,12 @@ class LogitCells:
         low, high = np.full(keys.size, np.inf), np.full(keys.size, -np.inf)
         np.minimum.at(low, at, np.concatenate([part.low for part in parts]))
         np.maximum.at(high, at, np.concatenate([part.high for part in parts]))
-        sums = []
+        sums: dict[str, Array] = {}
         for name in ("n", "w2", "w", "wz"):
             values = np.concatenate([getattr(part, name) for part in parts])
-            sums.append(np.zeros((keys.size, *values.shape[1:])))
-            np.add.at(sums[-1], at, values)
-        return cls(keys, *sums[:2], low, high, *sums[2:], parts[0].view)
+            sums[name] = np.zeros((keys.size, *values.shape[1:]))
+            np.add.at(sums[name], at, values)
+        return cls(keys, low=low, high=high, view=parts[0].view, **sums)
 
     @property
     def side(self) -> Index:
@@ -106,8 +106,10 @@ class LogitCells:
                 cell, side = (np.broadcast_to(each[chosen, None], shape) for each in
                               (np.arange(self.key.size) * 2 + int(target), self.side))  # fmt: skip
                 parts.append((h, weights, np.full(shape, target), cell, side))
-        columns = [np.concatenate([part[j].ravel() for part in parts]) for j in range(5)]
-        return PooledRows(*columns, self.view)
+        h, weights, targets, cell, side = (
+            np.concatenate([part[j].ravel() for part in parts]) for j in range(5)
+        )
+        return PooledRows(h, weights, targets, cell, side, self.view)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +157,11 @@ def _places(moments: Array, middle: Array, half: Array, count: int) -> tuple[Arr
 
 
 def check_reach(largest: float) -> None:
-    """Raise an InputError if logits are too large for the last zone."""
+    """Raise a NeedsRows if logits are too large for the last zone."""
     if not largest < REACH:
-        raise InputError(
+        raise NeedsRows(
             f"y_proba has a logit of {largest:.3g}, and sums take logits below {REACH:,.0f}: fix "
-            "such rows, or collect the frame and fit to its rows"
+            "such rows, or collect the frame and fit to them in memory"
         )
 
 
@@ -195,6 +197,6 @@ def cells_of(h: Array, z: Array, w: Array, side: Index, view: View) -> LogitCell
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(low, key, t)
     np.maximum.at(high, key, t)
-    w2 = np.bincount(key, w * w, count)[found]
+    w2 = np.bincount(key, w * w, count)[found].astype(np.float64)
     ends = low[found], high[found]
     return LogitCells(found, n[found].astype(np.float64), w2, *ends, moments, of_targets, view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class HistogramBinning(OneVsRest):
     """
 
     _of_logarithms = False
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
     _may_be_unknown = ("values_",)  # bins that were empty in the fit
     _learned = ("edges_", "values_")
     edges_: tuple[FloatArray, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class IsotonicCalibration(OneVsRest):
     """
 
     _of_logarithms = False
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
     _learned = ("thresholds_", "values_")
     thresholds_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]

@@ -108,7 +108,7 @@ class VectorScaling(LinearMap):
     """
 
     _coef_ndim = 1
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
@@ -143,8 +143,9 @@ class VectorScaling(LinearMap):
         cautions = () if minimum.reached else (not_reached(minimum.n_iter),)
         if not found.n_wrong and rows.facts.hard:
             cautions = (SEPARABLE.format(instead="TemperatureScaling"),)
-        learned = {"coef_": factors, "intercept_": centred(bias)}
-        solution = Solution(learned, cautions, minimum.n_iter)
+        solution = Solution(
+            {"coef_": factors, "intercept_": centred(bias)}, cautions, minimum.n_iter
+        )
         return solution, found.floored / found.weight
 
     def _formula(self, inputs: Inputs) -> list[Node]:
@@ -199,7 +200,7 @@ class MatrixScaling(LinearMap):
     """
 
     _coef_ndim = 2
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
     _option_checks = (("l2", check_l2),)
 
     @public

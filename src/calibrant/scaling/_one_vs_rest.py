@@ -120,7 +120,9 @@ class OneVsRest(Scaler):
         """The logits of the map of a fit, at the numbers that it reads."""
         one = type(self)(**self.get_params())
         one._set_learned(self._solution([], [fit], ("",)))
-        return Predictions(one._map(0, values, np.dtype(np.float64)), False, values.dtype).log_odds()
+        return Predictions(
+            one._map(0, values, np.dtype(np.float64)), False, values.dtype
+        ).log_odds()
 
     def _solution(
         self, columns: Sequence[Column], fits: Sequence[ColumnFit], class_names: tuple[str, ...]

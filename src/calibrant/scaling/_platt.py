@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class PlattScaling(OneVsRest):
     _option_checks = (("smooth_targets", check_flag),)
     slope_: FloatArray
     intercept_: FloatArray
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(
@@ -134,7 +135,8 @@ def _score(column: Column) -> float:
     shares, logits = column.shares, np.clip(column.predictions, -LARGEST, LARGEST)
     h, z = (each - shares @ each for each in (logits, column.targets))
     squares = shares @ shares if column.squares is None else column.squares
-    spread = np.sqrt(max((shares @ h**2) * (shares @ z**2), 0.0) * squares)
+    # Rounding may end below 0 where weights are negative.
+    spread = math.sqrt(max(float((shares @ h**2) * (shares @ z**2)), 0.0) * float(squares))
     return float(shares @ (h * z) / spread) if spread > 0 else 0.0
 
 
@@ -150,7 +152,7 @@ def _about_falls(
         return ()
     which = ""
     if len(slopes) > 1:
-        which = f" of {named_classes([class_names[j] for j in falling])}"
+        which = f" of {named_classes([class_names[j] for j in falling.tolist()])}"
     return (
         f"the slope{which} is negative ({slopes.min():.3g}), so that the order of the predictions "
         "is turned round. "

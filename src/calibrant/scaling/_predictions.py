@@ -101,7 +101,7 @@ class PooledPredictions(Predictions):
 
     def log_odds(self) -> FloatArray:
         """The logits of probabilities in [LOG_FLOOR, 1 - LOG_FLOOR]."""
-        return np.clip(self.values, logit(LOG_FLOOR), logit(1.0 - LOG_FLOOR))
+        return np.clip(self.values, *logit(np.array([LOG_FLOOR, 1.0 - LOG_FLOOR])))
 
 
 def _against_rest(logits: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class PriorShift(Scaler):
 
     _learned = ("prior_", "source_prior_")
     _without_labels = True
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
     prior_: FloatArray
     source_prior_: FloatArray
 
@@ -324,8 +324,8 @@ class PriorShift(Scaler):
             remedy = "give source_prior, or rows of every class"
             source = shares_of_labels(np.ones(1), labels[None], rows.class_names, remedy)
         if source is not None:
-            learned = {"prior_": labels if new is None else new, "source_prior_": source}
-            return Solution(learned), None
+            new = labels if new is None else new
+            return Solution({"prior_": new, "source_prior_": source}), None
         fit = _ratio_of_sums(rows, facts)
         unseen = labels == 0
         source = np.where(unseen, facts.predicted / facts.weight, labels / fit.values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class QuadraticScaling(OneVsRest):
     slope_: FloatArray
     curvature_: FloatArray
     range_: tuple[FloatArray, ...]
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(
@@ -212,7 +212,7 @@ def _by_end_slopes(h: FloatArray, low: float, high: float) -> tuple[FloatArray, 
     return (high * h - h**2 / 2) / width, (h**2 / 2 - low * h) / width
 
 
-def _about_falls(shares: FloatArray, class_names: Sequence[str]) -> tuple[str, ...]:
+def _about_falls(shares: FloatArray, class_names: tuple[str, ...]) -> tuple[str, ...]:
     """The warning for maps that decrease on at least the share FALLING of the rows, as a tuple of
     one text; empty if there are none. `shares` (n_maps,) are those of the rows where they do.
     """
@@ -222,7 +222,7 @@ def _about_falls(shares: FloatArray, class_names: Sequence[str]) -> tuple[str, .
     which = "the map falls"
     if len(shares) > 1:
         maps, verb = ("maps", "fall") if len(many) > 1 else ("map", "falls")
-        which = f"the {maps} of {named_classes([class_names[j] for j in many])} {verb}"
+        which = f"the {maps} of {named_classes([class_names[j] for j in many.tolist()])} {verb}"
     return (
         f"{which} where predictions rise, on {shares.max():.0%} of the rows: their order changes. "
         "increasing=True forbids it",

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from calibrant._core.atomic_files import atomic_write
-from calibrant._core.errors import InputError, NeedsRows, StateError, UnknownOption, nearest, warning_about
+from calibrant._core.errors import (
+    InputError,
+    NeedsRows,
+    StateError,
+    UnknownOption,
+    nearest,
+    warning_about,
+)
 from calibrant._core.validation import check_flag, have_no_index, is_number, public
 from calibrant._data.columns import is_lazy
 from calibrant._data.links import LOG_FLOOR
@@ -50,8 +57,8 @@ from calibrant.scaling._same_rows import (
     remember,
     row_hashes,
 )
-from calibrant.scaling._summed_rows import MOST_VIEWS, RowsOfFrame, SummedRows, pooled_problem
 from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
+from calibrant.scaling._summed_rows import MOST_VIEWS, RowsOfFrame, SummedRows, pooled_problem
 
 if TYPE_CHECKING:
     from calibrant.scaling._estimator import ScalingEstimator
@@ -505,7 +512,8 @@ class Scaler(ABC):
     def _rows_of_frame(self, y_true: Any, y_proba: Any, **rows: Any) -> SummedRows:
         """The rows of a lazy frame, to be summed in its engine."""
         self._check_options()
-        return RowsOfFrame(to_source(y_true, y_proba, from_logits=self._given, **rows), self._given)
+        source: Any = to_source(y_true, y_proba, from_logits=self._given, **rows)
+        return RowsOfFrame(source, self._given)
 
     def _fit_summed(self, rows: SummedRows) -> None:
         """Fit the map to rows that are summed where they are, set the fitted attributes, and
@@ -567,8 +575,8 @@ class Scaler(ABC):
     def _rows_error(self, why: str) -> NeedsRows:
         """The error for rows that are only summed, where the map needs them in memory."""
         return NeedsRows(
-            f"{type(self).__name__} needs the rows in memory ({why}): collect the frame or a sample "
-            "of it, or fit TemperatureScaling, VectorScaling, PlattScaling or IsotonicCalibration"
+            f"{type(self).__name__} needs the rows in memory ({why}): collect the frame or a "
+            "sample of it, or fit TemperatureScaling, PlattScaling or IsotonicCalibration"
         )
 
     def _warn(self, cautions: Iterable[str]) -> None:
@@ -876,7 +884,8 @@ class Scaler(ABC):
         learned = ", ".join(f"{name}={brief_text(getattr(self, name))}" for name in self._learned)
         if np.isnan(self.loss_before_):
             return f"<{call}: {learned}; from {self.n_rows_} rows without labels>"
+        after = "" if np.isnan(self.loss_) else f" -> {self.loss_:.4f}"
         return (
-            f"<{call}: {learned}; log loss {self.loss_before_:.4f} -> {self.loss_:.4f} on the "
+            f"<{call}: {learned}; log loss {self.loss_before_:.4f}{after} on the "
             f"{self.n_rows_} rows of the fit>"
         )

@@ -277,10 +277,17 @@ class SoftmaxLoss:
 class Sums(Protocol):
     """The sums of a softmax over rows, at some parameters."""
 
-    weight: float
-    loss: float
-    gradient: FloatArray
-    hessian: FloatArray
+    @property
+    def weight(self) -> float: ...
+
+    @property
+    def loss(self) -> float: ...
+
+    @property
+    def gradient(self) -> FloatArray: ...
+
+    @property
+    def hessian(self) -> FloatArray: ...
 
 
 def summed_minimum(

@@ -4,14 +4,15 @@ that maps are fitted to.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from calibrant._core.binning import EqualWidth, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import FixedRule, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._data.explain import swapped_error
@@ -38,7 +39,7 @@ Levels = tuple[FloatArray, FloatArray, FloatArray]
 # The bins of a column: inner edges, and the sums of weights and of targets.
 BinSums = tuple[FloatArray, FloatArray, FloatArray]
 # The logits at which a probability is at the floor of logarithms.
-_FLOOR = -float(logit(np.float64(LOG_FLOOR)))
+_FLOOR = -float(logit(np.array(LOG_FLOOR)))
 
 
 class Map(Protocol):
@@ -103,9 +104,7 @@ def pooled_problem(rows: SummedRows, cells: LogitCells) -> Problem:
         ends = np.array([0.0, -np.inf, np.inf])[pooled.side]
         predictions = PooledPredictions(np.where(pooled.side > 0, ends, pooled.h), True, precision)
     targets, names = both_classes(pooled.targets), rows.class_names
-    problem = Problem(
-        predictions, targets, pooled.weights, np.nan, names, squares=cells.squares
-    )
+    problem = Problem(predictions, targets, pooled.weights, np.nan, names, squares=cells.squares)
     return replace(problem, loss_before=problem.log_loss(predictions.probabilities()))
 
 
@@ -252,7 +251,7 @@ class RowsOfFiles:
 
     @classmethod
     def of_request(cls, request: ReadRequest) -> RowsOfFiles:
-        """The rows that a request stands for. """
+        """The rows that a request stands for."""
         given: Given = LOGPROBS if request.written.logprobs else bool(request.from_logits)
         return cls(file_rows(request), given)
 
@@ -272,7 +271,8 @@ class RowsOfFiles:
 
         def work(batches: Iterator[Batch]) -> tuple[list[T], list[FittedRows], int, int, set[str]]:
             parts: list[T] = []
-            hashes, n, gone, notes = [], 0, 0, set()
+            hashes: list[FittedRows] = []
+            n, gone, notes = 0, 0, set[str]()
             for batch in batches:
                 gone += batch.n_missing
                 notes |= {batch.taken} if batch.taken else set()
@@ -376,7 +376,7 @@ class RowsOfFiles:
             scores = np.where(possible, scores, -np.inf)[kept]
             return softmax_sums(model, theta, scores, z[kept] / mass[kept, None], (w * mass)[kept])
 
-        return self.sum(of, lambda parts: parts[0] if len(parts) == 1 else parts[0] + parts[1])
+        return self.sum(of, lambda parts: reduce(operator.add, parts))
 
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
         def add(parts: list[Any]) -> Any:
@@ -411,23 +411,26 @@ class RowsOfFiles:
 
     def bins(self, rule_of: Callable[[int], Rule], n: int) -> list[BinSums]:
         rule = rule_of(n)
-        if isinstance(rule, Quantile):
+        if not isinstance(rule, FixedRule):
+            assert isinstance(rule, Quantile)
             return [_quantile_bins(*each, rule) for each in self.levels()]
-        assert isinstance(rule, EqualWidth) or hasattr(rule, "edges")
 
-        def of(problem: Problem) -> list[tuple[FloatArray, FloatArray]]:
+        def of(problem: Problem) -> list[BinSums]:
             precision, w = problem.predictions.precision, problem.weights
-            cuts, out = fixed_cuts(rule, precision), []
+            cuts, out = fixed_cuts(rule, precision), list[BinSums]()
             for u, z in self._columns_of(problem):
                 at = cuts.find(u.astype(precision).astype(np.float64))
-                out.append((np.bincount(at, w, cuts.m), np.bincount(at, w * z, cuts.m)))
+                mass, total = (np.bincount(at, x, cuts.m).astype(np.float64) for x in (w, w * z))
+                out.append((cuts.inner, mass, total))
             return out
 
-        def add(parts: list[Any]) -> Any:
-            return [tuple(map(sum, zip(*each, strict=True))) for each in zip(*parts, strict=True)]
+        def add(parts: list[list[BinSums]]) -> list[BinSums]:
+            return [
+                (each[0][0], *(np.sum([part[j] for part in each], axis=0) for j in (1, 2)))
+                for each in zip(*parts, strict=True)
+            ]
 
-        return [(fixed_cuts(rule, np.dtype(np.float64)).inner, *each) for each in
-                self.sum(of, add)]  # fmt: skip
+        return self.sum(of, add)
 
     def mean_loss(self, fitted: Map) -> float:
         def of(problem: Problem) -> tuple[float, float]:

@@ -76,7 +76,7 @@ class TemperatureScaling(Scaler):
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_",)
     _class_by_class = False
-    _needs_rows = None
+    _needs_rows: ClassVar[str | None] = None
     temperature_: float
 
     @public

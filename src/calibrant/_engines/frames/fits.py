@@ -50,7 +50,7 @@ from calibrant._engines.softmax_sums import MOST_LOSS, FitFacts, SoftmaxModel, S
 # The most parameters of a softmax: a query sums the product of each two of them.
 MOST_PARAMETERS = 40
 # The logit of a probability at the floor, and one below all others.
-LOWEST, _NEVER = float(logit(np.float64(LOG_FLOOR))), -1e300
+LOWEST, _NEVER = float(logit(np.array(LOG_FLOOR))), -1e300
 
 
 # --- maps of one logit --------------------------------------------------------------------------
@@ -319,9 +319,9 @@ def levels_of(samples: FrameSamples) -> tuple[Array, Array, Array]:
     try:
         table, cuts, found = level_sets(samples, "binary", MOST_ROWS)
     except NotDefined:
-        groups = curve_groups(samples, "binary", 1, None)
+        groups = curve_groups(samples, "binary", 2, None)
         columns = groups.columns
-        w, wz = (np.bincount(groups.cell, x, groups.mean.size) for x in
+        w, wz = (np.bincount(groups.cell, x, groups.mean.size).astype(np.float64) for x in
                  (columns.w, columns.w * columns.z))  # fmt: skip
         levels, soft = groups.mean, not columns.hard
     else:
