@@ -517,7 +517,7 @@ BY_SUMS = ["temperature", "platt", "beta", "vector", "prior-shift", "isotonic", 
 def test_large_files_are_fitted_in_passes_and_never_loaded(
     halves, capsys, set_limits, monkeypatch, method
 ):
-    """CSV comes in one piece; the map, its counts and its losses are those of all rows in memory."""
+    """The map, its counts, its losses and the hashes of its rows are those of rows in memory."""
     words = ["--fit", halves / "fit.csv", "--method", method]
     known = scaled(capsys, *words)
     set_limits(fitted_by_sums=100)

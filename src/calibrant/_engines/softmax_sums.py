@@ -77,6 +77,7 @@ class SoftmaxSums:
     n_wrong: float
 
     def __add__(self, other: SoftmaxSums) -> SoftmaxSums:
+        """The sums of the rows of both."""
         return SoftmaxSums(*(getattr(self, n) + getattr(other, n) for n in self.__annotations__))
 
 

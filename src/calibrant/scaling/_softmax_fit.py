@@ -278,16 +278,20 @@ class Sums(Protocol):
     """The sums of a softmax over rows, at some parameters."""
 
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """The sum of the weights."""
 
     @property
-    def loss(self) -> float: ...
+    def loss(self) -> float:
+        """The weighted sum of the losses."""
 
     @property
-    def gradient(self) -> FloatArray: ...
+    def gradient(self) -> FloatArray:
+        """Its gradient."""
 
     @property
-    def hessian(self) -> FloatArray: ...
+    def hessian(self) -> FloatArray:
+        """Its second derivatives."""
 
 
 def summed_minimum(

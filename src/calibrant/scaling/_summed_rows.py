@@ -45,22 +45,27 @@ _FLOOR = -float(logit(np.array(LOG_FLOOR)))
 class Map(Protocol):
     """The methods of a fitted map that its loss is computed by."""
 
-    def _apply(self, predictions: Predictions) -> FloatArray: ...
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        """The mapped probabilities of rows in memory."""
 
-    def _formula(self, inputs: Inputs) -> list[Node] | None: ...
+    def _formula(self, inputs: Inputs) -> list[Node] | None:
+        """The map as a formula; None if it has none."""
 
 
 class SummedRows(Protocol):
     """Rows that are read anew for every sum. `columns` is None for predictions (n,)."""
 
     @property
-    def columns(self) -> int | None: ...
+    def columns(self) -> int | None:
+        """The number of columns of predictions; None for (n,)."""
 
     @property
-    def given(self) -> Given: ...
+    def given(self) -> Given:
+        """What predictions are given as."""
 
     @property
-    def class_names(self) -> tuple[str, ...]: ...
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the classes; their numbers where they have none."""
 
     @property
     def fitted_rows(self) -> FittedRows | None:
@@ -160,9 +165,11 @@ class RowsOfFrame:
 
     @property
     def _logits(self) -> bool:
+        """Whether predictions are read as logits."""
         return self.given is True
 
     def cells(self, view: View, r: int | None = None) -> LogitCells:
+        """The sums by cell of the logits of (n,), or of class r against the rest, from one query."""
         from calibrant._engines.frames import fits
 
         samples = self.samples
@@ -171,6 +178,7 @@ class RowsOfFrame:
         return fits.logit_cells(samples, view)
 
     def class_cells(self) -> list[LogitCells]:
+        """The sums by cell of each class that has a map of its own, from a query for each."""
         return [self.cells(View(), r) for r in one_against_rest(self.columns or 2)]
 
     @cached_property
@@ -181,11 +189,13 @@ class RowsOfFrame:
         return fits.fit_facts(self.samples)
 
     def softmax(self, model: SoftmaxModel, theta: FloatArray) -> SoftmaxSums:
+        """The sums of a softmax of rows (n, k), from one query."""
         from calibrant._engines.frames import fits
 
         return fits.softmax_sums(self.samples, model, theta, logits=self._logits)
 
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
+        """Mean and variance of each class's score, and whether those of every row are equal."""
         from calibrant._engines.frames import fits
 
         return fits.moments(self.samples, logits=self._logits)
@@ -200,11 +210,13 @@ class RowsOfFrame:
         return [of_classes[r] for r in one_against_rest(self.columns)]
 
     def levels(self) -> list[Levels]:
+        """The levels of each class that has a map of its own."""
         from calibrant._engines.frames import fits
 
         return [fits.levels_of(each) for each in self._each()]
 
     def bins(self, rule_of: Callable[[int], Rule], n: int) -> list[BinSums]:
+        """The bins of each class that has a map of its own, by a rule for n rows."""
         from calibrant._engines import frames
 
         out = []
@@ -214,6 +226,7 @@ class RowsOfFrame:
         return out
 
     def mean_loss(self, fitted: Map) -> float:
+        """The log loss of the mapped rows (n, k); NaN where the map has no formula."""
         from calibrant._engines.frames import fits
 
         outputs = fitted._formula(Inputs(self._logits, self.columns))
@@ -270,6 +283,9 @@ class RowsOfFiles:
         first = self.fitted_rows is None
 
         def work(batches: Iterator[Batch]) -> tuple[list[T], list[FittedRows], int, int, set[str]]:
+            """The sums of the batches of a piece, the hashes of their rows, how many rows were kept
+            and dropped, and notes.
+            """
             parts: list[T] = []
             hashes: list[FittedRows] = []
             n, gone, notes = 0, 0, set[str]()
@@ -308,7 +324,10 @@ class RowsOfFiles:
         return out[0]
 
     def cells(self, view: View, r: int | None = None) -> LogitCells:
+        """The sums by cell of the logits of (n,), or of class r against the rest."""
+
         def of(problem: Problem) -> LogitCells:
+            """What is summed of a batch."""
             h, z = problem.predictions.log_odds(), problem.targets
             side = np.zeros(len(h), dtype=np.intp)
             if r is not None:
@@ -328,7 +347,10 @@ class RowsOfFiles:
         return out
 
     def class_cells(self) -> list[LogitCells]:
+        """The sums by cell of each class that has a map of its own."""
+
         def of(problem: Problem) -> list[LogitCells]:
+            """What is summed of a batch."""
             h, z, w = problem.predictions.log_odds(), problem.targets, problem.weights
             side = np.zeros(len(h), dtype=np.intp)
             classes = one_against_rest(h.shape[1])
@@ -342,6 +364,7 @@ class RowsOfFiles:
         """What a fit tells of rows (n, k), from one pass."""
 
         def of(problem: Problem) -> tuple[Any, ...]:
+            """What is summed of a batch."""
             w, z = problem.weights, problem.targets
             p = np.exp(problem.predictions.log_probabilities())
             at_floor = np.zeros(z.shape)
@@ -363,7 +386,10 @@ class RowsOfFiles:
         return FitFacts(n, weight, loss / weight, mass, movable, predicted, not soft, out)
 
     def softmax(self, model: SoftmaxModel, theta: FloatArray) -> SoftmaxSums:
+        """The sums of a softmax of rows (n, k)."""
+
         def of(problem: Problem) -> SoftmaxSums:
+            """What is summed of a batch."""
             z, w = problem.targets, problem.weights
             if not model.offset:
                 scores = problem.predictions.class_scores()
@@ -379,10 +405,14 @@ class RowsOfFiles:
         return self.sum(of, lambda parts: reduce(operator.add, parts))
 
     def moments(self) -> tuple[FloatArray, FloatArray, bool]:
+        """Mean and variance of each class's score, and whether those of every row are equal."""
+
         def add(parts: list[Any]) -> Any:
+            """The sums of all parts."""
             return tuple(sum(each) for each in zip(*parts, strict=True))
 
         def of(problem: Problem) -> tuple[Any, ...]:
+            """What is summed of a batch."""
             s, w = problem.predictions.class_scores(), problem.weights
             return float(w.sum()), w @ s, bool((s.max(axis=1) > s.min(axis=1)).any())
 
@@ -400,7 +430,10 @@ class RowsOfFiles:
             yield p[:, r], problem.targets[:, r]
 
     def levels(self) -> list[Levels]:
+        """The levels of each class that has a map of its own."""
+
         def of(problem: Problem) -> list[LevelSums]:
+            """What is summed of a batch."""
             columns = self._columns_of(problem)
             return [LevelSums.of_rows(u, z, problem.weights) for u, z in columns]
 
@@ -410,12 +443,14 @@ class RowsOfFiles:
         return [each.levels for each in sums]
 
     def bins(self, rule_of: Callable[[int], Rule], n: int) -> list[BinSums]:
+        """The bins of each class that has a map of its own, by a rule for n rows."""
         rule = rule_of(n)
         if not isinstance(rule, FixedRule):
             assert isinstance(rule, Quantile)
             return [_quantile_bins(*each, rule) for each in self.levels()]
 
         def of(problem: Problem) -> list[BinSums]:
+            """What is summed of a batch."""
             precision, w = problem.predictions.precision, problem.weights
             cuts, out = fixed_cuts(rule, precision), list[BinSums]()
             for u, z in self._columns_of(problem):
@@ -425,6 +460,7 @@ class RowsOfFiles:
             return out
 
         def add(parts: list[list[BinSums]]) -> list[BinSums]:
+            """The sums of all parts."""
             return [
                 (each[0][0], *(np.sum([part[j] for part in each], axis=0) for j in (1, 2)))
                 for each in zip(*parts, strict=True)
@@ -433,7 +469,10 @@ class RowsOfFiles:
         return self.sum(of, add)
 
     def mean_loss(self, fitted: Map) -> float:
+        """The log loss of the mapped rows (n, k)."""
+
         def of(problem: Problem) -> tuple[float, float]:
+            """What is summed of a batch."""
             weight = float(problem.weights.sum())
             if weight == 0.0:
                 return 0.0, 0.0
