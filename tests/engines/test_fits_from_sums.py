@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import calibrant as cal
 from calibrant._core.errors import CalibrantWarning, InputError, NeedsRows
 from calibrant._data.links import sigmoid, softmax
 from calibrant._data.readers.columns import ReadRequest
@@ -216,6 +217,28 @@ def test_loss_that_is_not_summed_is_unknown_also_in_the_file():
     assert np.isnan(scaler.loss_) and scaler.loss_before_ > 0
     assert "log loss 1.1562 on the 900 rows" in repr(scaler)
     assert np.isnan(from_json(scaler.to_json()).loss_)
+
+
+@pytest.mark.parametrize("bins", [7, "cbrt", cal.Quantile(6), cal.Edges([0.0, 0.1, 0.5, 1.0])])
+@pytest.mark.parametrize("rows", [BINARY[0], CLASSES[0]], ids=str)
+def test_bins_are_those_of_arrays(file, bins, rows):
+    y, p, w = rows
+    expected = in_memory("HistogramBinning", y, p, w, bins=bins)
+    same_maps(on_frame("duckdb", "HistogramBinning", y, p, w, bins=bins), expected)
+    request = ReadRequest.build(file, y_true=y, y_proba=p, sample_weight=w)
+    summed = RowsOfFiles.of_request(request)
+    found = fitted("HistogramBinning", p, lambda s: s._fit_summed(summed), bins=bins)
+    same_maps(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("PlattScaling", {"smooth_targets": True}), ("QuadraticScaling", {"increasing": True}),
+     ("DirichletCalibration", {"l2": 0.1})],
+)  # fmt: skip
+def test_options_of_maps_are_kept(kind, options):
+    found = on_frame("duckdb", kind, "y", "p", "w", **options)
+    same_maps(found, in_memory(kind, "y", "p", "w", **options))
 
 
 @pytest.mark.parametrize("kind", sorted(set(SCALERS) - set(SUMMED)))

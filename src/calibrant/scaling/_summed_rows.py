@@ -169,7 +169,7 @@ class RowsOfFrame:
         return self.given is True
 
     def cells(self, view: View, r: int | None = None) -> LogitCells:
-        """The sums by cell of the logits of (n,), or of class r against the rest, from one query."""
+        """The sums by cell of the logits of (n,), or of class r, from one query."""
         from calibrant._engines.frames import fits
 
         samples = self.samples
@@ -217,13 +217,9 @@ class RowsOfFrame:
 
     def bins(self, rule_of: Callable[[int], Rule], n: int) -> list[BinSums]:
         """The bins of each class that has a map of its own, by a rule for n rows."""
-        from calibrant._engines import frames
+        from calibrant._engines.frames import fits
 
-        out = []
-        for each in self._each():
-            table, cuts, _ = frames.bin_table(each, "binary", rule_of(n))
-            out.append((cuts.inner, table.sum_w[0], table.sum_wz[0]))
-        return out
+        return [fits.bins_of(each, rule_of(n)) for each in self._each()]
 
     def mean_loss(self, fitted: Map) -> float:
         """The log loss of the mapped rows (n, k); NaN where the map has no formula."""

@@ -8,11 +8,14 @@ from itertools import combinations_with_replacement
 import narwhals as nw
 import numpy as np
 
+from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._core.errors import InputError, NotDefined, check_weight_total
 from calibrant._core.typing import Array
 from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR, logit
+from calibrant._engines.arrays.quantiles import edges_at
+from calibrant._engines.cells import Cells
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import prediction_names, raw, target_names
 from calibrant._engines.frames.curves import MOST_ROWS, curve_groups
@@ -33,6 +36,8 @@ from calibrant._engines.frames.losses import loss_sums
 from calibrant._engines.frames.problem import lifted, with_probabilities
 from calibrant._engines.frames.quantiles import level_sets
 from calibrant._engines.frames.query import Query
+from calibrant._engines.frames.refining import EqualMass
+from calibrant._engines.frames.tables import bin_table
 from calibrant._engines.logit_cells import (
     EVENT,
     KINDS,
@@ -331,6 +336,23 @@ def levels_of(samples: FrameSamples) -> tuple[Array, Array, Array]:
     if soft and not samples.sound:
         check_not_swapped(samples)
     return levels, w, wz / w
+
+
+def bins_of(samples: FrameSamples, rule: Rule) -> tuple[Array, Array, Array]:
+    """The bins of a binary problem, as rows in memory have them: inner edges, and the sums of
+    weights and of targets.
+    """
+    if not isinstance(rule, Quantile):
+        table, cuts, _ = bin_table(samples, "binary", rule)
+        return cuts.inner, table.sum_w[0], table.sum_wz[0]
+    groups = Query(samples, "binary").add_fields().add_cells(Cells(EqualWidth(1))).run()
+    own = EqualMass(samples, "binary", groups, rule.m).own
+    mass, table = own.sums[:, 1], own.table
+    through, ranks = np.cumsum(mass), np.arange(1, rule.m) / rule.m
+    at = np.minimum(np.searchsorted(through, ranks * through[-1]), mass.size - 1)
+    # A group that an edge falls into is one prediction; others end below the edge.
+    ends = own.high[at], through[at] - mass[at], mass[at], float(through[-1])
+    return edges_at(*ends, rule.m), table.sum_w[0], table.sum_wz[0]
 
 
 def mean_loss(samples: FrameSamples, frame: Frame, mapped: list[Expr]) -> float:
