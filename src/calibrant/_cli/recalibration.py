@@ -27,6 +27,7 @@ from calibrant._data.readers.source import open_reader
 from calibrant._data.samples import shape_of
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
+from calibrant._summaries.requirements import in_stream
 from calibrant.results._recommendation import Recommendation
 from calibrant.results._rendering import Columns
 from calibrant.scaling import SameRows, Scaler, load
@@ -152,7 +153,8 @@ def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
     scaler._fit_summed(rows)
     multiclass, answers = rows.columns is not None, rows.files.chosen.answers
     shape = "multiclass" if multiclass else shape_of(1, answers)
-    names = [measure.name for measure in listed("scale", shape)]
+    kept = [m for m in listed("scale", shape) if in_stream(m, own_bins=False, approximate=True)]
+    names = [measure.name for measure in kept]
 
     def measured(problem: Problem) -> list[Accumulator]:
         """The sums of a batch before and after the map."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._core.short_rows import row_maxima, row_sums
 from calibrant._core.typing import Array
 
 # The largest loss of a row in the log loss, whose probabilities have a floor.
@@ -88,34 +87,33 @@ def softmax_sums(
     of a class which is not possible.
     """
     of_class = [r for r, pairs in enumerate(model.classes) if pairs is not None]
-    x, q = scores[:, of_class], targets[:, of_class]
-    eta = np.where(np.isfinite(x), x, -np.inf) if model.offset else np.zeros(x.shape)
+    # A row of the arrays for each class: there are few, and sums over them are fast in this order.
+    x, q = (np.ascontiguousarray(each.T[of_class]) for each in (scores, targets))
     pairs = [model.classes[r] or () for r in of_class]
+    eta = x.copy() if model.offset else np.zeros(x.shape)
     for c, own in enumerate(pairs):
         for j, scaled in own:
-            eta[:, c] += theta[j] * (x[:, c] if scaled else 1.0)
-    eta -= row_maxima(eta)[:, None]
+            eta[c] += theta[j] * x[c] if scaled else theta[j]
+    eta -= eta.max(axis=0)
     p = np.exp(eta)
-    total = row_sums(p)
-    p /= total[:, None]
-    losses = np.log(total)[:, None] - eta  # of each class
-    at_target = np.where(q > 0, losses, 0.0)
-    own_eta = np.where(q > 0, eta, -np.inf).max(axis=1)
-    others = np.where(q > 0, -np.inf, eta).max(axis=1)
-    wrong = (weights > 0) & ~(own_eta > others)
+    total = p.sum(axis=0)
+    p /= total
+    losses = np.log(total) - np.maximum(eta, -1e300)  # of each class; -inf times 0 is no number
+    hit = q > 0
+    wrong = np.where(hit, eta, -np.inf).max(axis=0) <= np.where(hit, -np.inf, eta).max(axis=0)
     gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta),) * 2)
-    mean = np.zeros((len(p), len(theta)))
+    mean = np.zeros((len(theta), len(weights)))
+    ones = np.ones(len(weights))
     for c, own in enumerate(pairs):
-        off, room = weights * (p[:, c] - q[:, c]), weights * p[:, c]
-        features = {j: x[:, c] if scaled else np.ones(len(p)) for j, scaled in own}
+        off, room = weights * (p[c] - q[c]), weights * p[c]
+        features = {j: x[c] if scaled else ones for j, scaled in own}
         for j, feature in features.items():
             gradient[j] += off @ feature
-            mean[:, j] += p[:, c] * feature
+            mean[j] += p[c] * feature
             for i, other in features.items():
                 hessian[j, i] += (room * feature) @ other
-    hessian -= (mean * weights[:, None]).T @ mean
-    row_losses = (q * at_target).sum(axis=1), (q * np.minimum(at_target, MOST_LOSS)).sum(axis=1)
-    loss, floored = (float(weights @ each) for each in row_losses)
-    return SoftmaxSums(
-        float(weights.sum()), loss, floored, gradient, hessian, float(np.count_nonzero(wrong))
-    )
+    hessian -= (mean * weights) @ mean.T
+    loss = float(weights @ (q * losses).sum(axis=0))
+    floored = float(weights @ (q * np.minimum(losses, MOST_LOSS)).sum(axis=0))
+    n_wrong = float(np.count_nonzero(wrong & (weights > 0)))
+    return SoftmaxSums(float(weights.sum()), loss, floored, gradient, hessian, n_wrong)

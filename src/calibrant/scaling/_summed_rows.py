@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from calibrant._core.binning import FixedRule, Quantile, Rule, fixed_cuts
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._data.explain import swapped_error
@@ -303,7 +304,10 @@ class RowsOfFiles:
         out: list[T] = []
         known: list[FittedRows] = []
         n_rows = n_missing = 0
-        with RowProgress(self.files.n_bytes, show=self.progress, label="fitting") as shown:
+        with (
+            RowProgress(self.files.n_bytes, show=self.progress, label="fitting") as shown,
+            one_blas_thread(beside=2),  # products are small, and pieces have threads of their own
+        ):
             for parts, hashes, n, gone, notes in over_pieces(self.files, work, shown):
                 n_rows, n_missing = n_rows + n, n_missing + gone
                 out, known = [*out, *parts], [*known, *hashes]
