@@ -29,6 +29,7 @@ LIMITS = {
     # Predictions that a command reads into memory, shows on a page, compares with limits.
     "checked_in_memory": ["_cli.check.MOST_IN_MEMORY"],
     "checked_by_sums": ["_cli.check.SUMMED_FROM"],
+    "fitted_by_sums": ["_cli.recalibration.SUMMED_FROM"],
     "reported_in_memory": ["_cli.report.MOST_IN_MEMORY"],
     "on_a_page": ["_cli.report.MOST_FOR_PAGE"],
     "drawn_for_a_page": ["_api.report.summed.DRAWN"],

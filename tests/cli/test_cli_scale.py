@@ -25,6 +25,7 @@ from command import (
 
 import calibrant as cal
 from calibrant import scaling
+from calibrant._data.readers import read_rows
 from cli.command import main
 from needs import need
 from scaling.map_words import MAPS
@@ -505,3 +506,52 @@ def test_progress_of_auto_is_shown_also_in_a_pipe(halves, set_limits, values_alo
     done = run("scale", "--fit", "fit.csv", "--map", "auto", "-o", "map.json", cwd=halves)
     lines = [line for line in done.stderr.splitlines() if line.startswith("Trying maps: ")]
     assert lines[0] == "Trying maps: 1 of 50" and lines[-1].endswith("50 of 50")
+
+
+# --- large files ----------------------------------------------------------------------------------
+
+BY_SUMS = ["temperature", "platt", "beta", "vector", "prior-shift", "isotonic", "histogram"]
+
+
+@pytest.mark.parametrize("method", BY_SUMS)
+def test_large_files_are_fitted_in_passes_and_never_loaded(
+    halves, capsys, set_limits, monkeypatch, method
+):
+    """The map, its counts, its losses and the hashes of its rows are those of rows in memory."""
+    words = ["--fit", halves / "fit.csv", "--method", method]
+    known = scaled(capsys, *words)
+    set_limits(fitted_by_sums=100)
+    monkeypatch.setattr(read_rows, "_combine", None)  # what puts all rows side by side
+    found = scaled(capsys, *words)
+    for name, values in known["scaler"]["learned"].items():
+        assert flat(found["scaler"]["learned"][name]) == pytest.approx(flat(values), abs=1e-8)
+    for name in ("loss_", "loss_before_"):
+        assert found["scaler"][name] == pytest.approx(known["scaler"][name], abs=1e-8)
+    assert found["scaler"]["fitted_rows"]["hashes"] == known["scaler"]["fitted_rows"]["hashes"]
+    assert (found["fit"]["n"], known["fit"]["n"]) == (HALF, HALF)
+    assert any("summed in passes" in line for line in found["fit"]["inferred"])
+    before, after = (each["fit"]["measures"] for each in (known, found))
+    for name in ("brier", "log_loss"):
+        at = before["measure"].index(name), after["measure"].index(name)
+        for column in ("as reported", "recalibrated"):
+            values = before[column][at[0]], after[column][at[1]]
+            assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+def flat(values):
+    """The numbers of a fitted attribute."""
+    if isinstance(values, dict):
+        values = next(iter(values.values()))
+    while isinstance(values, list) and values and isinstance(values[0], list):
+        values = [each for part in values for each in part]
+    return values
+
+
+@pytest.mark.parametrize("more", [["--method", "spline"], ["--map", "auto"], ["--bins", "cbrt"]])
+def test_large_files_are_loaded_where_sums_do_not_suffice(
+    halves, capsys, set_limits, values_alone, more
+):
+    words = ["--fit", halves / "fit.csv", *more]
+    known = scaled(capsys, *words)
+    set_limits(fitted_by_sums=100)
+    assert scaled(capsys, *words)["scaler"] == known["scaler"]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from calibrant._cli import inputs
+from calibrant._cli.inputs import SUMMED_FROM
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,
@@ -39,8 +40,6 @@ DESCRIPTION = (
 )
 # The most predictions that are kept in memory; n rows of k classes are n k predictions.
 MOST_IN_MEMORY = 200_000_000
-# Predictions from which on intervals come from sums, if these suffice: rows would take gigabytes.
-SUMMED_FROM = 5_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
 

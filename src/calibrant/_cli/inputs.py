@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
     from calibrant._data.samples import Samples
 
+# Predictions from which on sums are made in place of reading all rows, if these suffice: rows would
+# take gigabytes.
+SUMMED_FROM = 5_000_000
 # Options that name further columns, and the argument by which an error names each.
 _OTHER_COLUMNS = {
     "by": "by",

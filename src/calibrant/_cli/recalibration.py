@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,23 +12,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._cli.inputs import groups_of, samples_of
+from calibrant._cli.inputs import SUMMED_FROM, groups_of, samples_of
 from calibrant._cli.written_rows import take_classes
-from calibrant._core.errors import InputError, StateError
+from calibrant._core.bin_counts import is_by_rows
+from calibrant._core.binning import FixedRule, as_rule
+from calibrant._core.errors import InputError, NeedsRows, StateError
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import TaskProgress
 from calibrant._data.columns import classes_by_endings
 from calibrant._data.readers.columns import ReadRequest, choose_columns, has_usual
-from calibrant._data.readers.read_rows import Rows, read_rows
+from calibrant._data.readers.read_rows import Rows, TooLarge, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
+from calibrant._data.samples import shape_of
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
+from calibrant._summaries.requirements import in_stream
 from calibrant.results._recommendation import Recommendation
 from calibrant.results._rendering import Columns
 from calibrant.scaling import SameRows, Scaler, load
 from calibrant.scaling._load import new_scaler, unchanging_scaler
 from calibrant.scaling._predictions import to_predictions
+from calibrant.scaling._problem import Problem
+from calibrant.scaling._summed_rows import RowsOfFiles
+
+SUMMED = (
+    "too many rows to keep in memory: they were summed in passes over the file, and measures that "
+    "go by the order of predictions are from some 2,500 cells"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,20 +86,23 @@ def fit_map(
     `groups` names the column of clusters, for the choice. `priors` are the shares of classes where
     the map is used, and those at which the predictions are calibrated.
     """
-    rows, from_logits = read_rows(request), request.from_logits
-    choice = None
+    summed = kind is not None and _may_be_summed(request, bins)
+    try:
+        rows = read_rows(request, at_most=SUMMED_FROM if summed else None)
+    except TooLarge:
+        assert kind is not None
+        with suppress(NeedsRows):
+            return _fit_to_sums(request, _new_map(kind, request, bins, priors), bins)
+        rows = read_rows(request)
+    from_logits, choice = request.from_logits, None
     if kind is None:
         choice = _choose_map(rows, from_logits, groups_of(rows, groups))
         kind = METHODS[choice.best] if choice.helps else None
     if kind is not None:
-        scaler = new_scaler(kind, from_logits=from_logits)
+        scaler = _new_map(kind, request, bins, priors)
     else:  # no map is better than none
         k = rows.y_proba.shape[1] if rows.multiclass else 2
         scaler = unchanging_scaler(k, from_logits=from_logits)
-    if type(scaler).__name__ == "HistogramBinning":
-        scaler.set_params(bins=bins)
-    if any(prior is not None for prior in priors):
-        scaler.set_params(prior=priors[0], source_prior=priors[1])
     fit = scaler.fit_transform(
         rows.y_true,
         rows.y_proba,
@@ -110,6 +125,78 @@ def fit_map(
         spec.names if classes is None and spec.stacked else None,
         summary,
         choice,
+    )
+
+
+def _new_map(kind: str, request: ReadRequest, bins: Any, priors: tuple[Any, Any]) -> Scaler:
+    """Make an unfitted map of the class `kind`, with its options."""
+    scaler = new_scaler(kind, from_logits=request.from_logits)
+    if kind == "HistogramBinning":
+        scaler.set_params(bins=bins)
+    if any(prior is not None for prior in priors):
+        scaler.set_params(prior=priors[0], source_prior=priors[1])
+    return scaler
+
+
+def _may_be_summed(request: ReadRequest, bins: Any) -> bool:
+    """Whether rows may be summed as they are read: they are not votes, and bins are fixed."""
+    votes = (request.votes, request.counts, request.item, request.annotator)
+    fixed = not is_by_rows(bins) and isinstance(as_rule(bins), FixedRule)
+    return fixed and all(each is None for each in votes)
+
+
+def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
+    """Fit a map to the rows of a file that is read in passes, in fixed memory, and measure it."""
+    from calibrant._api.streaming.accumulator import Accumulator
+
+    rows = RowsOfFiles.of_request(request)
+    scaler._fit_summed(rows)
+    multiclass, answers = rows.columns is not None, rows.files.chosen.answers
+    shape = "multiclass" if multiclass else shape_of(1, answers)
+    kept = [m for m in listed("scale", shape) if in_stream(m, own_bins=False, approximate=True)]
+    names = [measure.name for measure in kept]
+
+    def measured(problem: Problem) -> list[Accumulator]:
+        """The sums of a batch before and after the map."""
+        targets = problem.targets if multiclass else problem.targets[:, 1]
+        if multiclass and problem.hard:
+            targets = targets.argmax(axis=1)
+        both = problem.predictions.probabilities(), scaler._apply(problem.predictions)
+        out = [Accumulator(bins=bins, measures=names, approximate=True) for _ in both]
+        for each, predictions in zip(out, both, strict=True):
+            each.update(targets, predictions, sample_weight=problem.weights)
+        return out
+
+    def merged(parts: list[list[Accumulator]]) -> list[Accumulator]:
+        """The sums of all batches."""
+        for other in parts[1:]:
+            for own, more in zip(parts[0], other, strict=True):
+                own.merge(more)
+        return parts[0]
+
+    before, after = (each.evaluate().values for each in rows.sum(measured, merged))
+    names = [name for name in names if name in before and name in after]
+    classes, spec = rows.files.chosen.classes, rows.files.chosen.y_proba
+    summary = {
+        "n": rows.n_rows,
+        "n_missing": rows.n_missing,
+        "inferred": [
+            *rows.files.messages,
+            *rows.notes,
+            SUMMED,
+            *_prior_message(getattr(scaler, "prior", None)),
+        ],
+        "measures": {
+            "measure": names,
+            "as reported": [before[name] for name in names],
+            "recalibrated": [after[name] for name in names],
+        },
+    }
+    return FittedMap(
+        scaler,
+        None if classes is None else tuple(map(str, classes)),
+        spec.names if classes is None and spec.stacked else None,
+        summary,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class BetaCalibration(OneVsRest):
     a_: FloatArray
     b_: FloatArray
     c_: FloatArray
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import keyword
 import math
+import operator
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLERANCE
@@ -489,3 +491,63 @@ def _sql_number(value: float) -> str:
     text = repr(value)
     text = text if "e" in text else f"{text}e0"
     return text if value >= 0 else f"({text})"
+
+
+# --- columns of a frame --------------------------------------------------------------------------
+
+
+def to_columns(outputs: Sequence[Node], frame: Any) -> tuple[Any, list[Any]]:
+    """An expression of narwhals for each output, and the lazy frame with the columns that they
+    need; inputs are the columns `p0`, `p1`, ... A part that others use several times is a column.
+    """
+    import narwhals as nw
+
+    done: dict[int, Node] = {}
+    chosen = [_choose_language(each, 1, done) for each in outputs]
+    uses, written = _count_uses(chosen), dict[int, Any]()
+    layers: list[tuple[str, Any]] = []
+
+    def cases(x: Any, low: float, below: Any, high: float, above: Any, inside: Any) -> Any:
+        """`below` where x < low, `above` where x > high, else `inside`."""
+        for limit, beyond, value in ((high, x > high, above), (low, x < low, below)):
+            if math.isfinite(limit):
+                inside = nw.when(beyond).then(value).otherwise(inside)
+        return inside
+
+    def expression(each: Node) -> Any:
+        """The expression of a node, made once."""
+        if id(each) in written:
+            return written[id(each)]
+        parts = [expression(part) for part in each.parts]
+        if each.operation in ("number", "input"):
+            value = each.value[0]
+            out = nw.lit(value) if each.operation == "number" else nw.col(f"p{value:.0f}")
+        elif each.operation == "clip":
+            low, high = each.value
+            out = cases(parts[0], low, nw.lit(low), high, nw.lit(high), parts[0])
+        elif each.operation == "pieces":
+            out = cases(parts[0], each.value[0], parts[1], each.value[1], *parts[2:])
+        else:
+            out = _EXPRESSIONS[each.operation](*parts)
+        if uses[id(each)] > 1 and each.parts:
+            layers.append((f"t{len(layers)}", out))
+            out = nw.col(layers[-1][0])
+        written[id(each)] = out
+        return out
+
+    results = [expression(each) for each in chosen]
+    for name, each in layers:
+        frame = frame.with_columns(**{name: each})
+    return frame, results
+
+
+_EXPRESSIONS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negate": lambda x: 0.0 - x,
+    "ln": lambda x: x.log(),
+    "exp": lambda x: x.exp(),
+    "abs": lambda x: x.abs(),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,9 +21,12 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
+from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._problem import Solution, binary_log_loss
+from calibrant.scaling._summed_rows import SummedRows
 
 
 @documented
@@ -66,6 +69,7 @@ class HistogramBinning(OneVsRest):
     """
 
     _of_logarithms = False
+    _needs_rows: ClassVar[str | None] = None
     _may_be_unknown = ("values_",)  # bins that were empty in the fit
     _learned = ("edges_", "values_")
     edges_: tuple[FloatArray, ...]
@@ -130,8 +134,20 @@ class HistogramBinning(OneVsRest):
         samples = to_samples(column.targets, predictions, sample_weight=column.weights)
         table, cuts, _ = bin_table(samples, "binary", self._rule(samples.n))
         mass, total = table.sum_w[0], table.sum_wz[0]
-        values = np.divide(total, mass, out=np.full(mass.shape, np.nan), where=mass > 0)
-        return ColumnFit((cuts.inner, np.clip(values, 0.0, 1.0)))
+        return _of_bins(cuts.inner, mass, total)
+
+    def _fit_cells(self, rows: SummedRows, cells: LogitCells) -> tuple[Solution, float | None]:
+        """Fit the map of rows (n,) that are summed; these are so many as the cells have."""
+        (bins,) = rows.bins(self._rule, int(cells.n.sum()))
+        solution = self._solution([], [_of_bins(*bins)], rows.class_names)
+        _, mass, total = (each[bins[1] > 0] if each is not bins[0] else each for each in bins)
+        means = np.clip(total / mass, 0.0, 1.0)
+        return solution, binary_log_loss(means, mass / mass.sum(), means)
+
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the maps of classes whose bins are summed."""
+        fits = [_of_bins(*bins) for bins in rows.bins(self._rule, rows.facts.n_rows)]
+        return self._solution([], fits, rows.class_names), None
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The mean target of each value's bin in the j-th map; a value in an empty bin stays as it
@@ -141,3 +157,9 @@ class HistogramBinning(OneVsRest):
         cuts = Cuts(self.edges_[j]) if isinstance(rule, Quantile) else fixed_cuts(rule, precision)
         means = self.values_[j][cuts.find(values)]
         return np.where(np.isnan(means), values, means)
+
+
+def _of_bins(inner: FloatArray, mass: FloatArray, total: FloatArray) -> ColumnFit:
+    """The map of one class from its bins: inner edges, and sums of weights and of targets."""
+    values = np.divide(total, mass, out=np.full(mass.shape, np.nan), where=mass > 0)
+    return ColumnFit((inner, np.clip(values, 0.0, 1.0)))

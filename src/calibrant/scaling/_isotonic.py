@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._engines.arrays.draws import fit_isotonic
+from calibrant._engines.logit_cells import LogitCells
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._problem import Solution, binary_log_loss
+from calibrant.scaling._summed_rows import SummedRows
 
 # How far rounding may carry a value beyond [0, 1]: a mean of ones may be a little more than 1.
 ROUNDING = 1e-9
@@ -57,6 +60,7 @@ class IsotonicCalibration(OneVsRest):
     """
 
     _of_logarithms = False
+    _needs_rows: ClassVar[str | None] = None
     _learned = ("thresholds_", "values_")
     thresholds_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
@@ -93,6 +97,22 @@ class IsotonicCalibration(OneVsRest):
         ends = np.stack([blocks.first, blocks.last], axis=1).ravel()
         thresholds, kept = np.unique(ends, return_index=True)
         return ColumnFit((thresholds, np.repeat(blocks.values, 2)[kept]))
+
+    def _fit_cells(self, rows: SummedRows, cells: LogitCells) -> tuple[Solution, float | None]:
+        """Fit the map of rows (n,) that are summed."""
+        return self._solve_sums(rows)
+
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the maps of classes that are summed by prediction, or by narrow cells of many."""
+        double = np.dtype(np.float64)
+        columns = [Column(u, np.clip(z, 0.0, 1.0), w, double) for u, w, z in rows.levels()]
+        solution = self._solution(columns, list(map(self._fit_column, columns)), rows.class_names)
+        if rows.columns is not None:
+            return solution, None
+        (column,) = columns
+        self._set_learned(solution)
+        mapped = self._map(0, column.predictions, double)
+        return solution, binary_log_loss(column.targets, column.shares, mapped)
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The values of the j-th map, by linear interpolation between its thresholds."""

@@ -83,6 +83,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
     _option_checks = (("smoothing", _check_smoothing),)
     _of_votes = False
+    _needs_rows = "its targets are the majority of each row"
     _tried_on = ()
     smoothing_: float
 

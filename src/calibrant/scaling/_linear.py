@@ -16,12 +16,22 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number, public
 from calibrant._data.links import softmax
+from calibrant._engines.softmax_sums import SoftmaxModel
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._scaler import Scaler
-from calibrant.scaling._softmax_fit import Minimum, SoftmaxLoss, VectorForm, not_reached, spread
+from calibrant.scaling._softmax_fit import (
+    Minimum,
+    SoftmaxLoss,
+    VectorForm,
+    deviations,
+    not_reached,
+    spread,
+    summed_minimum,
+)
+from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
 SEPARABLE = (
     "the fitted map is right on every row, and a steeper one would fit better still, without end: "
@@ -98,6 +108,7 @@ class VectorScaling(LinearMap):
     """
 
     _coef_ndim = 1
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
@@ -118,6 +129,24 @@ class VectorScaling(LinearMap):
     def _solve(self, problem: Problem) -> Solution:
         """Fit the factors and biases with the least log loss."""
         return _fit_vector(problem, self._scores(problem.predictions))
+
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the factors and biases of rows (n, k) that are summed."""
+        k = rows.columns or 2
+        mean, variance, _ = rows.moments()
+        deviation = deviations(mean, np.sqrt(variance))
+        passes, unit = SoftmaxPasses(rows, SoftmaxModel.vector(k)), np.eye(k)
+        turn = np.block([[unit / deviation, 0.0 * unit], [-unit * (mean / deviation), unit]])
+        minimum = summed_minimum(passes, turn, np.concatenate([deviation, mean - mean.mean()]))
+        found = passes(turn @ minimum.at)
+        factors, bias = np.split(turn @ minimum.at, 2)
+        cautions = () if minimum.reached else (not_reached(minimum.n_iter),)
+        if not found.n_wrong and rows.facts.hard:
+            cautions = (SEPARABLE.format(instead="TemperatureScaling"),)
+        solution = Solution(
+            {"coef_": factors, "intercept_": centred(bias)}, cautions, minimum.n_iter
+        )
+        return solution, found.floored / found.weight
 
     def _formula(self, inputs: Inputs) -> list[Node]:
         """The map as a formula of the inputs, one node for each output."""
@@ -171,6 +200,7 @@ class MatrixScaling(LinearMap):
     """
 
     _coef_ndim = 2
+    _needs_rows: ClassVar[str | None] = None
     _option_checks = (("l2", check_l2),)
 
     @public
@@ -435,4 +465,4 @@ def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:
     """
     own = problem.targets == 1.0
     margin = np.where(own, eta, -np.inf).max(axis=1) - np.where(own, -np.inf, eta).max(axis=1)
-    return bool((margin[problem.weights > 0] > 0).all())
+    return bool((margin[problem.weights != 0] > 0).all())

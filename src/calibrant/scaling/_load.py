@@ -183,7 +183,9 @@ def _restore_scaler(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     for name in COUNTS:
         setattr(scaler, name, whole_number(content[name], name))
     for name in LOSSES:
-        unknown = kind._without_labels and content[name] is None
+        # Lazy frames do not sum the loss of every map.
+        may_be = kind._without_labels or (name == "loss_" and not kind._of_logarithms)
+        unknown = may_be and content[name] is None
         setattr(scaler, name, float("nan") if unknown else float(content[name]))
     k = content["columns"]
     scaler._columns = None if k is None else whole_number(k, "columns")

@@ -57,7 +57,7 @@ def fit_logistic(
     minimum = loss.minimum(np.append(deviation * start, mean @ start))
     slopes = minimum.at[:d] / deviation
     intercept = float(minimum.at[d] - slopes @ mean)
-    eta, weighted = features @ slopes + intercept, shares > 0
+    eta, weighted = features @ slopes + intercept, shares != 0
     both = 0 < targets[weighted].mean() < 1
     hard = ((targets == 0) | (targets == 1))[weighted].all()
     right = (np.where(targets == 1, eta, -eta)[weighted] > 0).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution, named_classes
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._softmax_fit import not_reached
+from calibrant.scaling._summed_rows import MOST_VIEWS, SummedRows, one_against_rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,8 @@ class Column:
     targets: FloatArray
     weights: FloatArray
     precision: np.dtype[Any]
+    # The sum of the squared shares of the rows that these stand for; None where they are the rows.
+    squares: float | None = None
 
     @property
     def shares(self) -> FloatArray:
@@ -88,18 +92,48 @@ class OneVsRest(Scaler):
         """Fit all maps, class by class, and return their fitted attributes."""
         read = as_columns(self._read(problem.predictions))
         targets = as_columns(problem.targets)
-        fits = [
-            self._fit_column(
-                Column(read[:, j], targets[:, j], problem.weights, problem.predictions.precision)
-            )
-            for j in range(read.shape[1])
+        precision, w = problem.predictions.precision, problem.weights
+        columns = [
+            Column(*each, w, precision, problem.squares)
+            for each in zip(read.T, targets.T, strict=True)
         ]
+        return self._solution(columns, list(map(self._fit_column, columns)), problem.class_names)
+
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the maps of classes (n, k) that are summed, class by class."""
+        columns, fits = [], []
+        for r, cells in zip(one_against_rest(rows.columns or 2), rows.class_cells(), strict=True):
+            for _ in range(MOST_VIEWS):
+                pooled = cells.rows()
+                read = self._read(Predictions(pooled.h, True, np.dtype(np.float64)))
+                column = Column(read, pooled.targets, pooled.weights, read.dtype, cells.squares)
+                fit = self._fit_column(column)
+                view = None if fit.separable else pooled.finer(self._curve(fit, read))
+                if view is None:
+                    break
+                cells = rows.cells(view, r)
+            columns.append(column)
+            fits.append(fit)
+        return self._solution(columns, fits, rows.class_names), None
+
+    def _curve(self, fit: ColumnFit, values: FloatArray) -> FloatArray:
+        """The logits of the map of a fit, at the numbers that it reads."""
+        one = type(self)(**self.get_params())
+        one._set_learned(self._solution([], [fit], ("",)))
+        return Predictions(
+            one._map(0, values, np.dtype(np.float64)), False, values.dtype
+        ).log_odds()
+
+    def _solution(
+        self, columns: Sequence[Column], fits: Sequence[ColumnFit], class_names: tuple[str, ...]
+    ) -> Solution:
+        """The fits of the columns as fitted attributes, with warnings."""
         learned: dict[str, Learned] = {}
         for i, name in enumerate(self._learned):
             values = [fit.learned[i] for fit in fits]
             numbers = all(isinstance(value, float) for value in values)
             learned[name] = np.array(values) if numbers else tuple(map(np.asarray, values))
-        names = problem.class_names if len(fits) > 1 else ("",)
+        names = class_names if len(fits) > 1 else ("",)
         steep = [name for name, fit in zip(names, fits, strict=True) if fit.separable]
         n_iter = max(fit.n_iter for fit in fits)
         reached = all(fit.reached or fit.separable for fit in fits)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from calibrant._data.links import sigmoid
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_logistic
-from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem, Solution, named_classes
+from calibrant.scaling._problem import Solution, named_classes
 
 # Logits are clipped to this, about the logit of 1 - 1e-12, for the test of their slope.
 LARGEST = 28.0
@@ -64,6 +65,7 @@ class PlattScaling(OneVsRest):
     _option_checks = (("smooth_targets", check_flag),)
     slope_: FloatArray
     intercept_: FloatArray
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(
@@ -97,12 +99,16 @@ class PlattScaling(OneVsRest):
         fit = fit_logistic(column.predictions[:, None], z, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
-    def _solve(self, problem: Problem) -> Solution:
-        """Fit the slopes and intercepts of all maps; with a warning for maps that decrease."""
-        solution = super()._solve(problem)
+    def _solution(
+        self, columns: Sequence[Column], fits: Sequence[ColumnFit], class_names: tuple[str, ...]
+    ) -> Solution:
+        """The fits as fitted attributes; with a warning for maps that decrease."""
+        solution = super()._solution(columns, fits, class_names)
+        if not columns:
+            return solution
         slopes = np.ravel(np.asarray(solution.learned["slope_"]))
-        scores = _scores(as_columns(self._read(problem.predictions)), problem)
-        cautions = (*solution.cautions, *_about_falls(slopes, scores, problem))
+        scores = np.array(list(map(_score, columns)))
+        cautions = (*solution.cautions, *_about_falls(slopes, scores, class_names))
         return replace(solution, cautions=cautions)
 
     def _formula(self, inputs: Inputs) -> list[Node]:
@@ -122,18 +128,21 @@ class PlattScaling(OneVsRest):
         return sigmoid(self.slope_[j] * values + self.intercept_[j])
 
 
-def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
-    """Rao's score statistic for the slope 0 of each map, (n_maps,): about a standard normal variate
-    if the slope is 0; 0 where logits or targets are constant.
+def _score(column: Column) -> float:
+    """Rao's score statistic for the slope 0 of a map: about a standard normal variate if the slope
+    is 0; 0 where logits or targets are constant.
     """
-    targets, shares = as_columns(problem.targets), problem.shares
-    h, z = (each - shares @ each for each in (np.clip(logits, -LARGEST, LARGEST), targets))
-    spread = np.sqrt((shares @ h**2) * (shares @ z**2) * (shares @ shares))
-    out: FloatArray = np.divide(shares @ (h * z), spread, where=spread > 0, out=0 * spread)
-    return out
+    shares, logits = column.shares, np.clip(column.predictions, -LARGEST, LARGEST)
+    h, z = (each - shares @ each for each in (logits, column.targets))
+    squares = shares @ shares if column.squares is None else column.squares
+    # Rounding may end below 0 where weights are negative.
+    spread = math.sqrt(max(float((shares @ h**2) * (shares @ z**2)), 0.0) * float(squares))
+    return float(shares @ (h * z) / spread) if spread > 0 else 0.0
 
 
-def _about_falls(slopes: FloatArray, scores: FloatArray, problem: Problem) -> tuple[str, ...]:
+def _about_falls(
+    slopes: FloatArray, scores: FloatArray, class_names: Sequence[str]
+) -> tuple[str, ...]:
     """The warning for maps with a significantly negative slope (score below -3), as a tuple of one
     text; empty if there are none. Where predictions are pure noise, half of all slopes are negative
     by chance.
@@ -143,7 +152,7 @@ def _about_falls(slopes: FloatArray, scores: FloatArray, problem: Problem) -> tu
         return ()
     which = ""
     if len(slopes) > 1:
-        which = f" of {named_classes([problem.class_names[j] for j in falling])}"
+        which = f" of {named_classes([class_names[j] for j in falling.tolist()])}"
     return (
         f"the slope{which} is negative ({slopes.min():.3g}), so that the order of the predictions "
         "is turned round. "

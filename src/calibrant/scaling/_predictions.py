@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
-from calibrant._data.links import LOG_FLOOR, ROW_SUM_TOLD, both_classes, sigmoid, softmax
+from calibrant._data.links import (
+    LOG_FLOOR,
+    ROW_SUM_TOLD,
+    both_classes,
+    logit,
+    sigmoid,
+    softmax,
+)
 from calibrant._data.logprobs import LOGPROBS, Given, probabilities_of
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
@@ -75,6 +82,26 @@ class Predictions:
             u = np.clip(self.values, LOG_FLOOR, 1.0 - LOG_FLOOR)
             return np.log(u) - np.log1p(-u)
         return self.values if self.values.ndim == 1 else _against_rest(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledPredictions(Predictions):
+    """Logits (n,) of probabilities, of which none was rounded to 1; those of 0 and 1 are infinite.
+    Logarithms are those that probabilities have.
+    """
+
+    def class_scores(self) -> FloatArray:
+        """The logarithms of the probabilities of both classes, (n, 2), lifted to LOG_FLOOR."""
+        both = np.stack([self.values, -self.values], axis=1)
+        return np.maximum(-np.logaddexp(0.0, both), np.log(LOG_FLOOR))
+
+    def log_probabilities(self) -> FloatArray:
+        """The same as the class scores."""
+        return self.class_scores()
+
+    def log_odds(self) -> FloatArray:
+        """The logits of probabilities in [LOG_FLOOR, 1 - LOG_FLOOR]."""
+        return np.clip(self.values, *logit(np.array([LOG_FLOOR, 1.0 - LOG_FLOOR])))
 
 
 def _against_rest(logits: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, both_classes, sigmoid, softmax
+from calibrant._engines.softmax_sums import FitFacts, SoftmaxModel
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes, total
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
@@ -18,12 +19,14 @@ from calibrant.scaling._priors import (
     Prior,
     PriorFit,
     as_prior,
+    best_ratio,
     prior_by_em,
     ratio_by_labels,
     shares_of_labels,
 )
 from calibrant.scaling._problem import Problem, Solution, named_classes, to_problem
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
 
 @documented
@@ -91,6 +94,7 @@ class PriorShift(Scaler):
 
     _learned = ("prior_", "source_prior_")
     _without_labels = True
+    _needs_rows: ClassVar[str | None] = None
     prior_: FloatArray
     source_prior_: FloatArray
 
@@ -308,6 +312,32 @@ class PriorShift(Scaler):
             learned, () if fit.reached else (_about_no_convergence(fit.n_iter),), fit.n_iter
         )
 
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the priors of rows (n, k) that are summed, as `_solve` does."""
+        facts, k = rows.facts, rows.columns or 2
+        new, source = (
+            None if each is None else as_prior(each, argument, k)
+            for each, argument in ((self.prior, "prior"), (self.source_prior, "source_prior"))
+        )
+        labels: FloatArray = facts.mass / facts.mass.sum()
+        if new is not None and source is None:
+            remedy = "give source_prior, or rows of every class"
+            source = shares_of_labels(np.ones(1), labels[None], rows.class_names, remedy)
+        if source is not None:
+            new = labels if new is None else new
+            return Solution({"prior_": new, "source_prior_": source}), None
+        fit = _ratio_of_sums(rows, facts)
+        unseen = labels == 0
+        source = np.where(unseen, facts.predicted / facts.weight, labels / fit.values)
+        source = np.maximum(source / source.sum(), LOG_FLOOR)
+        source = source / source.sum()
+        self.prior_, self.source_prior_ = labels, source
+        loss = rows.mean_loss(self)
+        if loss > facts.loss:
+            source, loss = np.maximum(labels, LOG_FLOOR), facts.loss
+        cautions = () if fit.reached else (_about_no_convergence(fit.n_iter),)
+        return Solution({"prior_": labels, "source_prior_": source}, cautions, fit.n_iter), loss
+
     def _formula(self, inputs: Inputs) -> list[Node]:
         """The map as a formula of the inputs, one node for each output."""
         ratio = np.maximum(self.prior_, LOG_FLOOR) / self.source_prior_
@@ -325,6 +355,28 @@ class PriorShift(Scaler):
     def _apply(self, predictions: Predictions) -> FloatArray:
         """Recalibrated probabilities, in the shape of the predictions."""
         return shifted_predictions(predictions, self.prior_, self.source_prior_)
+
+
+def _ratio_of_sums(rows: SummedRows, facts: FitFacts) -> PriorFit:
+    """The ratio of least log loss, as `ratio_by_labels` has it, of rows that are summed."""
+    seen = facts.movable > 0
+    if not seen.any():
+        return PriorFit(np.where(facts.mass > 0, 1.0, LOG_FLOOR), 0, True)
+    passes = SoftmaxPasses(rows, SoftmaxModel.biases(seen.tolist()))
+
+    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
+        """The log loss and its gradient."""
+        sums = passes(theta)
+        return sums.loss / sums.weight, sums.gradient / sums.weight
+
+    def curvature(theta: FloatArray, moved: FloatArray) -> FloatArray:
+        """The Hessian times the direction `moved`."""
+        sums = passes(theta)
+        return sums.hessian @ moved / sums.weight
+
+    share = facts.movable[seen] / facts.movable.sum()
+    mean = value_and_gradient(np.zeros(int(seen.sum())))[1] + share
+    return best_ratio(facts.mass, facts.movable, mean, value_and_gradient, curvature)
 
 
 def shifted_predictions(

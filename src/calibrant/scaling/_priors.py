@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,49 +108,72 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
     A probability of 0 (at or below LOG_FLOOR) stays 0 whatever the ratio is. Such classes are left
     out of their rows, and labels that have such a probability do not count.
     """
-    from scipy.optimize import minimize
-
     possible = log_p > np.log(LOG_FLOOR)
     movable = np.where(possible, targets, 0.0)
     mass = shares * movable.sum(axis=1)
     prior: FloatArray = shares @ movable
-    # A class without labels gets the smallest ratio, which fits best. A class whose labels all have
-    # a prediction of 0 keeps the ratio 1: its rows say nothing about it.
-    ratio = np.where(shares @ targets > 0, 1.0, LOG_FLOOR)
-    if not mass.any():
-        return PriorFit(ratio, 0, True)
-    seen, rows = prior > 0, mass > 0
+    seen, rows = prior > 0, mass != 0
     log_p = np.where(possible, log_p, -np.inf)[rows][:, seen]
-    share, shares = prior[seen] / mass.sum(), mass[rows] / mass.sum()
-    # Coordinates in which the loss curves about equally.
-    scale = 1.0 / np.sqrt(np.maximum(share * (1.0 - share), LOG_FLOOR))
+    share, shares_of_rows = prior[seen] / mass.sum(), mass[rows] / mass.sum()
 
-    def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
-        """The log loss and its gradient at phi, the logarithms of the ratio divided by `scale`."""
-        scores = log_p + scale * phi
+    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
+        """The log loss and its gradient at theta, the logarithms of the ratio."""
+        scores = log_p + theta
         top = scores.max(axis=1)
         powers = np.exp(scores - top[:, None])
         total = powers.sum(axis=1)
-        value = float(shares @ (top + np.log(total)) - share @ (scale * phi))
-        return value, scale * ((shares / total) @ powers - share)
+        value = float(shares_of_rows @ (top + np.log(total)) - share @ theta)
+        return value, (shares_of_rows / total) @ powers - share
 
-    def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
-        """The Hessian of the log loss at phi times the direction `along`."""
-        q = softmax(log_p + scale * phi)
-        moved = scale * along
-        out: FloatArray = scale * ((shares @ q) * moved - (shares * (q @ moved)) @ q)
+    def curvature(theta: FloatArray, moved: FloatArray) -> FloatArray:
+        """The Hessian of the log loss at theta times the direction `moved`."""
+        q = softmax(log_p + theta)
+        out: FloatArray = (shares_of_rows @ q) * moved - (shares_of_rows * (q @ moved)) @ q
         return out
 
-    start = np.log(share) - np.log(shares @ np.exp(log_p))
+    mean = shares_of_rows @ np.exp(log_p) if mass.any() else share
+    return best_ratio(shares @ targets, prior, mean, value_and_gradient, curvature)
+
+
+def best_ratio(
+    mass: FloatArray,
+    movable: FloatArray,
+    mean: FloatArray,
+    value_and_gradient: Callable[[FloatArray], tuple[float, FloatArray]],
+    curvature: Callable[[FloatArray, FloatArray], FloatArray],
+) -> PriorFit:
+    """The ratio of new to old prior with the least log loss, a number for each class.
+
+    `mass` (k,) is that of the labels of each class, `movable` that of labels whose predictions are
+    not 0. The other arguments are of the classes of which some are: their `mean` predictions, and
+    the loss with its derivatives as functions of the logarithms of the ratio.
+    """
+    from scipy.optimize import minimize
+
+    # A class without labels gets the smallest ratio, which fits best. A class whose labels all have
+    # a prediction of 0 keeps the ratio 1: its rows say nothing about it.
+    ratio, seen = np.where(mass > 0, 1.0, LOG_FLOOR), movable > 0
+    if not seen.any():
+        return PriorFit(ratio, 0, True)
+    share = movable[seen] / movable.sum()
+    # Coordinates in which the loss curves about equally.
+    scale = 1.0 / np.sqrt(np.maximum(share * (1.0 - share), LOG_FLOOR))
+
+    def scaled(phi: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and its gradient at phi, the logarithms of the ratio divided by `scale`."""
+        value, gradient = value_and_gradient(scale * phi)
+        return value, scale * gradient
+
+    start = np.log(share) - np.log(mean)
     found = minimize(
-        value_and_gradient,
+        scaled,
         (start - start @ share) / scale,
         jac=True,
-        hessp=curvature,
+        hessp=lambda phi, along: scale * curvature(scale * phi, scale * along),
         method="trust-ncg",
         options={"gtol": FLAT, "maxiter": 200, "max_trust_radius": 1e3},
     )
-    steepest = np.abs(value_and_gradient(found.x)[1]).max()
+    steepest = np.abs(scaled(found.x)[1]).max()
     log_ratio = scale * found.x
     ratio[seen] = np.exp(np.clip(log_ratio - log_ratio @ share, -100.0, 100.0))
     return PriorFit(ratio, int(found.nit), bool(steepest <= 1e-6))

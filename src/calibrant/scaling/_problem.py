@@ -22,7 +22,8 @@ Learned = float | FloatArray | tuple[FloatArray, ...]
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What a map is fitted to: predictions, targets (n, k) whose rows sum to 1, and the weight of
-    each row, times its number of votes where targets are shares of votes.
+    each row, times its number of votes where targets are shares of votes. Rows that stand for many
+    may have negative weights.
 
     `loss_before` is the log loss of the predictions as they came. `votes` (n,) are
     the numbers of votes, or None.
@@ -34,6 +35,8 @@ class Problem:
     loss_before: float
     class_names: tuple[str, ...]
     votes: FloatArray | None = None
+    # The sum of the squared shares of the rows that these stand for; None where they are the rows.
+    squares: float | None = None
 
     def with_targets(self, targets: FloatArray) -> Problem:
         """The same rows with other targets (n, k), each row counting once instead of by its number
@@ -56,7 +59,7 @@ class Problem:
     @cached_property
     def hard(self) -> bool:
         """Whether every target of positive weight is one class for certain."""
-        return bool((self.targets.max(axis=1)[self.weights > 0] == 1.0).all())
+        return bool((self.targets.max(axis=1)[self.weights != 0] == 1.0).all())
 
     def absent(self) -> list[str]:
         """The names of the classes to which no target gives any mass."""
@@ -88,8 +91,15 @@ def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Probl
     `given` says what the predictions are (logits, log-probabilities, probabilities); `rows` are the
     other keywords that belong to rows, such as sample_weight.
     """
-    samples = weighted_by_votes(to_samples(y_true, y_proba, from_logits=given, **rows))
-    loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
+    return problem_of(weighted_by_votes(to_samples(y_true, y_proba, from_logits=given, **rows)))
+
+
+def problem_of(samples: Samples, *, check: bool = True) -> Problem:
+    """The problem of these samples. Without `check` their values are known to be sound, and the log
+    loss is not computed.
+    """
+    # The log loss checks every value on its way.
+    loss_before = Summary(samples).losses.mean("log") if check else float("nan")
     k, raw = samples.n_classes, samples.targets
     if raw.ndim == 1 and samples.multiclass:
         targets = np.zeros((samples.n, k))
@@ -119,6 +129,14 @@ def weighted_by_votes(samples: Samples) -> Samples:
     votes = samples.votes.astype(np.float64)
     weights = votes if samples.weights is None else votes * samples.weights
     return replace(samples, weights=weights)
+
+
+def binary_log_loss(targets: FloatArray, shares: FloatArray, proba: FloatArray) -> float:
+    """The log loss of probabilities of class 1, as `Problem.log_loss` has it; `shares` (n,) are
+    weights that sum to 1.
+    """
+    logs = np.log(np.maximum(both_classes(proba), LOG_FLOOR))
+    return 0.0 - float(shares @ (both_classes(targets) * logs).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from calibrant._data.links import LOG_FLOOR, sigmoid
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, either
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
-from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem, Solution, named_classes
+from calibrant.scaling._problem import Solution, named_classes
 
 # The logit of 1 - 1e-12. Without this limit a few rows of large logits would decide the coefficient
 # of the square alone.
@@ -82,6 +82,7 @@ class QuadraticScaling(OneVsRest):
     slope_: FloatArray
     curvature_: FloatArray
     range_: tuple[FloatArray, ...]
+    _needs_rows: ClassVar[str | None] = None
 
     @public
     def __init__(
@@ -110,7 +111,7 @@ class QuadraticScaling(OneVsRest):
         """Fit the curve of one class: intercept, slope, curvature, and the range (lowest, highest)
         of its logits.
         """
-        h, counted = column.predictions, column.weights > 0
+        h, counted = column.predictions, column.weights != 0
         low, high = float(h[counted].min()), float(h[counted].max())
         fit_to = (column.targets, column.shares)
         if self.increasing:
@@ -179,14 +180,20 @@ class QuadraticScaling(OneVsRest):
             slope = np.maximum(slope, 0.0)
         return sigmoid(a + b * inside + c * inside**2 + (values - inside) * slope)
 
-    def _solve(self, problem: Problem) -> Solution:
-        """Fit the curves of all maps; with a warning for maps that decrease."""
-        solution = super()._solve(problem)
-        if self.increasing:
+    def _solution(
+        self, columns: Sequence[Column], fits: Sequence[ColumnFit], class_names: tuple[str, ...]
+    ) -> Solution:
+        """The fits as fitted attributes; with a warning for maps that decrease."""
+        solution = super()._solution(columns, fits, class_names)
+        if self.increasing or not columns:
             return solution
         b, c = (np.asarray(solution.learned[name]) for name in ("slope_", "curvature_"))
-        falls = b + 2 * c * as_columns(self._read(problem.predictions)) < 0
-        return replace(solution, cautions=(*solution.cautions, *_about_falls(falls, problem)))
+        shares = [
+            float(each.shares @ (b[j] + 2 * c[j] * each.predictions < 0))
+            for j, each in enumerate(columns)
+        ]
+        cautions = (*solution.cautions, *_about_falls(np.array(shares), class_names))
+        return replace(solution, cautions=cautions)
 
 
 def _distance_or_one(low: float, high: float) -> float:
@@ -205,18 +212,17 @@ def _by_end_slopes(h: FloatArray, low: float, high: float) -> tuple[FloatArray, 
     return (high * h - h**2 / 2) / width, (h**2 / 2 - low * h) / width
 
 
-def _about_falls(falls: Any, problem: Problem) -> tuple[str, ...]:
+def _about_falls(shares: FloatArray, class_names: tuple[str, ...]) -> tuple[str, ...]:
     """The warning for maps that decrease on at least the share FALLING of the rows, as a tuple of
-    one text; empty if there are none. `falls` (n, n_maps) says where each map decreases.
+    one text; empty if there are none. `shares` (n_maps,) are those of the rows where they do.
     """
-    shares = problem.shares @ falls
     many = np.flatnonzero(shares >= FALLING)
     if not many.size:
         return ()
     which = "the map falls"
     if len(shares) > 1:
         maps, verb = ("maps", "fall") if len(many) > 1 else ("map", "falls")
-        which = f"the {maps} of {named_classes([problem.class_names[j] for j in many])} {verb}"
+        which = f"the {maps} of {named_classes([class_names[j] for j in many.tolist()])} {verb}"
     return (
         f"{which} where predictions rise, on {shares.max():.0%} of the rows: their order changes. "
         "increasing=True forbids it",

@@ -19,7 +19,7 @@ import base64
 import hashlib
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,6 +163,18 @@ class FittedRows:
         """The sample of the KEPT smallest distinct hashes, from the hashes of all rows."""
         hashes, counts = np.unique(every, return_counts=True)
         return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
+
+    @classmethod
+    def merged(cls, parts: Sequence[FittedRows]) -> FittedRows:
+        """The sample of the rows of all parts. The number of distinct rows is estimated from how
+        dense the smallest hashes are.
+        """
+        hashes, at = np.unique(np.concatenate([part.hashes for part in parts]), return_inverse=True)
+        counts = np.bincount(at, np.concatenate([part.counts for part in parts])).astype(np.int64)
+        distinct = hashes.size
+        if any(part.n_distinct > part.hashes.size for part in parts):
+            distinct = max(KEPT + 1, int(KEPT / float(hashes[KEPT - 1]) * 2.0**64))
+        return cls(hashes[:KEPT], counts[:KEPT], distinct)
 
     def overlap(self, new: Hashes) -> Overlap:
         """The overlap of new rows, given by their hashes, with the rows of the fit, less the rows

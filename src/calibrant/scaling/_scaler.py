@@ -14,9 +14,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from calibrant._core.atomic_files import atomic_write
-from calibrant._core.errors import InputError, StateError, UnknownOption, nearest, warning_about
+from calibrant._core.errors import (
+    InputError,
+    NeedsRows,
+    StateError,
+    UnknownOption,
+    nearest,
+    warning_about,
+)
 from calibrant._core.validation import check_flag, have_no_index, is_number, public
+from calibrant._data.columns import is_lazy
+from calibrant._data.links import LOG_FLOOR
 from calibrant._data.logprobs import LOGPROBS, Given, given_as
+from calibrant._data.to_samples import to_source
+from calibrant._engines.logit_cells import LogitCells, View
 from calibrant.scaling._formula import Inputs, Node, to_python, to_sql
 from calibrant.scaling._predictions import (
     FEW_ROWS,
@@ -47,11 +58,21 @@ from calibrant.scaling._same_rows import (
     row_hashes,
 )
 from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
+from calibrant.scaling._summed_rows import MOST_VIEWS, RowsOfFrame, SummedRows, pooled_problem
 
 if TYPE_CHECKING:
     from calibrant.scaling._estimator import ScalingEstimator
 
 S = TypeVar("S", bound="Scaler")
+
+
+def _lazy_frame(data: Any) -> Any:
+    """The lazy frame that data is, or that of the Parquet file at a path; None for other data."""
+    if isinstance(data, str | os.PathLike):
+        from calibrant._data.frame_input import scan_if_path
+
+        return scan_if_path(data)
+    return data if is_lazy(data) else None
 
 
 @cache
@@ -131,6 +152,8 @@ class Scaler(ABC):
     _without_labels: ClassVar[bool] = False
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
+    # Why the map cannot be fitted to rows that are only summed; None where it can.
+    _needs_rows: ClassVar[str | None] = "its fit is no sum over them"
     # The options that a map has besides the two of every map, each with the function that raises an
     # InputError if the option is not what it must be.
     _option_checks: ClassVar[tuple[tuple[str, Callable[[str, Any], object]], ...]] = ()
@@ -227,7 +250,9 @@ class Scaler(ABC):
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
-            A frame; `y_true`, `y_proba`, `sample_weight` and `votes` are then names of its columns.
+            A frame, or the path of a Parquet file; `y_true`, `y_proba`, `sample_weight` and `votes`
+            are then names of its columns. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and files
+            are summed where they are.
 
         Returns
         -------
@@ -255,6 +280,9 @@ class Scaler(ABC):
         0.69
         """
         rows = {"sample_weight": sample_weight, "classes": classes}
+        if (source := _lazy_frame(data)) is not None:
+            self._fit_summed(self._rows_of_frame(y_true, y_proba, votes=votes, data=source, **rows))
+            return self
         in_memory = data is not None or votes is not None
         if in_memory or not self._fit_on_device(y_true, y_proba, **rows):
             self._fit(y_true, y_proba, votes=votes, data=data, **rows)
@@ -435,6 +463,11 @@ class Scaler(ABC):
         >>> IsotonicCalibration().fit_transform([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8]).tolist()
         [0.0, 0.5, 0.5, 1.0]
         """
+        if _lazy_frame(data) is not None:
+            raise InputError(
+                "fit_transform returns a probability for each row, which a lazy frame does not "
+                "bring here: use fit, then to_sql, or collect the frame"
+            )
         predictions = self._fit(
             y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
         )
@@ -465,12 +498,86 @@ class Scaler(ABC):
         predictions (None for (n,)), and `hashes` (n,) are those of their rows, by which the rows
         are recognised later.
         """
-        for name, value in solution.learned.items():
-            setattr(self, name, value)
+        self._set_learned(solution)
         self.n_classes_, self._columns = columns or 2, columns
         self.n_rows_, self.n_iter_ = len(hashes), solution.n_iter
         self._fitted_on = fingerprint(hashes, columns)
         self._fitted_rows = FittedRows.from_hashes(hashes)
+
+    def _set_learned(self, solution: Solution) -> None:
+        """Set the fitted attributes that the map consists of."""
+        for name, value in solution.learned.items():
+            setattr(self, name, value)
+
+    def _rows_of_frame(self, y_true: Any, y_proba: Any, **rows: Any) -> SummedRows:
+        """The rows of a lazy frame, to be summed in its engine."""
+        self._check_options()
+        source: Any = to_source(y_true, y_proba, from_logits=self._given, **rows)
+        return RowsOfFrame(source, self._given)
+
+    def _fit_summed(self, rows: SummedRows) -> None:
+        """Fit the map to rows that are summed where they are, set the fitted attributes, and
+        warn.
+        """
+        self._check_options()
+        if self._needs_rows is not None:
+            raise self._rows_error(self._needs_rows)
+        k, names = rows.columns, rows.class_names
+        if k is None:
+            cells = rows.cells(View())
+            problem = pooled_problem(rows, cells)
+            mass, loss_before, n = problem.weights @ problem.targets, problem.loss_before, cells.n
+            n_rows, (n_out, out) = int(n.sum()), cells.ruled_out()
+            out = 0.0 if rows.given is True else out / float(cells.w[:, 0].sum())
+            solution, loss = self._fit_cells(rows, cells)
+        else:
+            facts = rows.facts
+            n_rows, mass, loss_before, (n_out, out) = (
+                facts.n_rows, facts.mass, facts.loss, facts.ruled_out)  # fmt: skip
+            out /= facts.weight
+            solution, loss = self._solve_sums(rows)
+        self._set_learned(solution)
+        self.n_classes_, self._columns = k or 2, k
+        self.n_rows_, self.n_iter_ = n_rows, solution.n_iter
+        # Engines have no hashes by which rows of the fit could be recognised.
+        self._fitted_on, self._fitted_rows = None, rows.fitted_rows
+        self.loss_before_ = loss_before
+        self.loss_ = rows.mean_loss(self) if loss is None else loss
+        if self._learns:
+            absent = [name for name, m in zip(names, mass, strict=True) if m == 0]
+            share = -math.log(LOG_FLOOR) * out / max(loss_before, LOG_FLOOR)
+            certain = (n_out, share) if self._of_logarithms else (0, 0.0)
+            absent = absent if self._class_by_class else []
+            self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))
+
+    def _fit_cells(self, rows: SummedRows, cells: LogitCells) -> tuple[Solution, float | None]:
+        """Fit the map of one logit to rows (n,) that are summed by cell; return it with its log
+        loss. A steep map takes narrower cells.
+        """
+        for _ in range(MOST_VIEWS):
+            problem, pooled = pooled_problem(rows, cells), cells.rows()
+            solution = self._solve(problem)
+            self._set_learned(solution)
+            out = self._apply(problem.predictions)
+            logits = Predictions(out, False, out.dtype).log_odds()
+            view = pooled.finer(logits)
+            if view is None:
+                break
+            cells = rows.cells(view)
+        return solution, problem.log_loss(out)
+
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the map to rows (n, k) that are summed; return it with its log loss, None where that
+        takes one more pass. An InputError for maps that need the rows.
+        """
+        raise self._rows_error("of several classes it has too many parameters to sum products of")
+
+    def _rows_error(self, why: str) -> NeedsRows:
+        """The error for rows that are only summed, where the map needs them in memory."""
+        return NeedsRows(
+            f"{type(self).__name__} needs the rows in memory ({why}): collect the frame or a "
+            "sample of it, or fit TemperatureScaling, PlattScaling or IsotonicCalibration"
+        )
 
     def _warn(self, cautions: Iterable[str]) -> None:
         """Issue the warnings of a fit, with the caller's own line as their place."""
@@ -775,9 +882,10 @@ class Scaler(ABC):
         if not hasattr(self, "loss_"):
             return call
         learned = ", ".join(f"{name}={brief_text(getattr(self, name))}" for name in self._learned)
-        if np.isnan(self.loss_):
+        if np.isnan(self.loss_before_):
             return f"<{call}: {learned}; from {self.n_rows_} rows without labels>"
+        after = "" if np.isnan(self.loss_) else f" -> {self.loss_:.4f}"
         return (
-            f"<{call}: {learned}; log loss {self.loss_before_:.4f} -> {self.loss_:.4f} on the "
+            f"<{call}: {learned}; log loss {self.loss_before_:.4f}{after} on the "
             f"{self.n_rows_} rows of the fit>"
         )

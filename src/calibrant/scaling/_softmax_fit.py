@@ -274,6 +274,50 @@ class SoftmaxLoss:
         return scales.turn(end.at), end.n_iter, end.radius
 
 
+class Sums(Protocol):
+    """The sums of a softmax over rows, at some parameters."""
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights."""
+
+    @property
+    def loss(self) -> float:
+        """The weighted sum of the losses."""
+
+    @property
+    def gradient(self) -> FloatArray:
+        """Its gradient."""
+
+    @property
+    def hessian(self) -> FloatArray:
+        """Its second derivatives."""
+
+
+def summed_minimum(
+    sums_at: Callable[[FloatArray], Sums], turn: FloatArray, start: FloatArray
+) -> Minimum:
+    """The minimum of a log loss that is summed with both derivatives at the parameters turn @ phi,
+    searched over phi from `start` as `SoftmaxLoss.minimum` does.
+    """
+
+    def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
+        """The loss at the search coordinates phi, and its gradient."""
+        sums = sums_at(turn @ phi)
+        return sums.loss / sums.weight, turn.T @ sums.gradient / sums.weight
+
+    def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
+        """The Hessian at phi times the direction `along`."""
+        sums = sums_at(turn @ phi)
+        return turn.T @ (sums.hessian @ (turn @ along)) / sums.weight
+
+    ((small, _, steps),) = PLAIN
+    end = search(value_and_gradient, curvature, start, small=small,
+                 radius=_PlainScales.radius, max_iter=steps)  # fmt: skip
+    steepest = np.abs(value_and_gradient(end.at)[1]).max()
+    return Minimum(end.at, end.n_iter, bool(steepest <= ENOUGH))
+
+
 def not_reached(n_iter: int) -> str:
     """The warning for a search that stopped, after `n_iter` steps, before a minimum."""
     return (
@@ -287,5 +331,10 @@ def spread(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArr
     column is constant, 1 in place of the deviation. `shares` (n,) are weights that sum to 1.
     """
     mean = shares @ values
-    deviation = np.sqrt(shares @ (values - mean) ** 2)
-    return mean, np.where(deviation > 1e-12 * (1.0 + np.abs(mean)), deviation, 1.0)
+    # Weights of rows that stand for many may be negative, so that rounding may end below 0.
+    return mean, deviations(mean, np.sqrt(np.maximum(shares @ (values - mean) ** 2, 0.0)))
+
+
+def deviations(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """The standard deviations of columns of this mean, with 1 for a constant column."""
+    return np.where(deviation > 1e-12 * (1.0 + np.abs(mean)), deviation, 1.0)

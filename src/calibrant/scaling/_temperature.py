@@ -16,6 +16,7 @@ import numpy as np
 from calibrant._core.validation import public
 from calibrant._data.arrays import stays_on_device
 from calibrant._data.links import LOG_FLOOR, softmax
+from calibrant._engines.softmax_sums import SoftmaxModel
 from calibrant._summaries.samples import Summary
 from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes
@@ -23,6 +24,7 @@ from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._same_rows import Hashes, hash_factors, splitmix64
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,6 +76,7 @@ class TemperatureScaling(Scaler):
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_",)
     _class_by_class = False
+    _needs_rows: ClassVar[str | None] = None
     temperature_: float
 
     @public
@@ -93,6 +96,19 @@ class TemperatureScaling(Scaler):
     def _solve(self, problem: Problem) -> Solution:
         """Fit the temperature with the least log loss."""
         return fit_temperature(problem)
+
+    def _solve_sums(self, rows: SummedRows) -> tuple[Solution, float | None]:
+        """Fit the temperature of rows (n, k) that are summed."""
+        passes = SoftmaxPasses(rows, SoftmaxModel.temperature(rows.columns or 2))
+
+        def derivative(slope: float) -> tuple[float, float]:
+            """The first and the second derivative of the log loss."""
+            sums = passes([slope])
+            return float(sums.gradient[0]) / sums.weight, float(sums.hessian[0, 0]) / sums.weight
+
+        solution = UNCHANGED if rows.moments()[2] else _solution(derivative)
+        found = passes([1.0 / float(np.asarray(solution.learned["temperature_"]))])
+        return solution, found.floored / found.weight
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
         """Fit the temperature to logits (n, k) and labels on a device, and return True; False if

@@ -80,7 +80,7 @@ def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], Arr
     return ordered[first], np.add.reduceat(weights.astype(np.float64), first)
 
 
-def _edges(values: Array, below: Array, mass: Array, total: float, m: int) -> Array:
+def edges_at(values: Array, below: Array, mass: Array, total: float, m: int) -> Array:
     """The m - 1 inner edges of m bins of equal mass. An edge lies at the prediction in `values`
     that holds its rank, or just above it; bins include their left edge.
 
@@ -103,7 +103,7 @@ def _cuts_from_distinct(values: Array, mass: Array, m: int) -> Array:
         raise InputError(NO_WEIGHT)
     at = np.searchsorted(through, np.arange(1, m) * total / m)
     at = np.minimum(at, values.size - 1)
-    return _edges(values[at], through[at] - mass[at], mass[at], total, m)
+    return edges_at(values[at], through[at] - mass[at], mass[at], total, m)
 
 
 @dataclass
@@ -173,7 +173,7 @@ class _Selection:
                 inside = below + np.cumsum(masses[a:b])
                 s = min(int(np.searchsorted(inside, self.sought[j])), b - a - 1)
                 at_edges[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
-        return _edges(at_edges[0], at_edges[1], at_edges[2], self.total, self.m)
+        return edges_at(at_edges[0], at_edges[1], at_edges[2], self.total, self.m)
 
     def _read(self, make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
         """Pass over the predictions once, and return the final state of each lane (a run of rows).

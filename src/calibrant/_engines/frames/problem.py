@@ -99,7 +99,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         for name, value in values.items()
     }
     frame = frame.with_columns(**sane, **findings(samples))
-    return _probabilities(samples, frame) if samples.from_logits else frame
+    return with_probabilities(samples, frame) if samples.from_logits else frame
 
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
@@ -141,7 +141,7 @@ def _if_sound(count: Expr) -> Expr:
     return nw.when(col("ok")).then(count).otherwise(nw.lit(0.0))
 
 
-def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
+def with_probabilities(samples: FrameSamples, frame: Frame) -> Frame:
     """The frame with its logits turned into probabilities. Binary logits are also kept, as the
     column `h`.
     """
