@@ -67,7 +67,7 @@ class LimitedModel:
 
     def __init__(self, checks: Checks, seed: int, summary: Statistics, n: int) -> None:
         self.checks, self.seed, self.summary, self.n = checks, seed, summary, n
-        self._uncertainties: dict[float, Uncertainty] = {}
+        self._uncertainty: Uncertainty | None = None
         self._fits: dict[str, FittedCoefficient] = {}
 
     def _make_uncertainty(self, level: float) -> Uncertainty:
@@ -83,10 +83,10 @@ class LimitedModel:
         return False
 
     def uncertainty(self, level: float) -> Uncertainty:
-        """The object that computes intervals at a level. It is made once for each level."""
-        if level not in self._uncertainties:
-            self._uncertainties[level] = self._make_uncertainty(level)
-        return self._uncertainties[level]
+        """The object that computes intervals at a level. Those of all levels share their draws."""
+        if self._uncertainty is None:
+            self._uncertainty = self._make_uncertainty(self.checks.level)
+        return replace(self._uncertainty, level=level)
 
     def fit(self, what: Coefficient) -> FittedCoefficient:
         """The fit of a coefficient of Cox's recalibration. It is made once for each coefficient."""

@@ -5,9 +5,8 @@ columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,12 +112,8 @@ def slice_of_rows(
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
         return plain, [_one_cluster_note(label)]
-
-    def uncertainty_at(level: float) -> Uncertainty:
-        """What computes the slice's interval at a level."""
-        return replace(resampling, level=level).uncertainty(subset, (options.headline,))
-
-    return _with_noise_and_interval(plain, uncertainty_at, options), []
+    uncertainty = resampling.uncertainty(subset, (options.headline,))
+    return _with_noise_and_interval(plain, uncertainty, options), []
 
 
 def slices_with_verdicts(
@@ -158,15 +153,13 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
 
 
 def _with_noise_and_interval(
-    plain: Slice, uncertainty_at: Callable[[float], Uncertainty], options: SliceOptions
+    plain: Slice, uncertainty: Uncertainty, options: SliceOptions
 ) -> Slice:
-    """A slice with its noise floor and, if there is a tolerance, its interval. `uncertainty_at`
-    makes what computes them at a level.
+    """A slice with its noise floor and, if there is a tolerance, its interval.
 
     The interval decides whether the slice keeps the tolerance.
     """
     headline = options.headline
-    uncertainty = uncertainty_at(options.level)
     value = plain.values[headline.name]
     floor = uncertainty.noise_floor(headline, value)
     if floor is not None:
@@ -180,7 +173,7 @@ def _with_noise_and_interval(
     checked = checked_limit(limit, None, interval, uncertainty, scale)
     if checked.verdict == "fail" and options.n_slices > 1:
         # As in `check`, a failure is tested again at the level for so many slices.
-        strict = uncertainty_at(options.joint_level)
+        strict = replace(uncertainty, level=options.joint_level)
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
         plain,
@@ -308,8 +301,8 @@ class SlicesOfSums:
                 notes.append(_one_cluster_note(label))
                 slices.append(replace(plain, noise_95=math.nan, p_value=math.nan, excess=math.nan))
                 continue
-            draws = partial(own.uncertainty, (self.headline,), n_resamples=n_resamples, seed=seed)
-            slices.append(_with_noise_and_interval(plain, draws, options))
+            uncertainty = own.uncertainty((self.headline,), level, n_resamples, seed)
+            slices.append(_with_noise_and_interval(plain, uncertainty, options))
         return slices_with_verdicts(", ".join(self.by), slices, notes, options)
 
 

@@ -69,7 +69,7 @@ S = TypeVar("S", bound="Scaler")
 def _lazy_frame(data: Any) -> Any:
     """The lazy frame that data is, or that of the Parquet file at a path; None for other data."""
     if isinstance(data, str | os.PathLike):
-        from calibrant._data.frame_input import scan_if_path
+        from calibrant._data.columns import scan_if_path
 
         return scan_if_path(data)
     return data if is_lazy(data) else None
