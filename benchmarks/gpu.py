@@ -227,7 +227,7 @@ def interval_calls() -> list[dict[str, object]]:
         ),
     ):
         print(f"\nevaluate, {what}")
-        for measures in (["ece"], ["ece", "smooth_ece", "lin_ce"], None):
+        for measures in (["ece"], ["ece", "smooth_ece", "ks_error"], None):
             for uncertainty in (False, True):
                 took = milliseconds(
                     lambda: cal.evaluate(

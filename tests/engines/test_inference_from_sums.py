@@ -545,6 +545,12 @@ def test_tensors_have_the_intervals_of_arrays():
             near = 0.02 * (one.high - one.low)
             assert limits_of(other) == pytest.approx(limits_of(one), abs=near)
     assert found.verdict.sentence.startswith("Miscalibrated")
+    with settings("torch"):
+        both = np.stack([1.0 - rows["p"], rows["p"]], axis=1)
+        two = as_source(torch.tensor(rows["y"]), torch.tensor(both))
+        of_classes = evaluate_on_device(two, replace(options, measures=["classwise_ece"]))
+    known = cal.interval(rows["y"], both, measure="classwise_ece")
+    assert limits_of(of_classes.estimate("classwise_ece").interval) == limits_of(known)
     clinical = cal.evaluate(rows["y"], rows["p"], uncertainty=True).clinical
     for name in ("slope", "brier", "c_statistic"):
         one, other = (each[name] for each in (clinical, everything.clinical))

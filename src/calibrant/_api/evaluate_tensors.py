@@ -31,8 +31,9 @@ def is_summed_on_device(y_proba: Any) -> bool:
 
 
 def evaluate_on_device(samples: Any, options: Options) -> Evaluation:
-    """The evaluation of tensors with intervals, noise floors and a verdict from their sums. Soft
-    labels, which sums do not tell enough of, are copied to the host.
+    """The evaluation of tensors with intervals, noise floors and a verdict from their sums. Where
+    these do not tell enough, for soft labels and named measures of classes, rows are copied to the
+    host.
     """
     if not isinstance(samples, TensorSamples):  # the device has no float64
         return evaluate_samples(samples, options)
@@ -47,4 +48,7 @@ def evaluate_on_device(samples: Any, options: Options) -> Evaluation:
     result = evaluate_samples(samples, replace(options, intervals="none", clinical=False))
     summary = StreamSummary(cells, sums.arrays, samples.n_columns, sums.findings)
     measures = tuple(m for m in catalogue(samples.shape) if m.name in result)
-    return infer_from_sums(result, PooledSums(summary, rules), measures, options)
+    pooled = PooledSums(summary, rules)
+    if options.measures is not None and any(map(pooled.why_not, measures)):
+        return evaluate_samples(samples.in_memory(), options)
+    return infer_from_sums(result, pooled, measures, options)
