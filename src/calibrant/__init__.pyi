@@ -4621,8 +4621,9 @@ def reproduce(
 
     Parameters
     ----------
-    paper : {"soft-mean", "logit-smoothing", "truthful", "ambiguous"}
-        Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu, or Tao et al. (2026).
+    paper : {"ten-bins", "soft-mean", "logit-smoothing", "truthful", "ambiguous"}
+        McCaffrey's tutorial, Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu,
+        or Tao et al. (2026).
     out : str or os.PathLike, optional
         The folder to write: one page, the tables as CSV and JSON, the figures as SVG and PNG. It
         must be new, empty or an earlier reproduction. Without it nothing is written.

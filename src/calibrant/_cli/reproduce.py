@@ -22,7 +22,9 @@ DESCRIPTION = (
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant reproduce` to its parser."""
     parser.add_argument(
-        "paper", metavar="PAPER", help="soft-mean, logit-smoothing, truthful or ambiguous"
+        "paper",
+        metavar="PAPER",
+        help="ten-bins, soft-mean, logit-smoothing, truthful or ambiguous",
     )
     parser.option("-o --out FOLDER", "folder for the page, tables and figures")
     parser.option("--data FILE", "folder of saved predictions (.npz), or a pool's table")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # The module of each paper, and the options that its `reproduce` takes besides seed and quick.
 PAPERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ten-bins": ("calibrant._research.papers.ten_bins", ()),
     "soft-mean": ("calibrant._research.papers.soft_mean", ()),
     "logit-smoothing": ("calibrant._research.papers.logit_smoothing", ("data",)),
     "truthful": ("calibrant._research.papers.truthful", ("data",)),
@@ -35,8 +36,9 @@ def reproduce(
 
     Parameters
     ----------
-    paper : {"soft-mean", "logit-smoothing", "truthful", "ambiguous"}
-        Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu, or Tao et al. (2026).
+    paper : {"ten-bins", "soft-mean", "logit-smoothing", "truthful", "ambiguous"}
+        McCaffrey's tutorial, Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu,
+        or Tao et al. (2026).
     out : str or os.PathLike, optional
         The folder to write: one page, the tables as CSV and JSON, the figures as SVG and PNG. It
         must be new, empty or an earlier reproduction. Without it nothing is written.

@@ -1,0 +1,188 @@
+"""McCaffrey's tutorial: the calibration error in ten bins, its table, and what its roundings do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant._api.metrics.binned import ece
+from calibrant._api.reliability import reliability
+from calibrant._core.errors import InputError
+from calibrant._core.progress import TaskProgress
+from calibrant._core.typing import Array
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
+from calibrant._research.papers.folder import (
+    Columns,
+    Erratum,
+    Figure,
+    Reproduction,
+    Section,
+    Table,
+    versions,
+)
+from calibrant.results._reliability import ReliabilityTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+PAPER = "J. D. McCaffrey, a tutorial on the expected calibration error, on his web log."
+# The table: the confidences of six items in the third bin with whether they are right; then, from
+# the third bin on, how many items, their mean confidence and accuracy, and the gap between both.
+ITEMS = ((0.24, 1), (0.28, 0), (0.22, 0), (0.24, 0), (0.25, 1), (0.27, 1))
+COUNTS = (6, 12, 18, 10, 12, 14, 16, 12)
+CONFIDENCES = (0.24, 0.36, 0.44, 0.52, 0.68, 0.74, 0.86, 0.92)
+ACCURACIES = (0.50, 0.67, 0.56, 0.60, 0.58, 0.71, 0.75, 0.83)
+GAPS = (0.26, 0.31, 0.12, 0.08, 0.10, 0.03, 0.11, 0.09)
+PRINTED, FIRST_BIN, BINS = 0.1270, 2, 10
+ERRATA = (
+    Erratum(
+        "1",
+        "the table, third bin",
+        "0.24",
+        "The six items have a mean confidence of 0.25, as the text says itself. The gap is then "
+        "0.25, and the error 0.1264.",
+    ),
+)
+
+
+def reproduce(
+    *, seed: int | None = None, quick: bool = False, progress: TaskProgress | None = None
+) -> Reproduction:
+    """The tutorial's table from a hundred items, its error, and the errors that it has without each
+    of its roundings. Nothing is drawn, so there is no seed, and ``quick`` changes nothing.
+    """
+    if seed is not None:
+        raise InputError("seed: the tutorial draws nothing; leave it out")
+    bins, errors = _bins(), _errors()
+    title = "The calibration error in ten bins, reproduced"
+    sections = (
+        Section(
+            "The table",
+            (
+                "A hundred items go into ten bins by the confidence of their predicted class. In "
+                "each bin the error is how far the mean confidence is from the share that is "
+                "right. Their mean, weighted by the numbers of items, is the calibration error.",
+                "The tutorial gives counts, mean confidences and accuracies, from which the "
+                "hundred items follow but for the confidence of each: whole numbers of right "
+                "answers that round to its accuracies are the only ones that can be.",
+            ),
+            (bins,),
+            (Figure("bins", _CAPTION, partial(_draw, bins.columns), bins.columns),),
+        ),
+        Section(
+            "What the roundings do",
+            (
+                "The printed 0.1270 is exact for the printed digits. From the items themselves it "
+                "is 0.1244: accuracies that are rounded to two digits move it by 0.0026, so of the "
+                "four printed digits two are known.",
+            ),
+            (errors,),
+        ),
+        Section(
+            "The third bin",
+            ("Its six items are listed, with a mean confidence of 0.25; the table has 0.24.",),
+            (_items(),),
+        ),
+    )
+    recipe = {
+        "command": "calibrant reproduce ten-bins",
+        "measured with": f"calibrant.ece(right, confidence, bins={BINS})",
+        **versions(),
+    }
+    return Reproduction("ten-bins", title, PAPER, sections, ERRATA, recipe)
+
+
+_CAPTION = (
+    "The ten bins: mean confidence and share right. Bars to the diagonal are the gaps, and "
+    "their mean, weighted by the items of each bin, is the calibration error."
+)
+
+
+def _right() -> Array:
+    """How many items of each bin are right: the whole numbers that the accuracies allow."""
+    return np.rint(np.array(ACCURACIES) * np.array(COUNTS))
+
+
+def _rows(confidences: Array) -> tuple[Array, Array]:
+    """The hundred items: whether each is right, and its confidence, here its bin's mean."""
+    right = [np.arange(n) < k for n, k in zip(COUNTS, _right(), strict=True)]
+    return np.concatenate(right).astype(np.float64), np.repeat(confidences, COUNTS)
+
+
+def _measured() -> ReliabilityTable:
+    """The library's table of the hundred items."""
+    right, confidence = _rows(np.array(CONFIDENCES))
+    return reliability(right, confidence, bins=BINS)
+
+
+def _bins() -> Table:
+    """The tutorial's table beside the library's."""
+    found = _measured().columns()
+    means, shares = (found[name][FIRST_BIN:] for name in ("mean_predicted", "mean_target"))
+    empty = [""] * FIRST_BIN
+    columns: dict[str, list[Any]] = {
+        "bin": list(range(BINS)),
+        "confidences": [f"{j / BINS:.1f} to {(j + 1) / BINS:.1f}" for j in range(BINS)],
+        "count": [0] * FIRST_BIN + list(COUNTS),
+        "mean confidence": [*empty, *CONFIDENCES],
+        "accuracy, printed": [*empty, *ACCURACIES],
+        "accuracy": [*empty, *shares],
+        "gap, printed": [*empty, *GAPS],
+        "gap": [*empty, *(abs(u - z) for u, z in zip(means, shares, strict=True))],
+    }
+    return Table(
+        "table",
+        "The tutorial's table, and what the library finds from the hundred items.",
+        columns,
+        marks={(FIRST_BIN, "mean confidence"): "1", (FIRST_BIN, "gap, printed"): "1"},
+    )
+
+
+def _errors() -> Table:
+    """The calibration error as printed, and without each of its roundings."""
+    confidences = np.array(CONFIDENCES)
+    corrected = np.where(np.arange(confidences.size) == 0, _mean_of_items(), confidences)
+    right, rounded = _rows(confidences)[0], np.repeat(ACCURACIES, COUNTS)
+    cases = {
+        "as printed": (rounded, confidences, PRINTED),
+        "with the mean confidence of the six items": (rounded, corrected, None),
+        "with accuracies that are not rounded": (right, confidences, None),
+        "with both": (right, corrected, None),
+    }
+    columns: dict[str, list[Any]] = {"calibration error": [], "printed": [], "measured": []}
+    for name, (targets, means, printed) in cases.items():
+        columns["calibration error"].append(name)
+        columns["printed"].append("" if printed is None else f"{printed:.4f}")
+        columns["measured"].append(f"{ece(targets, np.repeat(means, COUNTS), bins=BINS):.4f}")
+    return Table("errors", "The calibration error, and what the roundings do to it.", columns)
+
+
+def _mean_of_items() -> float:
+    """The mean confidence of the six items that are listed."""
+    return sum(confidence for confidence, _ in ITEMS) / len(ITEMS)
+
+
+def _items() -> Table:
+    """The six items of the third bin."""
+    columns: dict[str, list[Any]] = {
+        "confidence": [confidence for confidence, _ in ITEMS],
+        "right": [bool(right) for _, right in ITEMS],
+    }
+    caption = f"Six items: mean confidence {_mean_of_items():.2f}, three of them right."
+    return Table("items", caption, columns)
+
+
+def _draw(bins: Columns) -> Drawing:
+    """The reliability diagram of the table."""
+    figure, axes = new_figure(size=(4.0, 4.0))
+    axis = axes[0, 0]
+    with style():
+        axis.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
+        for confidence, accuracy in zip(bins["mean confidence"], bins["accuracy"], strict=True):
+            if confidence != "":
+                axis.plot([confidence] * 2, [confidence, accuracy], color=COLOURS[0], linewidth=1)
+                axis.plot(confidence, accuracy, MARKERS[0], color=COLOURS[0], markersize=5)
+        axis.set(xlabel="mean confidence", ylabel="share right", xlim=(0, 1), ylim=(0, 1), aspect=1)
+    return figure
