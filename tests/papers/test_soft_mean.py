@@ -167,7 +167,7 @@ def test_the_page_is_whole_and_stands_alone(done: Reproduction) -> None:
         assert f'<figure id="{name}"><img alt=' in page
     for table in TABLES:
         assert f'id="{table.name}"' in page and f"Table {table.number}. " in page
-    assert page.count("0.961") >= 3 and 'id="erratum-6"' in page and "default_rng" not in page
+    assert page.count("0.961") >= 3 and 'id="erratum-9"' in page and "default_rng" not in page
 
 
 def test_the_errata_are_right(cells) -> None:
@@ -181,6 +181,18 @@ def test_the_errata_are_right(cells) -> None:
     assert f"{np.mean(pairs) + (0.961 - pairs[8]) / 10:.3f}" == "0.796"
     # Section 6.1: the share of (-3, 3) where sigmoid(2x) is between 0.1 and 0.9.
     assert f"{np.log(9) / 2 / 3:.3f}" == "0.366"
+    # Table 2's own order; and appendix B: an edge at 1/2, and one bin in which nothing is left.
+    soft = {m: cells["table_2", (m, "SMECE")]["corrected_value"] for m in "ABCDE"}
+    assert sorted(soft, key=soft.get) == ["A", "B", "D", "C", "E"]
+    assert 0.5 in np.arange(11) / 10
+    labels = np.linspace(0.01, 0.99, 99)[np.arange(99) != 49]
+    thresholded = (labels > 0.5).astype(int)
+    assert cal.ece(thresholded, labels, bins=1) == pytest.approx(0.0, abs=1e-15)
+    assert cal.ece(thresholded, labels, bins=10) > 0.2
+    # Equation 3, of labels drawn at three posteriors: P(Y = 1 | p*) is p*.
+    posterior = np.repeat([0.2, 0.5, 0.9], 10)
+    outcomes = np.concatenate([np.arange(10) < 10 * p for p in (0.2, 0.5, 0.9)]).astype(int)
+    assert cal.ece(outcomes, posterior, bins=10) == pytest.approx(0.0, abs=1e-15)
 
 
 def test_drawn_outcomes_rank_the_posterior_first(done: Reproduction) -> None:
