@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+import calibrant as cal
 from calibrant import InputError, reproduce
 from calibrant._research.papers import logit_smoothing
 from calibrant._research.papers.folder import Reproduction
@@ -189,3 +190,35 @@ class TestFolderOfPredictions:
         self.save(tmp_path, "net", probs=np.zeros((2, 2, 2)), labels=[0, 1])
         with pytest.raises(InputError, match="must be"):
             reproduce("logit-smoothing", data=tmp_path)
+
+
+def test_ece_jumps_where_a_value_hides_gaps_of_either_sign(done) -> None:
+    """Theorems 3.8 and 3.10: continuous just where ECE is the mean gap, and never lower nearby."""
+    found = done.tables["jumps"].columns
+    assert found["ECE"] == pytest.approx([0.0875, 0.2, 0.025, 0.0])
+    assert found["mean |g* - g|"] == pytest.approx([0.0875, 0.2, 0.1, 0.2])
+    for error, gap, moved in zip(
+        found["ECE"], found["mean |g* - g|"], found["moved by 1e-08"], strict=True
+    ):
+        low, high = map(float, moved.split(" to "))
+        assert low == high == round(gap, 4) >= round(error, 4)
+
+
+def test_rounding_makes_predictors_at_which_ece_jumps(done) -> None:
+    """Corollary 3.4: of predictions without a tie none is one."""
+    found = done.tables["discontinuities"].columns
+    assert found["as drawn"] == [0.0, 0.0, 0.0]
+    assert found["three digits"][-1] > 0.7 and found["one digit"][-1] == 1.0
+
+
+def test_the_estimate_is_as_near_as_the_root_of_n_sigma(done) -> None:
+    """Theorem 5.3, against an integral that a large sample meets."""
+    found = done.tables["estimation"].columns
+    for name in list(found)[2:]:
+        scaled = [float(text.rstrip(")").split()[-1]) for text in found[name]]
+        assert all(0.02 < value < 0.6 for value in scaled), name
+    rng = np.random.default_rng(9)
+    h = rng.normal(0, 2.0, 400_000)
+    y = (rng.random(h.size) < 1 / (1 + np.exp(-h / 2))).astype(int)
+    for sigma, true in zip(found["sigma"], found["true LS-ECE"], strict=True):
+        assert cal.ls_ece(y, h, sigma=sigma, from_logits=True) == pytest.approx(true, abs=2e-3)

@@ -37,6 +37,7 @@ from calibrant._research.papers.logit_figures import (
     draw_figure_2,
     draw_figure_3,
 )
+from calibrant._research.papers.logit_theorems import discontinuities, estimation_errors, jumps
 from calibrant._research.papers.predictions import Predictions, read_predictions
 
 SEED = 0
@@ -74,9 +75,11 @@ def reproduce(
     predictions = None if data is None else read_predictions(data)
     sections = [
         _two_point_section(),
+        _jumps_section(seed, quick),
         _no_level_sets_section(seed),
         _figure_2_section(seed, 1_000 if quick else 10_000),
     ]
+    sections.append(_estimation_section(seed, quick, progress))
     sections.append(_convergence_section(seed, quick, progress))
     sections.append(_predictions_section(predictions, quick, progress))
     command = f"calibrant reproduce logit-smoothing --seed {seed}"
@@ -107,6 +110,56 @@ def _two_point_section() -> Section:
                 "ECE over exact level sets, computed on the distribution itself, and "
                 "smooth errors of the same predictions.",
                 two_point(),
+            ),
+        ),
+    )
+
+
+def _jumps_section(seed: int, quick: bool) -> Section:
+    """The section on theorems 3.8 and 3.10 and corollary 3.4: where ECE jumps, and how often."""
+    return Section(
+        "Theorems 3.8 and 3.10, corollary 3.4: where ECE jumps",
+        (
+            "Four points have labels that are 1 with probability 0.2, 0.4, 0.6 and 0.8. ECE is "
+            "continuous at a predictor g just where it equals the mean of |g* - g|, that is, where "
+            "no value of g has gaps of either sign (theorem 3.10). Small moves then change it by "
+            "as little. Elsewhere they raise it to that mean, and never lower it (theorem 3.8): "
+            "what is grouped hides part of the error.",
+            "Predictions drawn at random have no value twice, and none of them is such a point "
+            "(corollary 3.4). Predictions with few digits have: rounding is enough.",
+        ),
+        (
+            Table(
+                "jumps",
+                "ECE of four predictors on the distribution itself, and the range of it "
+                "where each prediction is moved at random by up to so much.",
+                jumps(seed),
+            ),
+            Table(
+                "discontinuities",
+                "Share of random predictors at which ECE is not continuous, by the number of "
+                "points and the digits of predictions.",
+                discontinuities(seed, 200 if quick else 1000),
+            ),
+        ),
+    )
+
+
+def _estimation_section(seed: int, quick: bool, progress: TaskProgress) -> Section:
+    """The section on theorem 5.3: how far LS-ECE of a sample is from its true value."""
+    found = estimation_errors(seed, progress, 10 if quick else 50)
+    return Section(
+        "Theorem 5.3: how fast LS-ECE is estimated",
+        (
+            "In the overconfident world of the next section the true LS-ECE is an integral. The "
+            "mean distance of a sample's LS-ECE from it falls like one over the root of n sigma: "
+            "in brackets their product, which stays bounded as n grows and sigma falls.",
+        ),
+        (
+            Table(
+                "estimation",
+                "Mean distance between LS-ECE of a sample and the true LS-ECE, Gaussian noise.",
+                found,
             ),
         ),
     )
