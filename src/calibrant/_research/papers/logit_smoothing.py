@@ -38,7 +38,11 @@ from calibrant._research.papers.logit_figures import (
     draw_figure_3,
 )
 from calibrant._research.papers.logit_theorems import discontinuities, estimation_errors, jumps
-from calibrant._research.papers.predictions import Predictions, read_predictions
+from calibrant._research.papers.predictions import (
+    Predictions,
+    read_predictions,
+    shipped_predictions,
+)
 
 SEED = 0
 PAPER = (
@@ -65,14 +69,14 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     progress: TaskProgress | None = None,
 ) -> Reproduction:
-    """The counterexamples, figure 2 and theorem 5.4; figures 3 to 5 if `data` is given.
+    """The counterexamples, figure 2, theorems 3.8, 3.10, 5.3 and 5.4, and figures 3 to 5.
 
-    `data` is a folder of saved predictions (see `predictions`). `quick` takes fewer draws, smaller
-    samples and fewer numbers of bins.
+    `data` is a folder of saved predictions (see `predictions`); by default they are those that
+    ship. `quick` takes fewer draws, smaller samples and fewer numbers of bins.
     """
     seed = SEED if seed is None else seed
     progress = progress or TaskProgress(False)
-    predictions = None if data is None else read_predictions(data)
+    predictions = shipped_predictions() if data is None else read_predictions(data)
     sections = [
         _two_point_section(),
         _jumps_section(seed, quick),
@@ -86,7 +90,7 @@ def reproduce(
     recipe: dict[str, Any] = {
         "command": command + (" --quick" if quick else "") + (" --data FOLDER" if data else ""),
         "seed": seed,
-        "saved predictions": "none" if predictions is None else len(predictions.predictors),
+        "predictors of figures 3 to 5": len(predictions.predictors),
         **versions(),
     }
     title = "Logit-smoothed ECE, reproduced"
@@ -257,16 +261,9 @@ def _convergence_section(seed: int, quick: bool, progress: TaskProgress) -> Sect
     )
 
 
-def _predictions_section(
-    predictions: Predictions | None, quick: bool, progress: TaskProgress
-) -> Section:
-    """The section on figures 3 to 5, errors of saved predictions; a note without predictions."""
+def _predictions_section(predictions: Predictions, quick: bool, progress: TaskProgress) -> Section:
+    """The section on figures 3 to 5, errors of saved predictions."""
     heading = "Figures 3 to 5: real classifiers"
-    if predictions is None:
-        return Section(
-            heading,
-            ("Left out: they need saved predictions. Give a folder of .npz files as data.",),
-        )
     bins = (1, 10, 50, 100) if quick else BINS
     found = curves(predictions, progress, bins)
     gaps = differences(found)

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._core.errors import InputError
+from calibrant.examples import load
+from calibrant.scaling._linear import VectorScaling
+from calibrant.scaling._temperature import TemperatureScaling
 
 Array: TypeAlias = NDArray[Any]
 
@@ -59,6 +62,30 @@ class Predictions:
         for predictor in self.predictors:
             sets.setdefault(predictor.rows, []).append(predictor)
         return sets
+
+
+def shipped_predictions() -> Predictions:
+    """What comes with the library: a small network for ten kinds of clothes, its predictions as
+    they are and recalibrated by two maps, and those of one kind against the rest.
+    """
+    fashion, shirt = load("fashion"), load("fashion-shirt")
+    maps = {
+        f"fashion, {name}": made.fit(fashion.val_labels, fashion.val_logits)
+        for name, made in (
+            ("temperature", TemperatureScaling()),
+            ("vector scaling", VectorScaling()),
+        )
+    }
+    labels, logits = fashion.test_labels, fashion.test_logits
+    of_classes = [
+        Predictor("fashion", "fashion", labels, logits, True),
+        *(
+            Predictor(name, "fashion", labels, fitted.transform(logits), False)
+            for name, fitted in maps.items()
+        ),
+    ]
+    binary = Predictor("shirt", "shirt", shirt.test_labels, shirt.test_proba, False)
+    return Predictions((*of_classes, binary), {})
 
 
 def npz_files(data: str | os.PathLike[str]) -> list[Path]:
