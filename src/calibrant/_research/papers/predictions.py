@@ -70,21 +70,21 @@ def shipped_predictions() -> Predictions:
     """
     fashion, shirt = load("fashion"), load("fashion-shirt")
     maps = {
-        f"fashion, {name}": made.fit(fashion.val_labels, fashion.val_logits)
+        name: made.fit(fashion.val_labels, fashion.val_logits)
         for name, made in (
-            ("temperature", TemperatureScaling()),
-            ("vector scaling", VectorScaling()),
+            ("temperature scaled", TemperatureScaling()),
+            ("vector scaled", VectorScaling()),
         )
     }
     labels, logits = fashion.test_labels, fashion.test_logits
     of_classes = [
-        Predictor("fashion", "fashion", labels, logits, True),
+        Predictor("as it is", "fashion", labels, logits, True),
         *(
             Predictor(name, "fashion", labels, fitted.transform(logits), False)
             for name, fitted in maps.items()
         ),
     ]
-    binary = Predictor("shirt", "shirt", shirt.test_labels, shirt.test_proba, False)
+    binary = Predictor("as it is", "shirt", shirt.test_labels, shirt.test_proba, False)
     return Predictions((*of_classes, binary), {})
 
 
