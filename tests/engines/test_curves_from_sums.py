@@ -244,6 +244,28 @@ def test_steep_and_flat_slopes_are_those_of_rows(slope):
     same_cox(call("duckdb", cal.cox_calibration, rows, "y", "p"), expected, 1e-7)
 
 
+@pytest.mark.parametrize("centre", [0.5, 0.3])
+@pytest.mark.parametrize(("width", "close"), [(1e-3, 1e-7), (1e-4, 1e-4)])
+@pytest.mark.parametrize("options", [{}, {"sample_weight": "w"}])
+def test_slopes_of_predictions_next_to_each_other_are_those_of_rows(centre, width, close, options):
+    """All predictions are in one cell, whose centre is far from them as steep slopes have it."""
+    rng = np.random.default_rng(1)
+    p = centre + (rng.random(3000) - 0.5) * width
+    rows = {"p": p, "y": (rng.random(3000) < p).astype(int), "w": rng.random(3000)}
+    given = {name: rows[column] for name, column in options.items()}
+    expected = cal.cox_calibration(rows["y"], p, **given)
+    found = call("duckdb", cal.cox_calibration, rows, "y", "p", **options)
+    for name in ("slope", "slope_low", "slope_high", "intercept", "intercept_low"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=close), name
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e300])
+def test_weights_that_cannot_be_squared_are_an_error_that_says_what_to_do(weight):
+    columns = {"y": np.arange(50) % 2, "p": np.linspace(0.1, 0.9, 50), "w": np.full(50, weight)}
+    with pytest.raises(InputError, match="multiply all weights by one number"):
+        call("duckdb", cal.cox_calibration, columns, "y", "p", sample_weight="w")
+
+
 @pytest.mark.parametrize(
     ("y", "p"),
     [
