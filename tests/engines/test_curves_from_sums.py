@@ -389,6 +389,24 @@ def test_pooled_rows_are_dealt_as_rows_are():
     assert row.tolist() == [0, 1, 2, 3] and (share == 1.0).all() and fold[0] == fold[1]
 
 
+@pytest.mark.parametrize("name", ["decision_curve", "decompose"])
+def test_a_seed_gives_the_same_folds_again(name):
+    """Engines return groups in any order, and rows may be in another one."""
+    rows = world(3000, 1)
+    lazy = need("polars").DataFrame(rows).lazy()
+    options = {"thresholds": [0.1, 0.3, 0.6]} if name == "decision_curve" else {}
+
+    def numbers(data):
+        found = getattr(cal, name)("y", "p", data=data, **options)
+        if name == "decompose":
+            return [found.calibration, found.refinement, *found.candidates.values()]
+        return found.benefits["model"].gain
+
+    first = numbers(lazy)
+    for data in [lazy] * 3 + [lazy.reverse()]:
+        assert numbers(data) == pytest.approx(first, rel=1e-8)
+
+
 def test_more_rows_than_can_be_dealt_are_divided_by_chance(monkeypatch):
     monkeypatch.setattr(pooled_folds, "_MOST_DEALT", 0)
     n = np.array([3.0, 10_000.0])
