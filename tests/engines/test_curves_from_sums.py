@@ -244,6 +244,28 @@ def test_steep_and_flat_slopes_are_those_of_rows(slope):
     same_cox(call("duckdb", cal.cox_calibration, rows, "y", "p"), expected, 1e-7)
 
 
+@pytest.mark.parametrize("centre", [0.5, 0.3])
+@pytest.mark.parametrize(("width", "close"), [(1e-3, 1e-7), (1e-4, 1e-4)])
+@pytest.mark.parametrize("options", [{}, {"sample_weight": "w"}])
+def test_slopes_of_predictions_next_to_each_other_are_those_of_rows(centre, width, close, options):
+    """All predictions are in one cell, whose centre is far from them as steep slopes have it."""
+    rng = np.random.default_rng(1)
+    p = centre + (rng.random(3000) - 0.5) * width
+    rows = {"p": p, "y": (rng.random(3000) < p).astype(int), "w": rng.random(3000)}
+    given = {name: rows[column] for name, column in options.items()}
+    expected = cal.cox_calibration(rows["y"], p, **given)
+    found = call("duckdb", cal.cox_calibration, rows, "y", "p", **options)
+    for name in ("slope", "slope_low", "slope_high", "intercept", "intercept_low"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=close), name
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e300])
+def test_weights_that_cannot_be_squared_are_an_error_that_says_what_to_do(weight):
+    columns = {"y": np.arange(50) % 2, "p": np.linspace(0.1, 0.9, 50), "w": np.full(50, weight)}
+    with pytest.raises(InputError, match="multiply all weights by one number"):
+        call("duckdb", cal.cox_calibration, columns, "y", "p", sample_weight="w")
+
+
 @pytest.mark.parametrize(
     ("y", "p"),
     [
@@ -365,6 +387,24 @@ def test_pooled_rows_are_dealt_as_rows_are():
     groups = np.array([0, 0, 1, 2])
     row, fold, share = pooled_folds.deal_into_folds(n, groups, 2, rng)
     assert row.tolist() == [0, 1, 2, 3] and (share == 1.0).all() and fold[0] == fold[1]
+
+
+@pytest.mark.parametrize("name", ["decision_curve", "decompose"])
+def test_a_seed_gives_the_same_folds_again(name):
+    """Engines return groups in any order, and rows may be in another one."""
+    rows = world(3000, 1)
+    lazy = need("polars").DataFrame(rows).lazy()
+    options = {"thresholds": [0.1, 0.3, 0.6]} if name == "decision_curve" else {}
+
+    def numbers(data):
+        found = getattr(cal, name)("y", "p", data=data, **options)
+        if name == "decompose":
+            return [found.calibration, found.refinement, *found.candidates.values()]
+        return found.benefits["model"].gain
+
+    first = numbers(lazy)
+    for data in [lazy] * 3 + [lazy.reverse()]:
+        assert numbers(data) == pytest.approx(first, rel=1e-8)
 
 
 def test_more_rows_than_can_be_dealt_are_divided_by_chance(monkeypatch):

@@ -280,3 +280,14 @@ def test_the_worst_slice_is_the_one_of_the_largest_error_and_not_the_surest(door
     assert "worst first (by the estimate of ece)" in str(slices)
     # Noise alone makes the value of few rows large; their estimate knows.
     assert slices["right"].excess < slices["right"].values["ece"]
+
+
+@pytest.mark.parametrize("name", ["n", "ece", "p_value", "low"])
+def test_names_of_slices_stay_where_another_column_is_called_so(name):
+    pandas = need("pandas")
+    rows = pandas.DataFrame({"y": [0, 1] * 60, "p": [0.3, 0.6] * 60, name: ["a", "a", "b"] * 40})
+    slices = cal.evaluate("y", "p", data=rows, by=name, measures=["ece"], uncertainty=True).slices
+    columns = slices.columns()
+    assert sorted(columns[f"slice {name}"]) == ["a", "b"]
+    assert columns["n"] == [each.n for each in slices]
+    assert f"slice {name}" in str(slices)

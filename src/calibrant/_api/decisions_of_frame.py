@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from calibrant._api.net_benefits import FOLDS, Judged, chosen_map, cross_fitted_predictions
-from calibrant._api.pooled_folds import deal_into_folds
+from calibrant._api.pooled_folds import deal_into_folds, fixed_order
 from calibrant._api.pooled_sums import numbered_clusters
 from calibrant._core.errors import check_weight_total, errors_about
 from calibrant._core.typing import Array, Index
@@ -82,7 +82,8 @@ def _judged(
     if map_name is None:
         return Judged(outcomes, {name: own}, {}, None, n_rows)
     rng = np.random.default_rng((seed, 13))
-    row, fold, share = deal_into_folds(n, outcomes.groups, FOLDS, rng)
+    order = fixed_order(groups.u, outcomes.z)
+    row, fold, share = deal_into_folds(n, outcomes.groups, FOLDS, rng, order)
     outcomes = _parts(outcomes, row, share)
     mapped = cross_fitted_predictions(map_name, groups.u[row], outcomes, fold)
     return Judged(outcomes, {name: own[row]}, {name: mapped}, map_name, n_rows)

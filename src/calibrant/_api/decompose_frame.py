@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._api.cross_fitting import Folded, check_enough_units
 from calibrant._api.curve_of_frame import CurveOfFrame
-from calibrant._api.pooled_folds import deal_into_folds
+from calibrant._api.pooled_folds import deal_into_folds, fixed_order
 from calibrant._core.errors import InputError, NeedsRows
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines import frames
@@ -33,8 +33,9 @@ def folded_frame(samples: FrameSamples, clusters: str | None, folds: int, seed: 
     rows, n = pooled.rows, pooled.groups.columns.n
     check_enough_units(rows.n, rows.groups, folds)
     rng = np.random.default_rng((seed, 19))
-    row, fold, share = deal_into_folds(n, rows.groups, folds, rng)
     whole = rows.samples
+    order = fixed_order(whole.predictions, whole.targets)
+    row, fold, share = deal_into_folds(n, rows.groups, folds, rng, order)
     weights = np.ones(whole.n) if whole.weights is None else whole.weights
     counts = np.ones(whole.n) if rows.counts is None else rows.counts
     parts = replace(

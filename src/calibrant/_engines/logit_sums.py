@@ -8,11 +8,13 @@ rows themselves do. Sums of parts add up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from calibrant._core.errors import check_squares
 from calibrant._core.typing import Array, Index, Mask
 
 # The width of a cell on the logit scale, and the number of powers of t that are summed.
@@ -64,10 +66,38 @@ class LogitSums:
         noise = None if self.noise is None else self.noise[chosen]
         return LogitSums(**columns, weighted=self.weighted, hard=self.hard, noise=noise)
 
+    def centred(self) -> LogitSums:
+        """The same sums about the middle of the logits that each cell has.
+
+        A logistic curve of a steep slope is no polynomial as far as the centre of a cell may be
+        from predictions that are all next to each other.
+        """
+        if self.w.shape[1] == 1:
+            return self
+        middle, reach = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        by = middle - self.at
+        w, wz, wzz = (_moved(each, by, reach) for each in (self.w, self.wz, self.wzz))
+        return replace(self, at=middle, w=w, wz=wz, wzz=wzz)
+
     @property
     def effective(self) -> float:
         """The effective number of rows."""
-        return float(self.w[:, 0].sum()) ** 2 / float(self.w2.sum())
+        weight, squares = float(self.w[:, 0].sum()), float(self.w2.sum())
+        check_squares(weight, squares)
+        return weight**2 / squares
+
+
+def _moved(moments: Array, by: Array, reach: Array) -> Array:
+    """Moments (cells, powers) about points that are `by` further. No distance is above `reach`,
+    which keeps what is nothing but rounding from counting.
+    """
+    out = np.zeros(moments.shape)
+    for j in range(moments.shape[1]):
+        for k in range(j + 1):
+            out[:, j] += math.comb(j, k) * (-by) ** (j - k) * moments[:, k]
+        most = np.abs(moments[:, 0]) * reach**j
+        out[:, j] = np.clip(out[:, j], -most, most)
+    return out
 
 
 @dataclass(frozen=True, eq=False)

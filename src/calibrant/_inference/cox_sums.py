@@ -62,7 +62,7 @@ def cox_fits_from(sums: LogitSums, rows: Rows) -> CoxFits:
     why_not = not_estimable_from(up, down)
     if up.is_empty or down.is_empty:
         return CoxFits(why_not)
-    cells = _Cells(sums)
+    cells = _Cells(sums.centred())
     large = cells.fit(slope=1.0)
     both = None if why_not else cells.fit()
     fits = [large] if both is None else [large, both]
@@ -196,9 +196,14 @@ class _Cells:
     @cached_property
     def scale(self) -> tuple[float, float]:
         """The mean logit and its standard deviation, about which fits are made."""
-        w, at = self.sums.w[:, 0], self.sums.at
-        mean = float(w @ at) / float(w.sum())
-        return mean, math.sqrt(float(w @ (at - mean) ** 2) / float(w.sum())) or 1.0
+        w, at = self.sums.w, self.sums.at
+        within = [w[:, j].sum() if j < self.powers else 0.0 for j in range(3)]
+        mean = float(w[:, 0] @ at + within[1]) / float(within[0])
+        away = at - mean
+        square = float(w[:, 0] @ away**2 + within[2])
+        if self.powers > 1:
+            square += 2.0 * float(w[:, 1] @ away)
+        return mean, math.sqrt(max(square, 0.0) / float(within[0])) or 1.0
 
     @property
     def powers(self) -> int:

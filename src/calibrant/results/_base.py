@@ -211,9 +211,11 @@ class TableOfRows(Result, Generic[T]):
         Returns
         -------
         dict of str to list
-            A list for each attribute of a row, where the result has it.
+            A list for each attribute of a row, where the result has it. Names of slices, whose
+            column is called as the caller's is, are in ``slice n`` if that is another's name ("n").
         """
         out: dict[str, list[Any]] = {}
+        titled: dict[str, str] = {}
         for each in fields(self._row_class):
             name, when = each.metadata.get("name", ""), each.metadata.get("when")
             if name is None or (when and getattr(self, when) in (None, "")):
@@ -221,9 +223,14 @@ class TableOfRows(Result, Generic[T]):
             values = self._values(each.name)
             if each.metadata.get("each_entry"):
                 out |= {key: [entries[key] for entries in values] for key in values[0]}
+            elif "{" in name:  # what it is called is known when the others are
+                titled[name] = name.format_map(vars(self))
+                out[name] = values
             else:
-                out[name.format_map(vars(self)) if name else each.name] = values
-        return out
+                out[name or each.name] = values
+        for name, title in titled.items():
+            titled[name] = f"slice {title}" if title in out else title
+        return {titled.get(name, name): values for name, values in out.items()}
 
     def display_columns(self) -> dict[str, list[Any]]:
         return {name: values for name, values in self.columns().items() if self._is_shown(name)}
