@@ -168,7 +168,6 @@ class TestWhereItIsNotTaken:
         "function",
         [
             lambda data: cal.conventions("y", "p", data=data),
-            lambda data: cal.TemperatureScaling().fit("y", "p", data=data),
             lambda data: cal.multilabel(["y"], ["p"], data=data),
             lambda data: cal.interval(Y, P, groups=data),
         ],

@@ -63,7 +63,7 @@ def test_windows_to_look_at_hold_the_first_alarm_and_the_newest(tmp_path):
 def test_beside_a_baseline_the_answer_is_of_the_change(tmp_path, change, said):
     table, html = page(tmp_path, change=change, baseline=(None, 15 * DAY))
     assert said in html and 'id="change"' in html
-    assert "the windows to before 1970-01-16 (22500 rows)" in html
+    assert "the windows before 1970-01-16 (22500 rows)" in html
     assert (table.change_alarm is not None) == (change == 20)
 
 

@@ -215,7 +215,7 @@ class Windows(WithPage, TableOfRows[Window]):
         --------
         >>> import calibrant as cal
         >>> monitor = cal.Monitor().update([0, 1], [0.2, 0.7], time="2026-01-05")
-        >>> print(monitor.evaluate().to_openmetrics(model="churn")[:133])
+        >>> print(monitor.evaluate().to_openmetrics(model="churn")[:136])
         # TYPE calibrant_window_start_seconds gauge
         # UNIT calibrant_window_start_seconds seconds
         # HELP calibrant_window_start_seconds When the
