@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.reliability import reliability
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
-from calibrant._core.typing import Array
 from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
 from calibrant._research.papers.folder import (
     Columns,
@@ -22,10 +22,11 @@ from calibrant._research.papers.folder import (
     Table,
     versions,
 )
-from calibrant.results._reliability import ReliabilityTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+Array: TypeAlias = NDArray[np.float64]
 
 PAPER = "J. D. McCaffrey, a tutorial on the expected calibration error, on his web log."
 # The table: the confidences of six items in the third bin with whether they are right; then, from
@@ -111,15 +112,10 @@ def _rows(confidences: Array) -> tuple[Array, Array]:
     return np.concatenate(right).astype(np.float64), np.repeat(confidences, COUNTS)
 
 
-def _measured() -> ReliabilityTable:
-    """The library's table of the hundred items."""
-    right, confidence = _rows(np.array(CONFIDENCES))
-    return reliability(right, confidence, bins=BINS)
-
-
 def _bins() -> Table:
     """The tutorial's table beside the library's."""
-    found = _measured().columns()
+    right, confidence = _rows(np.array(CONFIDENCES))
+    found = reliability(right, confidence, bins=BINS).columns()
     means, shares = (found[name][FIRST_BIN:] for name in ("mean_predicted", "mean_target"))
     empty = [""] * FIRST_BIN
     columns: dict[str, list[Any]] = {
