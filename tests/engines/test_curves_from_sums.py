@@ -16,6 +16,7 @@ import pytest
 import calibrant as cal
 from calibrant._api import clinical_of_frame, pooled_folds
 from calibrant._core.errors import InputError
+from calibrant._data import columns
 from calibrant._data.links import sigmoid
 from calibrant._engines.frames import curves
 from every_engine import call
@@ -605,3 +606,23 @@ def test_streams_with_predictions_of_0_and_1_have_a_slope_without_them():
     fit = cal.clinical_summary(y, p)["slope"]
     assert "moved to within" in fit.note and summed.note == fit.note
     assert (summed.low, summed.high) == pytest.approx((fit.low, fit.high), rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_file_that_is_no_parquet_is_an_error_of_its_own(tmp_path, monkeypatch, engine):
+    path = tmp_path / "bad.parquet"
+    path.write_bytes(b"not a parquet file")
+    known = columns.importlib.util.find_spec
+    others = {"polars", "duckdb"} - {engine}
+    monkeypatch.setattr(
+        columns.importlib.util, "find_spec", lambda name: None if name in others else known(name)
+    )
+    for function in (cal.evaluate, cal.cox_calibration, cal.verdict):
+        with pytest.raises(InputError, match=r"bad.parquet' cannot be read as Parquet: \w"):
+            function("y", "p", data=str(path))
+
+
+def test_what_needs_rows_says_so_of_a_path(tmp_path):
+    for function in (cal.conventions, cal.report):
+        with pytest.raises(InputError, match=r"names a file, and this needs its rows in memory"):
+            function("y", "p", data=tmp_path / "rows.parquet")

@@ -58,8 +58,8 @@ class FrameSlices:
             yield name, part.n, None if own is None else own.sums
 
     def predictor(self, part: Slice) -> FramePredictor | None:
-        """The predictor of a slice, with its sums; None if no row has weight. One cluster alone is
-        told by the sums' `is_one_cluster`.
+        """The predictor of a slice, with its sums; None if no row has weight. If all rows are of
+        one cluster, its sums have `is_one_cluster`.
         """
         if not part.has_weight:
             return None

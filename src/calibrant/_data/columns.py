@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Any
+from typing import Any, Literal
 
 from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._core.messages import name_of, setting, worded
@@ -42,12 +42,23 @@ def scan_if_path(data: Any) -> Any:
         )
     if not os.path.exists(path) and not any(sign in path for sign in "*?["):
         raise InputError(f"data={path!r}: there is no such file")
-    import narwhals as nw
-
     for engine in ("polars", "duckdb"):
         if importlib.util.find_spec(engine) is not None:
-            return nw.scan_parquet(path, backend=engine).to_native()
+            return _opened(path, engine)
     raise MissingExtra("polars", None, "reading a Parquet file where it is")
+
+
+def _opened(path: str, engine: Literal["polars", "duckdb"]) -> Any:
+    """The lazy frame of a Parquet file; an InputError if its footer cannot be read."""
+    import narwhals as nw
+
+    try:
+        frame = nw.scan_parquet(path, backend=engine)
+        frame.collect_schema()
+    except Exception as error:  # every engine has errors of its own
+        why = str(error).splitlines()[0]
+        raise InputError(f"data={path!r} cannot be read as Parquet: {why}") from error
+    return frame.to_native()
 
 
 def column_names(data: Any) -> list[str]:
@@ -335,7 +346,10 @@ def pick(data: Any, names: Any, argument: str) -> Any:
         if is_lazy(data):
             raise InputError(f"data is a {collect_hint(data)}") from error
         raise InputError(
-            f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
+            f"data={os.fspath(data)!r} names a file, and this needs its rows in memory: read it "
+            "with your frame's own reader, such as polars.read_parquet"
+            if isinstance(data, str | os.PathLike)
+            else f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
     wanted = checked_column_names(names, argument, frame.columns)
     if not wanted:

@@ -47,6 +47,7 @@ _AT_ONCE = 8192
 _HALVINGS, _SECTIONS = 60, 32
 # Exponents are cut here, below the largest number.
 _LARGEST, _LEAST = 600.0, 1e-300
+# The least evidence is searched within so many standard deviations of the baseline's sum.
 _FAR = 10.0
 
 

@@ -31,7 +31,8 @@ def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None)
     -1 for rows outside all spans.
 
     If `parts` is None it is the prediction itself, else a number for each of the equal parts of
-    each span. A row's span is found by bisection, after most rows outside were told by a cell.
+    each span. A row's span is found by bisection. Before that, its cell shows of
+    most rows that they lie in no span.
     """
     u, exact = col("u"), exact_in(samples.frame)
     order = np.argsort(low)
