@@ -89,3 +89,24 @@ def test_values_alone_are_judged(by):
         assert (other.limit, other.where, other.n) == (one.limit, one.where, one.n)
         assert other.value == pytest.approx(one.value, rel=1e-12) and other.interval is None
         assert other.baseline == (one.baseline and pytest.approx(one.baseline, rel=1e-12))
+
+
+CHANGE = {"baseline": "q", "max_increase": {"brier": 0.1}}
+
+
+@pytest.mark.parametrize("options", [{}, CHANGE, {"groups": "g"}], ids=str)
+def test_slices_without_weight_are_undecided(options):
+    rows = checked_rows()
+    rows = {**rows, "w": [float(name == "first") for name in rows["half"]]}
+    given = {"at_most": {"lin_ce": 0.1}, "by": "half", "sample_weight": "w", **options}
+    found = call("polars", cal.check, rows, "y", "p", **given)
+    assert {row.where: row.reason for row in found.rows} == {
+        None: "", "first": "", "second": "its rows have no weight"
+    }  # fmt: skip
+
+
+def test_slices_of_one_cluster_are_undecided_beside_a_baseline():
+    rows = {**checked_rows(), "one": ["a"] * 1500 + ["b"] * 1500}
+    given = {"baseline": "q", "max_increase": {"brier": 0.01}, "by": "one", "groups": "one"}
+    found = call("polars", cal.check, rows, "y", "p", **given)
+    assert [row.reason for row in found.rows[1:]] == ["one cluster cannot be resampled"] * 2

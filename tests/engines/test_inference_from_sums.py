@@ -10,8 +10,9 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._api.check_sums import check_sums
 from calibrant._api.evaluate_samples import Options
-from calibrant._api.evaluate_tensors import evaluate_on_device
+from calibrant._api.evaluate_tensors import evaluate_on_device, is_summed_on_device
 from calibrant._api.limits import limits_of as limits_by_name
+from calibrant._api.metrics.significance import cox_of
 from calibrant._api.rows import as_source
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._data.tensor_samples import TensorSamples
@@ -573,3 +574,32 @@ def test_slices_of_lazy_frames_have_the_intervals_of_rows(engine_name, options):
         width = one.high - one.low
         for name in ("low", "high", "estimate", "noise_95"):
             assert getattr(other, name) == pytest.approx(getattr(one, name), abs=0.02 * width), name
+
+
+def test_the_slope_without_clipped_rows_is_that_of_rows():
+    """Pooled rows that are left out take their numbers with them."""
+    rng = np.random.default_rng(94)
+    u = np.round(np.clip(rng.normal(0.5, 0.4, 4000), 0.0, 1.0), 2)
+    y = (rng.random(4000) < 0.1 + 0.8 * u).astype(int)
+    pooled, counts = np.unique(np.stack([u, y], axis=1), axis=0, return_counts=True)
+    rules, given = (EqualWidth(15), Quantile(15)), (tuple(BINARY[:1]), 0.95, 100)
+    weighted = to_samples(
+        pooled[:, 1].astype(int), pooled[:, 0], sample_weight=counts.astype(float)
+    )
+    found, known = (
+        cox_of(each.plain_problem, None, 0.95, 1e-6).without_clipped
+        for each in (
+            Uncertainty(weighted, *rules, *given, counts=counts.astype(float)),
+            Uncertainty(to_samples(y, u), *rules, *given),
+        )
+    )
+    for name in ("slope", "slope_low", "slope_high", "p_value"):
+        assert getattr(found, name) == pytest.approx(getattr(known, name), rel=1e-6), name
+
+
+def test_small_tensors_of_an_accelerator_are_copied():
+    torch = need("torch")
+    sizes = {1000: False, 2_000_000: True}
+    assert {
+        n: is_summed_on_device(torch.empty(n, device="meta")) for n in sizes
+    } == sizes  # fmt: skip

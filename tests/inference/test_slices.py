@@ -291,3 +291,14 @@ def test_names_of_slices_stay_where_another_column_is_called_so(name):
     assert sorted(columns[f"slice {name}"]) == ["a", "b"]
     assert columns["n"] == [each.n for each in slices]
     assert f"slice {name}" in str(slices)
+
+
+def test_a_slice_fails_at_the_level_for_all_slices_alone():
+    """Two of eight slices are beyond the tolerance at 95 %, and not for so many slices."""
+    rng = np.random.default_rng(3)
+    p, part = rng.random(8000), np.arange(8000) % 8
+    y = (rng.random(8000) < np.clip(p + 0.09, 0, 1)).astype(int)
+    asked = {"measures": ["ece"], "uncertainty": True, "tolerance": 0.05}
+    beyond = [s for s in cal.evaluate(y, p, by=part, **asked).slices if s.low > 0.05]
+    kept = [s.within_tolerance for s in beyond]
+    assert len(beyond) == 4 and kept.count(None) == 2 and kept.count(False) == 2

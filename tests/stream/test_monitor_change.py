@@ -7,8 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq, minimize_scalar
 
 import calibrant as cal
+from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._inference.change import (
     _divergence,
     _end_of_interval,
@@ -17,6 +19,7 @@ from calibrant._inference.change import (
     _log_share,
     _Sums,
     _worst_excess,
+    running_change,
 )
 from calibrant._inference.numbers import BASELINE_BET, REGION_CHANCE
 from monitored import DAY
@@ -280,3 +283,56 @@ def test_baselines_that_do_not_fit(base, said):
     monitor = cal.Monitor().update([0, 1], [0.2, 0.7], time=0)
     with pytest.raises(cal.InputError, match=said):
         monitor.evaluate(baseline=base)
+
+
+def test_one_window_and_one_bin_have_the_evidence_of_the_formula():
+    """The twin of the formula, by SciPy, with its numbers written out."""
+    rows, events, n, seen = 4000, 800, 900, 260
+    rate, allowed = events / rows, math.log(2 / 0.005) / rows
+
+    def divergence(m):
+        return rate * math.log(rate / m) + (1 - rate) * math.log((1 - rate) / (1 - m)) - allowed
+
+    low, high = brentq(divergence, 1e-9, rate), brentq(divergence, rate, 1 - 1e-9)
+    spread = math.sqrt(rows * rate * (1 - rate) + 1)
+    bets = [0.2 / spread * 3**k for k in range(1 + int(math.log(spread / 0.2) / math.log(3)))]
+    bets += [-bet for bet in bets]
+
+    def log_mean(bet, p):
+        return math.log1p(p * math.expm1(bet))
+
+    alone = np.mean(
+        [math.exp(bet * seen - n * log_mean(bet, high if bet > 0 else low)) for bet in bets]
+    )
+    own, p = 4 / spread, np.linspace(low, high, 100_001)
+    lost = [rows * (np.log1p(p * math.expm1(b)) - b * p).max() for b in (-own, own)]
+
+    def together(g):
+        baseline = 0.5 + 0.25 * (math.exp(own * g - lost[0]) + math.exp(-own * g - lost[1]))
+        slopes = [math.expm1(b) / (1 + rate * math.expm1(b)) * n / rows for b in bets]
+        windows = np.mean(
+            [
+                math.exp(b * seen - n * log_mean(b, rate) - slope * g)
+                for b, slope in zip(bets, slopes, strict=True)
+            ]
+        )
+        return baseline * windows
+
+    ends = (-10 * spread, 10 * spread)
+    least = minimize_scalar(together, bounds=ends, method="bounded", options={"xatol": 1e-9}).fun
+    tables = [one_bin(*sums) for sums in ((rows, events), (n, seen))]
+    (found,) = running_change(tables[1:], [1], tables[0])
+    assert found == pytest.approx(0.9 * 0.5 * (alone + least) / 2, rel=1e-6)
+
+
+def one_bin(n, outcomes):
+    sums = np.zeros((1, 1, len(FIELDS)))
+    for name, value in {
+        "n": n,
+        "sum_w": n,
+        "sum_w2": n,
+        "sum_wu": 0.2 * n,
+        "sum_wz": outcomes,
+    }.items():
+        sums[0, 0, FIELDS.index(name)] = value
+    return BinTable(sums)
