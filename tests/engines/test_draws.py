@@ -130,6 +130,24 @@ def test_outcomes_follow_the_binomial(engine_name, n):
     assert (np.abs(hits.var(axis=0) - variance) < 5 * np.sqrt(fourth / 4000) + 1e-9).all()
 
 
+def test_outcomes_of_many_rows_have_binomial_quantiles():
+    """Cells of large variance beside small and certain ones: at quantiles of the binomial law the
+    shares of 40,000 draws are right to 5 standard errors, and cells are independent.
+    """
+    rows, rates = np.array([[2_000, 90_000, 5, 10**7]]), np.array([0.3, 0.0015, 0.5, 1.0])
+    n_draws = 40_000
+    hits = draws.Outcomes(rows, n_draws, (8, 1)).draw(rates)
+    assert (hits == np.rint(hits)).all()
+    assert (hits[:, 3] == 10**7).all()
+    for j in range(3):
+        law = binom(rows[0, j], rates[j])
+        for q in (0.001, 0.025, 0.5, 0.975, 0.999):
+            chance = law.cdf(law.ppf(q))
+            error = np.sqrt(chance * (1 - chance) / n_draws)
+            assert abs((hits[:, j] <= law.ppf(q)).mean() - chance) <= 5 * error + 1e-9, (j, q)
+    assert (np.abs(np.corrcoef(hits[:, :3].T) - np.eye(3)) < 5 / np.sqrt(n_draws)).all()
+
+
 @compiled_only
 @pytest.mark.parametrize("k", [2, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])

@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant._data.slice_names import row_names, rows_by_name
 from needs import need
 
 
@@ -248,6 +249,28 @@ def test_the_name_of_missing_values_as_a_value():
     assert both_ways(columns, "a") == {"(missing)": 2, "'(missing)'": 1, "x": 1}
     columns["a"][3] = "'(missing)'"
     assert len(both_ways(columns, "a")) == 3
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 1.0, True, "1", None, math.nan, "(missing)"],
+        [[1], [2], [1]],
+        ["x", "y", "x"],
+    ],
+    ids=["types", "lists", "texts"],
+)
+def test_names_are_those_of_each_value(values):
+    """A row's name is its value as text, whatever equals it: 1, 1.0 and True are not the same."""
+    plain = ["(missing)" if x is None or x != x else str(x) for x in values]
+    if "(missing)" in values:
+        plain[-1] = "'(missing)'"
+    assert (
+        row_names([np.array(values, dtype=object) if values[0] == 1 else values]).tolist() == plain
+    )
+    assert {k: v.tolist() for k, v in rows_by_name(row_names([values])).items()} == {
+        name: [i for i, each in enumerate(plain) if each == name] for name in sorted(set(plain))
+    }
 
 
 def test_zero_and_minus_zero_are_one_slice():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from calibrant._data.align_rows import align, differing_rows, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
+from calibrant._data.slice_names import rows_by_name
 
 KEYS = tuple(field.name for field in fields(GivenRows))
 
@@ -42,6 +44,11 @@ class Side:
         """The position of each row in the user's data, (n,), where dropped rows count too."""
         kept = self.samples.kept
         return np.arange(self.samples.n) if kept is None else np.flatnonzero(kept)
+
+    @cached_property
+    def rows_of_slices(self) -> dict[Any, Index]:
+        """The numbers of the rows of each slice, by its name; empty without slices."""
+        return {} if self.slices is None else rows_by_name(self.slices)
 
     def take(self, rows: Index) -> Side:
         """The rows with these numbers, as another Side. It has no ids."""

@@ -192,7 +192,7 @@ def check(
     pair = None
     if baseline is not None:
         pair = pair_of(new, baseline, given, rows, paired=paired, own_labels=own_labels)
-    names = [] if new.slices is None else sorted(set(new.slices.tolist()))
+    names = list(new.rows_of_slices)
     check_resamples(n_resamples, seed)
     resampling = Resampling(rules=rules, level=level, n_resamples=int(n_resamples), seed=int(seed))
     checks = Checks(limits, resampling, (1 + len(names)) * len(limits), point)
@@ -257,8 +257,7 @@ _WITHOUT_BASELINE = {
 
 def _slice_of(side: Side, name: Any) -> Side:
     """The rows of the slice with this name, as another Side."""
-    assert side.slices is not None
-    return side.take(np.flatnonzero(side.slices == name))
+    return side.take(side.rows_of_slices.get(name, np.zeros(0, np.intp)))
 
 
 def _slice_of_pair(pair: Pair, name: Any) -> Pair:

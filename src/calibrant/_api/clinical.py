@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.clinical_values import Draws, summary_from, without_values
@@ -27,6 +26,7 @@ from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
+from calibrant._data.slice_names import rows_by_name
 from calibrant._data.source import Source
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
@@ -167,10 +167,11 @@ def with_subgroups(
     subgroups none is added.
     """
     labels, name = slice_labels(by, samples, data)
+    rows_of = rows_by_name(labels)
 
     def summary(label: Any) -> ClinicalSummary:
         """The summary of the subgroup with this label."""
-        rows = np.flatnonzero(labels == label)
+        rows = rows_of[label]
         subset = samples.take(rows)
         own = take_clusters(groups, rows)
         if subset.weights is not None and not (subset.weights > 0).any():
@@ -179,9 +180,8 @@ def with_subgroups(
             return without_values(plain, subset.n, "one cluster alone cannot be resampled")
         return summary_of(subset, own, plain.level, n_resamples, seed)
 
-    subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
-    if at_most is not None and len(subgroups) > at_most:
+    if at_most is not None and len(rows_of) > at_most:
         return plain
     threads = n_threads() if samples.n >= THREADS_FROM else 1
-    parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
+    parts = dict(zip(map(str, rows_of), in_threads(summary, list(rows_of), threads), strict=True))
     return replace(plain, by=name, subgroups=parts)

@@ -21,7 +21,7 @@ from calibrant._core.messages import setting
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
-from calibrant._data.slice_names import row_names
+from calibrant._data.slice_names import row_names, rows_by_name
 from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
 from calibrant._inference.uncertainty import Uncertainty
@@ -75,17 +75,16 @@ def slices_of_samples(
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
     notes, slices = [], []
-    names = list(dict.fromkeys(np.sort(labels).tolist()))
+    parts = rows_by_name(labels)
     options = SliceOptions(
         headline=headline,
         shown=shown,
         asked=asked,
         tolerance=tolerance,
         level=resampling.level,
-        n_slices=len(names),
+        n_slices=len(parts),
     )
-    for label in names:
-        rows = np.flatnonzero(labels == label)
+    for label, rows in parts.items():
         subset = samples.take(rows)
         if subset.weights is not None and not (subset.weights > 0).any():
             notes.append(no_weight_note(label, rows.size))
@@ -419,7 +418,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
             raise InputError(
                 f"by must hold a value for each of the {samples.n} rows; got {array.shape}"
             )
-    return row_names([array.tolist() for array in arrays]), names
+    return row_names(arrays), names
 
 
 def labels_of_rows(by: Any, data: Any) -> NDArray[Any]:
@@ -430,7 +429,7 @@ def labels_of_rows(by: Any, data: Any) -> NDArray[Any]:
         columns = [_column_values(pick(data, name, "by")) for name in by]
     else:
         columns = [_column_values(by)]
-    return row_names([column.tolist() for column in columns])
+    return row_names(columns)
 
 
 def _column_values(column: Any) -> NDArray[Any]:

@@ -216,7 +216,7 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
         return None
     from calibrant._data.slice_names import row_names
 
-    return row_names([rows.others[name].tolist() for name in by])
+    return row_names([rows.others[name] for name in by])
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:

@@ -292,8 +292,8 @@ def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: s
         if clusters is not None:
             clusters = np.concatenate([clusters, gone[options.groups].astype(str)])
         if slices is not None:
-            names = [gone[name].tolist() for name in options.by]
-            slices = np.concatenate([slices, row_names(names)])
+            more = row_names([gone[name] for name in options.by])
+            slices = np.concatenate([slices, more])
     try:
         monitor.update(
             labels,

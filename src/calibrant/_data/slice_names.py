@@ -52,10 +52,47 @@ def _join_values(key: Key, *, in_quotes: bool = False) -> str:
     return ", ".join(MISSING if x is None else repr(x) if in_quotes else x for x in key)
 
 
-def row_names(columns: Sequence[Iterable[Any]]) -> NDArray[Any]:
-    """The name of the slice that each row belongs to, (n,), from columns of n values each."""
-    keys = [key_of(values) for values in zip(*columns, strict=True)]
+def row_names(columns: Sequence[Any]) -> NDArray[Any]:
+    """The name of the slice that each row belongs to, (n,), from columns (arrays or lists) of n
+    values each.
+    """
+    values, rows = zip(*(_distinct(column) for column in columns), strict=True)
+    codes = np.zeros(rows[0].size, dtype=np.int64)
+    for own, each in zip(values, rows, strict=True):
+        if each.size != codes.size:
+            raise ValueError(f"columns of {codes.size} and {each.size} rows")
+        # Numbered anew after each column, so that the numbers stay below n times the next column's.
+        codes = np.unique(codes * max(len(own), 1) + each, return_inverse=True)[1]
+    first = np.unique(codes, return_index=True)[1]
+    keys = [key_of(own[each[i]] for own, each in zip(values, rows, strict=True)) for i in first]
     names = names_of(keys)
-    out = np.empty(len(keys), dtype=object)
-    out[:] = [names[key] for key in keys]
-    return out
+    distinct = np.empty(len(keys), dtype=object)
+    distinct[:] = [names[key] for key in keys]
+    return distinct[codes]
+
+
+def _distinct(column: Any) -> tuple[list[Any], NDArray[np.int64]]:
+    """The distinct values of a column, and for each row the number of its value, (n,)."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biu":
+        values, rows = np.unique(column, return_inverse=True)
+        return values.tolist(), rows
+    # With their types: 1, 1.0 and True are equal, and have different names.
+    of_value: dict[Any, int] = {}
+    each = column.tolist() if isinstance(column, np.ndarray) else column
+    try:
+        numbers = [of_value.setdefault((type(x), x), len(of_value)) for x in each]
+    except TypeError:  # values such as lists, which are no keys of a dict
+        return _distinct([_text(x) for x in each])
+    rows = np.array(numbers, dtype=np.int64)
+    return [value for _, value in of_value], rows
+
+
+def rows_by_name(names: NDArray[Any]) -> dict[Any, NDArray[np.intp]]:
+    """The numbers of the rows that belong to each slice, from each row's name (n,), in the order of
+    the names.
+    """
+    found = {name: j for j, name in enumerate(sorted(set(names.tolist())))}
+    slots = np.fromiter(map(found.__getitem__, names.tolist()), np.intp, names.size)
+    order = np.argsort(slots, kind="stable")
+    ends = np.cumsum(np.bincount(slots, minlength=len(found)))
+    return {name: order[ends[j - 1] if j else 0 : ends[j]] for name, j in found.items()}
