@@ -301,9 +301,10 @@ class GapPaths:
         # The binomial distribution functions of all slots, each raised by the slot's number, so
         # that one search finds all quantiles.
         counts, odds = np.arange(MOST_EVENTS - 1), rarer[rare] / (1.0 - rarer[rare])
-        ratios = np.maximum(trials[:, None] - counts, 0.0) / (counts + 1.0) * odds[:, None]
+        ratios = np.ones((rare.size, MOST_EVENTS))
+        ratios[:, 1:] = np.maximum(trials[:, None] - counts, 0.0) / (counts + 1.0) * odds[:, None]
         none = np.exp(trials * np.log1p(-rarer[rare]))[:, None]
-        upto = np.cumsum(none * np.cumprod(np.insert(ratios, 0, 1.0, axis=1), axis=1), axis=1)
+        upto = np.cumsum(none * np.cumprod(ratios, axis=1), axis=1)
         upto = np.minimum(upto, 1.0) + np.arange(rare.size)[:, None]
         upto[:, -1] = np.arange(rare.size) + 1.0
         events = np.searchsorted(upto.ravel(), p + np.arange(rare.size))
