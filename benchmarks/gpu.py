@@ -206,17 +206,52 @@ def whole_calls() -> list[dict[str, object]]:
     return figures + fit_calls()
 
 
+Decisions = dict[str, Callable[..., object]]
+
+
+def decisions(groups: object) -> Decisions:
+    """What is decided of labels, predictions and another model's, by name."""
+    limits = {"at_most": {"ece": 0.05}, "max_increase": {"ece": 0.01}}
+    return {
+        "interval": lambda y, p, q: cal.interval(y, p),
+        "interval of smooth_ece": lambda y, p, q: cal.interval(y, p, measure="smooth_ece"),
+        "interval of soft labels": lambda y, p, q: cal.interval(0.3 * y + 0.35, p),
+        "interval with clusters": lambda y, p, q: cal.interval(y, p, groups=groups),
+        "noise_floor": lambda y, p, q: cal.noise_floor(y, p),
+        "verdict": lambda y, p, q: cal.verdict(y, p),
+        "check with a baseline": lambda y, p, q: cal.check(y, p, baseline=q, **limits).rows[1],
+        "compare": lambda y, p, q: cal.compare(
+            y, {"p": p, "q": q}, measures=["ece", "brier"]
+        ).difference("p", "q", "ece"),
+    }
+
+
+def decision_calls() -> list[dict[str, object]]:
+    """Decisions of tensors beside those of arrays: limits must agree to 5 % of their width."""
+    figures = []
+    for n in (2_000_000, 10**8):
+        y, p = binary_of(n)
+        q = (p**1.05).clamp(0, 1)
+        groups = torch.arange(n, device="cuda") // 100
+        host = [each.cpu().numpy() for each in (y, p, q)]
+        print(f"\n{n:,} rows, arrays and tensors")
+        for name, call in decisions(groups).items():
+            there, took = call(y, p, q), milliseconds(lambda: call(y, p, q), 3)  # noqa: B023
+            line = f"  {name:28} {took:9.1f} ms"
+            if n < 10**7:
+                here = decisions(groups.cpu().numpy())[name](*host)
+                one, other = (getattr(each, "interval", None) or each for each in (here, there))
+                ends = ("low", "high") if hasattr(one, "low") else ("mean", "upper")
+                a, b = ([getattr(each, end) for end in ends] for each in (one, other))
+                assert abs(a[0] - b[0]) + abs(a[1] - b[1]) < 0.1 * (a[1] - a[0]), (name, a, b)
+            figures.append({"data": f"{n:,} rows", "what": name, "ms": took})
+            print(line, flush=True)
+    return figures
+
+
 def interval_calls() -> list[dict[str, object]]:
     """Times of evaluations with intervals, noise floors and a verdict beside those without."""
-    y, p = binary_of(2_000_000)
-    here = cal.evaluate(
-        y.cpu().numpy(), p.cpu().numpy(), measures=["ece", "brier"], uncertainty=True
-    )
-    there = cal.evaluate(y, p, measures=["ece", "brier"], uncertainty=True)
-    for name in ("ece", "brier"):
-        one, other = here.estimate(name).interval, there.estimate(name).interval
-        assert abs(one.low - other.low) + abs(one.high - other.high) < 0.02 * (one.high - one.low)
-    figures: list[dict[str, object]] = []
+    figures = decision_calls()
     rows = logits_of(10**6, 1000, torch.bfloat16)
     for what, (labels, predictions), options in (
         ("10^8 float32 and int8", binary_of(10**8), {}),

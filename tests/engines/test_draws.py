@@ -146,6 +146,13 @@ def test_outcomes_of_many_rows_have_binomial_quantiles():
             error = np.sqrt(chance * (1 - chance) / n_draws)
             assert abs((hits[:, j] <= law.ppf(q)).mean() - chance) <= 5 * error + 1e-9, (j, q)
     assert (np.abs(np.corrcoef(hits[:, :3].T) - np.eye(3)) < 5 / np.sqrt(n_draws)).all()
+    # And of cells whose numbers of rows differ between draws.
+    drawn = np.tile(rows, (n_draws, 1))
+    again = draws.Outcomes(drawn, n_draws, (8, 1)).draw(rates)
+    assert (again <= drawn).all()
+    variance = rows[0] * rates * (1 - rates)
+    error = 5 * np.sqrt(variance / n_draws) + 1e-9
+    assert (np.abs(again.mean(axis=0) - rows[0] * rates) < error).all()
 
 
 @compiled_only

@@ -10,7 +10,7 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._api.check_sums import check_sums
 from calibrant._api.evaluate_samples import Options
-from calibrant._api.evaluate_tensors import evaluate_on_device, is_summed_on_device
+from calibrant._api.evaluate_tensors import evaluate_on_device
 from calibrant._api.limits import limits_of as limits_by_name
 from calibrant._api.metrics.significance import cox_of
 from calibrant._api.rows import as_source
@@ -595,11 +595,3 @@ def test_the_slope_without_clipped_rows_is_that_of_rows():
     )
     for name in ("slope", "slope_low", "slope_high", "p_value"):
         assert getattr(found, name) == pytest.approx(getattr(known, name), rel=1e-6), name
-
-
-def test_small_tensors_of_an_accelerator_are_copied():
-    torch = need("torch")
-    sizes = {1000: False, 2_000_000: True}
-    assert {
-        n: is_summed_on_device(torch.empty(n, device="meta")) for n in sizes
-    } == sizes  # fmt: skip

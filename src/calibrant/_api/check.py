@@ -27,6 +27,7 @@ from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_level, check_resamples, public
+from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._measures.catalogue import Measure
@@ -178,6 +179,32 @@ def check(
             given, reading, bins, check_level(level), int(n_resamples), int(seed), bool(point)
         )
         return asked.check((at_most, at_least, max_increase, max_decrease), baseline)
+    if is_summed_on_device(y_proba) and all(value is None for value in (votes, by, ids, paired)):
+        # Imported where large tensors are given.
+        from calibrant._api.compare_tensors import check_on_device
+
+        changes = {"max_increase": max_increase, "max_decrease": max_decrease}
+        check_options(
+            [(kind, name) for kind, of_kind in changes.items() for name in of_kind or {}],
+            baseline=baseline is not None,
+            own_labels=own_labels,
+            point=point,
+            groups=groups is not None,
+        )
+        check_resamples(n_resamples, seed)
+        found = check_on_device(
+            given,
+            rows,
+            baseline,
+            (at_most, at_least, max_increase, max_decrease),
+            bins,
+            level=check_level(level),
+            n_resamples=int(n_resamples),
+            seed=int(seed),
+            point=bool(point),
+        )
+        if found is not None:
+            return found
     new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules, level = both_rules(bins, new.samples.n), check_level(level)

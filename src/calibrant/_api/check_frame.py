@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from calibrant._api.check_sums import SummedBaseline, check_sums
-from calibrant._api.compare_frame import FramePredictor, count_frame_rows, joint_sums
-from calibrant._api.limits import LimitOn, limits_of
+from calibrant._api.compare_frame import FramePredictor, count_frame_rows
+from calibrant._api.limits import LimitOn, limits_of, measures_of
 from calibrant._api.rows import GivenRows, cluster_column
 from calibrant._api.slices import SliceOfSums, has_sums_of_slices
 from calibrant._api.slices_of_frame import FrameSlices
@@ -18,13 +18,8 @@ from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.cells import N_LINEAR, N_OF_SLICES
 from calibrant._engines.frames.slices import slices_of
-from calibrant._measures.catalogue import Measure, canonical, catalogue
+from calibrant._measures.catalogue import canonical, catalogue
 from calibrant.results._check import Check
-
-
-def measures_of(limits: tuple[LimitOn, ...]) -> list[Measure]:
-    """The measures that have limits."""
-    return [each.what for each in limits if isinstance(each.what, Measure)]
 
 
 def _measures_named(asked: Iterable[Mapping[str, float] | None]) -> tuple[str, ...]:
@@ -110,7 +105,7 @@ def _pair(
     new: FramePredictor, old: FramePredictor, rules: tuple[Rule, Rule], clusters: str | None
 ) -> SummedBaseline:
     """The baseline `old` of a model on the same rows."""
-    return SummedBaseline(old.sums, joint_sums(new, old, rules, clusters))
+    return SummedBaseline(old.sums, new.joint_sums(old, rules, clusters))
 
 
 def _sums_of_slices(slices: FrameSlices, limits: tuple[LimitOn, ...]) -> Iterator[SliceOfSums]:

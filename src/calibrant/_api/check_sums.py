@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from calibrant._api.limited_models import (
     NO_WEIGHT,
@@ -27,12 +27,13 @@ from calibrant.results._check import Check, LimitCheck
 
 @dataclass(frozen=True, eq=False)
 class SummedBaseline:
-    """The sums of a baseline on the same rows, and the sums of both models, pooled where both have
-    the same cells.
+    """The sums of a baseline on the same rows, the sums of both models, pooled where both have the
+    same cells, and values of the baseline by measure, where its sums do not give them.
     """
 
     sums: PooledSums
     joint: tuple[PooledSums, PooledSums]
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 def check_sums(
@@ -85,7 +86,10 @@ def _check_model(
     """
     old = None
     if baseline is not None:
-        old, model.joint = SumsModel(baseline.sums, checks, model.n), baseline.joint
+        old, model.joint = (
+            SumsModel(baseline.sums, checks, model.n, baseline.values),
+            baseline.joint,
+        )
     for each in checks.limits:
         try:
             if model.sums.is_one_cluster:

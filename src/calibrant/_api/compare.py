@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypeGuard, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ from calibrant._core.validation import (
     check_resamples,
     public,
 )
+from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -180,6 +181,15 @@ def compare(
             n_resamples=int(n_resamples),
             seed=int(seed),
         )
+    absent = (models, ids, by, votes, resample, scale_on, ceiling or None)
+    if all(value is None for value in absent) and _is_on_device(y_proba):
+        # Imported where large tensors are given.
+        from calibrant._api.compare_tensors import compare_on_device
+
+        draws = {"level": float(level), "n_resamples": int(n_resamples), "seed": int(seed)}
+        found = compare_on_device(y_true, y_proba, groups, rows, measures, bins, **draws)
+        if found is not None:
+            return found
     how = given_as(rows.get("from_logits", False), rows.get("from_logprobs", False))
     data, classes = rows.get("data"), rows.get("classes")
     maps: tuple[str, ...] = ()
@@ -276,6 +286,15 @@ def compare(
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
     )
+
+
+def _is_on_device(y_proba: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether predictions are large tensors on an accelerator, of fewer predictors than have rank
+    correlations, which need the rows.
+    """
+    if not isinstance(y_proba, Mapping) or not 1 < len(y_proba) < FEWEST_RANKED:
+        return False
+    return all(map(is_summed_on_device, y_proba.values()))
 
 
 def _values_of_predictors(

@@ -1,52 +1,36 @@
-"""compare() of several columns of a lazy frame: values, intervals and differences from sums.
-
-Each predictor's own sums give its values and intervals. For each pair the engine pools the rows
-where both predictors have the same cells, and differences are those of these pooled rows: the noise
-of a label that both are compared with cancels, as it does row by row.
-"""
+"""compare() of several columns of a lazy frame, which its own engine sums."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import combinations
+from functools import cached_property
 from typing import Any, cast
 
-import numpy as np
-
-from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
-from calibrant._api.model_rows import own_labels_note, predictor_columns
+from calibrant._api.compare_sums import SummedComparison
+from calibrant._api.model_rows import predictor_columns
 from calibrant._api.pooled_sums import pooled_rows, sums_of_frame
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows, as_source, cluster_column
+from calibrant._api.summed_predictor import SummedPredictor
+from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, Rule, both_rules
-from calibrant._core.errors import InputError, NotDefined, errors_about
-from calibrant._core.typing import Array
+from calibrant._core.errors import errors_about
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines import frames
-from calibrant._inference.differences import Differences
 from calibrant._inference.pooled_rows import PooledSums
-from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, listed
 from calibrant._summaries.frame import FrameSummary, sum_frame
 from calibrant._summaries.requirements import known_measures
 from calibrant.results._comparison import Comparison
-from calibrant.results._reliability import ReliabilityTable
-
-Limits = tuple[float, float, float]
 
 
 @dataclass(eq=False)
-class FramePredictor:
+class FramePredictor(SummedPredictor):
     """One predictor of a lazy frame: its columns, their sums, and what intervals are computed
     from."""
 
     samples: FrameSamples
     summary: FrameSummary
-    sums: PooledSums
-    n_rows: int
-    n_missing: int
 
     @classmethod
     def read(
@@ -80,23 +64,27 @@ class FramePredictor:
         of_frame = sums_of_frame(samples, summary, rules, clusters)
         return cls(samples, summary, of_frame, sums.n_rows, sums.n_missing)
 
+    @property
+    def table(self) -> tuple[BinTable, Cuts]:
+        """The scalar problem in the ordinary bins, and the cuts between them."""
+        return self.summary.table
+
     @cached_property
     def cuts(self) -> tuple[Cuts, Cuts]:
         """The cuts between the ordinary bins and between the bins of truthful measures."""
-        return self.summary.table[1], self.summary.quantile_cuts
+        return self.table[1], self.summary.quantile_cuts
 
-    def values(self, measures: Sequence[Measure], *, asked: bool) -> dict[str, float]:
-        """The measures' values by name, without those that have none for these rows; NotDefined if
-        measures were `asked` for by name.
+    def joint_sums(
+        self, other: FramePredictor, rules: tuple[Rule, Rule], clusters: str | None
+    ) -> tuple[PooledSums, PooledSums]:
+        """The sums of this predictor and of another on the same rows, pooled where both have the
+        same cells; `clusters` is the column of clusters.
         """
-        out = {}
-        for measure in measures:
-            try:
-                out[measure.name] = measure.compute(self.summary)
-            except NotDefined:
-                if asked:
-                    raise
-        return out
+        columns = frames.joint_columns(
+            self.samples, other.samples, self.summary.scalar, (self.cuts, other.cuts), clusters
+        )
+        ours, theirs = map(pooled_rows, columns)
+        return PooledSums(self.summary, rules, ours), PooledSums(other.summary, rules, theirs)
 
 
 def compare_frame(
@@ -105,11 +93,17 @@ def compare_frame(
     """Compare columns of the lazy frame ``given.data``. `reading` are options of labels and
     predictions that all predictors share, `draws` are the level, the number of draws and the seed.
     """
-
     resampling = Resampling(rules=both_rules(bins, lambda: count_frame_rows(given.data)), **draws)
-    return FrameComparison(
-        given=given, reading=reading, measures=measures, resampling=resampling
-    ).compare()
+    clusters = cluster_column(given.groups, given.data)
+    asked_for = None if measures is None else known_measures(measures)
+    predictors = {}
+    for name, (labels, columns) in predictor_columns(given).items():
+        with errors_about(name):
+            predictors[name] = FramePredictor.read(
+                given, labels, columns, reading, resampling.rules, clusters, asked_for
+            )
+    comparison = SummedComparison(measures=measures, resampling=resampling)
+    return comparison.compare(predictors, clusters)
 
 
 def count_frame_rows(data: Any) -> int:
@@ -118,196 +112,3 @@ def count_frame_rows(data: Any) -> int:
 
     frame: Any = nw.from_native(data)
     return int(frame.select(n=nw.len()).collect()["n"].to_list()[0])
-
-
-def joint_sums(
-    first: FramePredictor, second: FramePredictor, rules: tuple[Rule, Rule], clusters: str | None
-) -> tuple[PooledSums, PooledSums]:
-    """The sums of two predictors on the same rows, pooled where both have the same cells."""
-    columns = frames.joint_columns(
-        first.samples, second.samples, first.summary.scalar, (first.cuts, second.cuts), clusters
-    )
-    ours, theirs = map(pooled_rows, columns)
-    return PooledSums(first.summary, rules, ours), PooledSums(second.summary, rules, theirs)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FrameComparison:
-    """The checked options of a comparison of columns of a lazy frame."""
-
-    given: GivenRows
-    # Options of labels and predictions that all predictors share, such as `from_logits`.
-    reading: Mapping[str, Any]
-    measures: Any
-    resampling: Resampling
-
-    @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """The rule of the ordinary bins, and that of the bins of truthful measures."""
-        return self.resampling.rules
-
-    def compare(self) -> Comparison:
-        """The comparison, with an interval of each value and of each difference."""
-        given, clusters = self.given, cluster_column(self.given.groups, self.given.data)
-        asked_for = None if self.measures is None else known_measures(self.measures)
-        predictors = {}
-        for name, (labels, columns) in predictor_columns(given).items():
-            with errors_about(name):
-                predictors[name] = FramePredictor.read(
-                    given, labels, columns, self.reading, self.rules, clusters, asked_for
-                )
-        first = next(iter(predictors.values()))
-        chosen, notes = self._choose(predictors)
-        asked = self.measures is not None
-        values = {}
-        for name, each in predictors.items():
-            with errors_about(name):
-                values[name] = each.values(chosen, asked=asked)
-        absent = [m.name for m in chosen if any(m.name not in own for own in values.values())]
-        chosen = tuple(measure for measure in chosen if measure.name not in absent)
-        notes += (
-            (f"{', '.join(absent)}: left out, not defined for some predictor",) if absent else ()
-        )
-        table = [[own[measure.name] for measure in chosen] for own in values.values()]
-        singles = [self._uncertainty(each.sums, chosen) for each in predictors.values()]
-        limits = [
-            [_limits(single, *pair) for pair in zip(chosen, row, strict=True)]
-            for single, row in zip(singles, table, strict=True)
-        ]
-        pairs, n_own = self._pairs(list(predictors.values()), singles, chosen, table, clusters)
-        n, findings = singles[0].n_rows, first.summary.findings
-        return Comparison(
-            names=tuple(predictors),
-            measures=tuple(measure.name for measure in chosen),
-            higher_is_better=tuple(measure.higher_is_better for measure in chosen),
-            values=np.array(table),
-            limits=np.array(limits),
-            pairs=pairs,
-            level=self.resampling.level,
-            robustness=None,
-            slices=None,
-            inferred=(*describe_input(first.samples, findings), *own_labels_note(n_own, n)),
-            shape=first.samples.shape,
-            soft=findings.soft,
-            notes=(*_notes(predictors), *notes),
-            recipe={
-                "n": n,
-                "n_classes": first.samples.n_classes,
-                "bins": str(self.rules[0]),
-                "truthful_bins": str(self.rules[1]),
-                "bin_counts": [],
-                "from_logits": first.samples.from_logits,
-                "weighted": first.samples.weighted,
-                "level": self.resampling.level,
-                "n_resamples": self.resampling.n_resamples,
-                "seed": self.resampling.seed,
-                "grouped": clusters is not None,
-                "matched_by_ids": False,
-                "engine": first.samples.where,
-                **({"own_labels": True} if n_own else {}),
-            },
-            tables=tuple(_reliability(each, self.rules[0]) for each in predictors.values()),
-            ceiling=None,
-        )
-
-    def _choose(
-        self, predictors: Mapping[str, FramePredictor]
-    ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
-        """The measures to compare, and a note on those that sums give no interval of.
-
-        Measures that were asked for by name raise an error where they have no interval.
-        """
-        first = next(iter(predictors.values()))
-        shape = first.samples.shape
-        if self.measures is not None:
-            chosen = choose_measures(self.measures, shape)
-            if not chosen:
-                raise InputError("measures must name one measure or more")
-            for each in predictors.values():
-                each.sums.refuse(chosen)
-            return tuple(chosen), ()
-        every = listed("compare", shape)
-        reasons: dict[str, list[str]] = {}
-        for measure in every:
-            why = next(filter(None, (p.sums.why_not(measure) for p in predictors.values())), "")
-            reasons.setdefault(why, []).append(measure.name)
-        kept = reasons.pop("", [])
-        notes = tuple(f"{', '.join(names)}: left out, {why}" for why, names in reasons.items())
-        return tuple(measure for measure in every if measure.name in kept), notes
-
-    def _uncertainty(self, sums: PooledSums, chosen: tuple[Measure, ...]) -> Uncertainty:
-        """The Uncertainty of the measures from one predictor's sums."""
-        given = self.resampling
-        return sums.uncertainty(chosen, given.level, given.n_resamples, given.seed)
-
-    def _pairs(
-        self,
-        predictors: Sequence[FramePredictor],
-        singles: Sequence[Uncertainty],
-        chosen: tuple[Measure, ...],
-        values: Sequence[Sequence[float]],
-        clusters: str | None,
-    ) -> tuple[Array, int]:
-        """The limits of every difference, (measures, predictors, predictors, 3), and the number of
-        rows in which some predictor has other labels than the first.
-
-        The last axis has the lower limit, the upper limit and the estimate of the first's value
-        less the second's. `values` are (predictors, measures).
-        """
-        k, n_own = len(predictors), 0
-        out = np.zeros((len(chosen), k, k, 3))
-        for a, b in combinations(range(k), 2):
-            both = joint_sums(predictors[a], predictors[b], self.rules, clusters)
-            if a == 0 and not predictors[a].samples.multiclass:
-                n_own = max(n_own, _count_differing(*both))
-            ours, theirs = (self._uncertainty(sums, chosen) for sums in both)
-            for i, uncertainty in ((a, ours), (b, theirs)):
-                # The limits of each value alone are those that are shown.
-                _share_intervals(singles[i], uncertainty, chosen, values[i])
-            differences = Differences(ours, theirs)
-            for j, measure in enumerate(chosen):
-                pair = values[a][j], values[b][j]
-                low, high, estimate = differences.limits(measure, pair, self.resampling.level)
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
-        return out, n_own
-
-
-def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> Limits:
-    """The lower limit, the upper limit and the estimate of a measure."""
-    found = uncertainty.interval(measure, value)
-    return found.low, found.high, value if found.estimate is None else found.estimate
-
-
-def _share_intervals(
-    single: Uncertainty, joint: Uncertainty, chosen: tuple[Measure, ...], values: Sequence[float]
-) -> None:
-    """Let the rows of a pair have the intervals that the predictor's own finer rows gave it."""
-    for measure, value in zip(chosen, values, strict=True):
-        key = ("interval", measure.name, value, single.level)
-        joint.once(key, partial(single.interval, measure, value))
-
-
-def _count_differing(first: PooledSums, second: PooledSums) -> int:
-    """The number of rows in which two predictors have different labels."""
-    ours, theirs = (np.asarray(each.rows.samples.targets) for each in (first, second))
-    counts = first.rows.counts
-    differ = ours != theirs
-    return round(float(differ.sum() if counts is None else counts[differ].sum()))
-
-
-def _reliability(predictor: FramePredictor, rule: Rule) -> ReliabilityTable:
-    """The reliability table of a predictor in the ordinary bins."""
-    table, cuts = predictor.summary.table
-    return ReliabilityTable(table, rule, cuts, predictor.summary.scalar)
-
-
-def _notes(predictors: Mapping[str, FramePredictor]) -> tuple[str, ...]:
-    """The notes on each predictor's predictions, after its name."""
-    return tuple(
-        f"{name}: {note}"
-        for name, each in predictors.items()
-        for note in notes_of(
-            each.summary.findings, each.summary.bins, each.summary.n_logits_clipped
-        )
-    )

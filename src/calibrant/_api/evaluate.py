@@ -14,6 +14,7 @@ from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant.results._evaluation import Evaluation
 
@@ -123,12 +124,14 @@ def evaluate(
     if not uncertainty and by is None:
         samples = as_source(y_true, y_proba, votes=votes, **rows)
         return evaluate_samples(samples, options)
-    if data is None and groups is None and by is None and resample is None and votes is None:
-        # Imported where tensors may be given.
-        from calibrant._api.evaluate_tensors import evaluate_on_device, is_summed_on_device
+    if by is None and resample is None and votes is None and is_summed_on_device(y_proba):
+        # Imported where large tensors are given.
+        from calibrant._api.evaluate_tensors import evaluate_on_device
+        from calibrant._api.tensor_predictor import read_on_device
 
-        if is_summed_on_device(y_proba):
-            return evaluate_on_device(as_source(y_true, y_proba, **rows), options)
+        here = read_on_device(y_true, {"": y_proba}, groups, rows)
+        if here is not None:
+            return evaluate_on_device(here[0][""], replace(options, groups=here[1]))
     # Resampling and slicing need the rows in memory.
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     if groups is not None:

@@ -218,33 +218,31 @@ def _with_intervals(
     """The estimates with intervals, and the clinical summary; None unless `clinical`.
 
     `measures` are those that get an interval, by name. Measures of bins and of fine cells (which
-    hold rows of nearly the same prediction) share few computations, and run in two threads.
+    hold rows of nearly the same prediction) share few computations, and run in threads of their
+    own; measures of cells take long, and are divided among further threads.
     """
-    of_cells = [
-        (name in measures and measures[name].cell_formula is not None)
-        for name in (each.name for each in estimates)
-    ]
+    asked = [each for each in estimates if each.name in measures]
+    of_cells = [each for each in asked if measures[each.name].cell_formula is not None]
+    of_bins = [each for each in asked if measures[each.name].cell_formula is None]
     threads = 1
-    if any(of_cells) and not all(of_cells) and uncertainty.samples.n >= THREADS_FROM:
+    if of_cells and of_bins and uncertainty.samples.n >= THREADS_FROM:
         threads = n_threads()
         uncertainty.prepare()
+    lanes = [of_cells[j :: max(1, threads - 1)] for j in range(max(1, threads - 1))]
 
-    def lane(cells: bool) -> list[Estimate]:
-        """The estimates of one thread: those of measures of fine cells (`cells`), or the others."""
-        return [
-            _with_interval(each, measures[each.name], uncertainty)
-            for each, is_of_cells in zip(estimates, of_cells, strict=True)
-            if each.name in measures and is_of_cells == cells
-        ]
+    def lane(some: Sequence[Estimate]) -> list[Estimate]:
+        """The estimates of one thread."""
+        return [_with_interval(each, measures[each.name], uncertainty) for each in some]
 
     # The clinical summary comes last: it reuses what the measures of cells have drawn.
-    work: list[Callable[[], Any]] = [partial(lane, True), partial(lane, False)]
+    work: list[Callable[[], Any]] = [partial(lane, some) for some in (*lanes, of_bins)]
     if clinical:
         work.append(partial(summary_from, uncertainty))
     with one_blas_thread(beside=threads):
-        cells, bins, *summary = in_threads(lambda each: each(), work, min(threads, 2))
-    found = {each.name: each for part in (cells, bins) for each in part}
-    return [found.get(each.name, each) for each in estimates], summary[0] if summary else None
+        results = in_threads(lambda each: each(), work, min(threads, len(lanes) + 1))
+    summary = results.pop() if clinical else None
+    found = {each.name: each for part in results for each in part}
+    return [found.get(each.name, each) for each in estimates], summary
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:

@@ -190,3 +190,8 @@ def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale
         return MOST_TO_PASS
     rows = math.log((1.0 - level) / 2.0) / math.log1p(-min(share, 0.999))
     return min(MOST_TO_PASS, max(FEWEST_ROWS, math.ceil(rows)))
+
+
+def measures_of(limits: tuple[LimitOn, ...]) -> list[Measure]:
+    """The measures that have limits; coefficients may have some too."""
+    return [each.what for each in limits if isinstance(each.what, Measure)]

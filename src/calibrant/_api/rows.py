@@ -21,7 +21,7 @@ from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.logprobs import given_as
 from calibrant._data.missing import find_missing_rows
-from calibrant._data.samples import Samples
+from calibrant._data.samples import RowSamples, Samples
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
 
@@ -107,7 +107,7 @@ def cluster_column(groups: Any, data: Any) -> str | None:
     return names[0]
 
 
-def group_index(groups: Any, samples: Samples, data: Any) -> Any:
+def group_index(groups: Any, samples: RowSamples[Any], data: Any) -> Any:
     """The number of each row's cluster, (n,); None if `groups` is None.
 
     `groups` names the cluster of each row, or a column of `data`. Dropped rows have no number.

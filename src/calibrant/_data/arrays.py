@@ -18,6 +18,8 @@ from calibrant._core.typing import Mask
 
 # The names of half precision in pandas, polars and pyarrow.
 _HALF = ("float16", "halffloat")
+# Entries of tensors on an accelerator up to which rows are copied to the host for intervals.
+COPIED_ENTRIES = 1_000_000
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 
 
@@ -132,6 +134,15 @@ def stays_on_device(value: Any) -> bool:
     if type(value).__module__.partition(".")[0] != "torch":
         return False
     return value.device.type != "cpu" or requested_engine() == "torch"
+
+
+def is_summed_on_device(value: Any) -> bool:
+    """Whether intervals of these predictions are computed from sums: those of large tensors on an
+    accelerator, which take longer to copy than to sum.
+    """
+    if not stays_on_device(value) or value.device.type == "cpu":
+        return False
+    return int(value.numel()) > COPIED_ENTRIES
 
 
 def plain_tensor(value: Any, argument: str) -> Any:

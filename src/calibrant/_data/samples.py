@@ -131,6 +131,15 @@ class RowSamples(Generic[Values]):
         """Whether the number of votes behind each row's target is known."""
         return self.votes is not None
 
+    def values_of_kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Select from `values`, which has an entry for each row that the user gave, the entries of
+        the rows that were not dropped. The values are returned unchanged if no row was dropped, or
+        if they have another length.
+        """
+        if self.kept is None or values.shape[:1] != self.kept.shape:
+            return values
+        return values[self.kept]
+
     def every_prediction_is_zero_or_one(self) -> bool:
         """Whether all predictions are 0 or 1, as if labels were given in their place; False for
         logits.
@@ -167,15 +176,6 @@ class Samples(RowSamples[NDArray[Any]]):
     """
 
     engine: ClassVar[str] = "calibrant._engines.arrays.engine"
-
-    def values_of_kept(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Select from `values`, which has an entry for each row that the user gave, the entries of
-        the rows that were not dropped. The values are returned unchanged if no row was dropped, or
-        if they have another length.
-        """
-        if self.kept is None or values.shape[:1] != self.kept.shape:
-            return values
-        return values[self.kept]
 
     def row(self, number: int) -> Samples:
         """The samples of one row, by its number."""

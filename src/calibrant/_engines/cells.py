@@ -23,8 +23,11 @@ LAST_OCTAVE = 40
 # The same for each of many slices, and how many cells an octave has.
 N_OF_SLICES = 128
 PER_OCTAVE = {N_LINEAR: 8, N_OF_SLICES: 1}
-# Labels between 0 and 1 are pooled in so many cells.
-LABELS = 128
+# Labels between 0 and 1 are pooled in so many cells, and those nearer to 0 or 1 than this are hard.
+LABELS, ROUNDED = 128, 1e-9
+# Where two predictors are pooled: the cells of one half of [0, 1], of equal width on the scale of
+# the square root of the distance from its end, about those that smooth errors are read from.
+HALF = 136.0
 
 
 def cell_edges(n_linear: int = N_LINEAR) -> Array:
@@ -56,6 +59,23 @@ class PooledColumns:
     z: Array
     clusters: Any = field(kw_only=True)
     hard: bool = field(kw_only=True)
+
+
+def pooled_groups(totals: Array, ends: Array, sums: Array, clusters: Any) -> PooledColumns:
+    """The pooled columns of groups of rows: `totals` (3, groups) are their numbers of rows and sums
+    of weights and of squared weights, `ends` (2, groups) their smallest and largest prediction,
+    `sums` (groups, 2) the sums of weight times prediction and of weight times label, and `clusters`
+    the names of their clusters, None for independent rows.
+    """
+    kept = totals[1] > 0
+    n, w, w2 = totals[:, kept]
+    means = sums[kept] / w[:, None]
+    # Equal predictions stay equal in groups of different labels.
+    low, high = ends[:, kept]
+    u, z = np.where(low == high, low, means[:, 0]), means[:, 1]
+    hard = bool((np.minimum(z, 1.0 - z) < ROUNDED).all())
+    names = None if clusters is None else clusters[kept]
+    return PooledColumns(n, w, w2, u, z, clusters=names, hard=hard)
 
 
 @dataclass(frozen=True, eq=False)

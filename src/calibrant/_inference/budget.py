@@ -141,8 +141,6 @@ MOST_CLASSES = 100
 # Entries of predictions up to which losses, which are resampled in rows, have an interval in quick
 # mode.
 QUICK_ENTRIES = 300_000
-# Entries of tensors on an accelerator up to which rows are copied to the host for intervals.
-COPIED_ENTRIES = 1_000_000
 # Predictions up to which `calibrant scale` gives the differences limits.
 COMPARED_PREDICTIONS = 200_000
 # Rows on which `recommend` tries maps at most, predictions of several classes, and as many of these

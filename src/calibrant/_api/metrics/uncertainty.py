@@ -28,10 +28,12 @@ from calibrant._core.validation import (
     check_resamples,
     public,
 )
+from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
+from calibrant._data.tensor_samples import TensorSamples
 from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
@@ -381,20 +383,28 @@ def vote_noise(
 
 def _samples_and_clusters(
     y_true: Any, y_proba: Any, votes: Any, groups: Any, rows: WeightedRows
-) -> tuple[Samples | FrameSamples, Any]:
+) -> tuple[Samples | FrameSamples | TensorSamples, Any]:
     """The rows, and the number of each row's cluster, or None without clusters. Rows of a lazy
-    frame stay where they are, and their clusters are the name of a column.
+    frame stay where they are, and their clusters are the name of a column; so do large tensors on
+    an accelerator, whose clusters are numbered there.
     """
     rows["data"] = data = scan_if_path(rows.get("data"))
     if is_lazy(data):
         lazy = cast(FrameSamples, as_source(y_true, y_proba, votes=votes, **rows))
         return lazy, cluster_column(groups, data)
+    if votes is None and is_summed_on_device(y_proba):
+        # Imported where large tensors are given.
+        from calibrant._api.tensor_predictor import read_on_device
+
+        here = read_on_device(y_true, {"": y_proba}, groups, rows)
+        if here is not None:
+            return here[0][""], here[1]
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     return samples, group_index(groups, samples, data)
 
 
 def _uncertainty_of_measure(
-    samples: Samples | FrameSamples,
+    samples: Samples | FrameSamples | TensorSamples,
     measure: str,
     bins: Bins,
     n_resamples: int,
@@ -423,6 +433,15 @@ def _uncertainty_of_measure(
         sums = sums_of_frame(samples, summary, rules, groups)
         sums.refuse([chosen])
         return sums.uncertainty((chosen,), level, n_resamples, seed), chosen, summary
+    if isinstance(samples, TensorSamples):
+        from calibrant._api.tensor_predictor import sums_on_device
+
+        rules = both_rules(bins, samples.n)
+        sums = sums_on_device(samples, rules, groups)
+        if resample is None and not sums.why_not(chosen):
+            uncertainty = sums.uncertainty((chosen,), level, n_resamples, seed)
+            return uncertainty, chosen, Summary(samples, *rules)
+        samples, groups = samples.in_memory(), None if groups is None else groups.cpu().numpy()
     resampling = Resampling(
         rules=both_rules(bins, samples.n),
         level=level,

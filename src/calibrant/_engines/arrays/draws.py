@@ -117,7 +117,8 @@ class Outcomes:
             self.rows[:, large], rates[large], rng, self.n_draws
         )
         if not large.all():
-            out[:, ~large] = replace(self, rows=self.rows[:, ~large]).draw(rates[~large])
+            rows = np.ascontiguousarray(self.rows[:, ~large])
+            out[:, ~large] = replace(self, rows=rows).draw(rates[~large])
         return out
 
     @property

@@ -15,15 +15,12 @@ from calibrant._core.binning import Cuts
 from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
-from calibrant._engines.cells import LABELS, Cells, PooledColumns
+from calibrant._engines.cells import HALF, LABELS, Cells, PooledColumns, pooled_groups
 from calibrant._engines.frames.expressions import Expr, col, floor, total
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.problem import scalar
 from calibrant._engines.frames.query import Query
-
-# Labels nearer to 0 or 1 than this are hard.
-ROUNDED = 1e-9
 
 
 def pooled_columns(
@@ -51,9 +48,6 @@ def cluster_names(names: Any) -> Any:
 
 # --- two predictors -------------------------------------------------------------------------------
 
-# The cells of one half of [0, 1], of equal width on the scale of the square root of the distance
-# from its end: about those of equal variance that smooth errors are read from.
-HALF = 136.0
 # The columns of the first predictor beside those of the second.
 _U, _Z = "calibrant first u", "calibrant first z"
 
@@ -108,15 +102,8 @@ def _pooled(groups: Groups, ends: Array, sums: Array, clusters: str | None) -> P
     """The pooled columns of groups of rows. `ends` are each group's smallest and largest
     prediction, `sums`, (groups, 2), the sums of weight times prediction and of weight times label.
     """
-    n, w, ww = groups.fields[:, :3].T
-    kept = w > 0
-    means = sums[kept] / w[kept, None]
-    # Equal predictions stay equal in groups of different labels.
-    low, high = ends[:, kept]
-    u, z = np.where(low == high, low, means[:, 0]), means[:, 1]
-    names = None if clusters is None else cluster_names(groups.columns["by0"])[kept]
-    hard = bool((np.minimum(z, 1.0 - z) < ROUNDED).all())
-    return PooledColumns(n[kept], w[kept], ww[kept], u, z, clusters=names, hard=hard)
+    names = None if clusters is None else cluster_names(groups.columns["by0"])
+    return pooled_groups(groups.fields[:, :3].T, ends, sums, names)
 
 
 def _coarse_cell(name: str, cuts: Sequence[Cuts], precision: Any) -> Expr:
