@@ -11,6 +11,7 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.cells import pooled_groups
 from every_engine import settings
 from needs import need
 from rivals import sigmoid
@@ -160,6 +161,24 @@ def test_what_sums_do_not_tell_is_computed_of_rows(on_device, monkeypatch):
     known = cal.interval(y, p, measure="classwise_ece")
     found = cal.interval(torch.tensor(y), torch.tensor(p), measure="classwise_ece")
     assert (found.low, found.high) == (known.low, known.high)
+
+
+def test_many_clusters_are_put_together_into_blocks(on_device, monkeypatch):
+    import calibrant._engines.tensors.pooled as pooled
+
+    columns = rows()
+    here = tensors(columns)
+    pairs = torch.arange(N) // 4  # 1,000 clusters
+    known = cal.interval(columns["y"], columns["p"], groups=pairs.numpy())
+    monkeypatch.setattr(pooled, "MOST_GROUPS", 100)
+    sizes = []
+    monkeypatch.setattr(
+        pooled, "pooled_groups", lambda *sums: sizes.append(sums[3].max()) or pooled_groups(*sums)
+    )
+    found = cal.interval(here["y"], here["p"], groups=pairs)
+    assert sizes == [pooled.BLOCKS - 1]
+    # 512 blocks know a standard error to 3 %.
+    assert_alike(found, known, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,13 @@ from calibrant._data.readers.source import file_rows
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.slice_names import key_of
 from calibrant._engines.arrays.passes import whole_problem
-from calibrant._engines.cells import LABELS, Cells, PooledColumns
+from calibrant._engines.cells import BLOCKS, LABELS, MOST_GROUPS, Cells, PooledColumns
 from calibrant._inference.blocks import as_groups
 from calibrant._inference.pooled_rows import PooledRows
 
 # Groups of batches are merged whenever so many are pending.
 PENDING = 1 << 20
-# With more groups, clusters are put together into so many blocks, if there are more clusters than
-# that. The block follows from the name, so it is the same in every part of the files.
-MOST_GROUPS, BLOCKS = 1 << 21, 1 << 9
+# The block of a cluster follows from its name, so it is the same in every part of the files.
 _NAMES_OF_BLOCKS = np.array([f"block {j:03}" for j in range(BLOCKS)])
 # A cell and a label have so many bits; and how each of a group's sums is added up.
 KEY_BITS = 32

@@ -13,7 +13,15 @@ from torch import Tensor
 from calibrant._core.binning import Cuts
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
-from calibrant._engines.cells import HALF, LABELS, Cells, PooledColumns, pooled_groups
+from calibrant._engines.cells import (
+    BLOCKS,
+    HALF,
+    LABELS,
+    MOST_GROUPS,
+    Cells,
+    PooledColumns,
+    pooled_groups,
+)
 from calibrant._engines.tensors.blocks import Scalars, edges_of
 from calibrant._engines.tensors.columns import column
 from calibrant._engines.tensors.sums import BinSums
@@ -73,11 +81,13 @@ def _pooled(
     """The pooled columns of each predictor's rows, for the groups of rows in which all `keys` and
     the clusters are the same.
     """
-    key = torch.zeros_like(keys[0])
-    for part in (*keys, *(() if clusters is None else (clusters,))):
-        # Numbered anew after each part, so that numbers stay below rows times the next part's.
-        key = torch.unique(key * (part.max() + 1) + part, return_inverse=True)[1]
-    m = int(key.max()) + 1
+    key, m = _numbered(keys)
+    if clusters is not None:
+        together, m = _numbered((key, clusters))
+        if m > MOST_GROUPS and int(clusters.max()) >= BLOCKS:
+            clusters = _blocks_of(clusters)
+            together, m = _numbered((key, clusters))
+        key = together
     tensors = []
     for each in rows:
         sums = BinSums(m, key.device, weighted=each.w is not None, squares=False)
@@ -92,6 +102,25 @@ def _pooled(
         pooled_groups(sums[:, :3].T, ends, sums[:, 3:5], of_groups)
         for sums, ends in zip(arrays[::2], arrays[1::2], strict=True)
     ]
+
+
+def _numbered(keys: Sequence[Tensor]) -> tuple[Tensor, int]:
+    """The number of each row's group, in which all keys are the same, and how many groups there
+    are.
+    """
+    key = torch.zeros_like(keys[0])
+    for part in keys:
+        # Numbered anew after each part, so that numbers stay below rows times the next part's.
+        key = torch.unique(key * (part.max() + 1) + part, return_inverse=True)[1]
+    return key, int(key.max()) + 1
+
+
+def _blocks_of(clusters: Tensor) -> Tensor:
+    """The number of the block that each row's cluster is put into, at random: clusters with numbers
+    in a row may be alike.
+    """
+    order = torch.randperm(int(clusters.max()) + 1, generator=torch.Generator().manual_seed(0))
+    return (order % BLOCKS).to(clusters.device)[clusters]
 
 
 def _extremes(u: Tensor, key: Tensor, m: int) -> Tensor:
