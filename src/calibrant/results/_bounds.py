@@ -1,0 +1,307 @@
+"""Bounds: the smallest and the largest value of each measure over labels that are sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calibrant._core.bin_tables import BinTable, ratio
+from calibrant._core.errors import InputError, counted, nearest
+from calibrant._measures.catalogue import HEADLINE, canonical, find
+from calibrant.results._base import Record, Result
+from calibrant.results._notebook import html_box, html_details, html_list, html_table, side_by_side
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._rendering import shown
+from calibrant.results._with_page import WithPage
+
+if TYPE_CHECKING:
+    from calibrant.results._plots.reliability import ReliabilityDisplay
+
+OUTER = (
+    "exact is False for means over classes: each class attains its own bounds, but one set of "
+    "labels need not attain those of all classes at once, so that low may be too low and high too "
+    "high"
+)
+
+
+@dataclass(frozen=True)
+class Bound(Record):
+    """The smallest and the largest value of one measure over all labels in their sets.
+
+    Attributes
+    ----------
+    name, title : str
+        The measure.
+    low, high : float
+        The bounds.
+    notion : str
+        What it measures: "binary", "confidence", "classwise", "loss".
+    rule : str
+        Its bins; empty where it has none.
+    exact : bool
+        Whether some labels in the sets attain `low`, and some `high`. If not, as for means over
+        classes, no labels give less than `low` or more than `high`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> bounds = cal.evaluate(cal.Between([0.1, 0.6], [0.3, 0.9]), [0.5, 0.5], bins=1)
+    >>> round(bounds["brier"].low, 3), round(bounds["brier"].high, 3)
+    (0.025, 0.16)
+    """
+
+    _json_keys: ClassVar[str] = "name low high title notion bins=rule exact"
+
+    name: str
+    low: float
+    high: float
+    title: str
+    notion: str
+    rule: str
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityBounds(ReliabilityTable):
+    """Bins whose mean label is known only to lie between two ends.
+
+    Part of `Bounds`. In its diagram the bar of a bin is where its mean label may lie, and the dot
+    is the place on it that is nearest to the diagonal; `ece` is that of the dots.
+
+    Attributes
+    ----------
+    ends : tuple of two BinTable
+        The bins with the lower and with the upper ends of the labels.
+    far : BinTable
+        The bins with the labels that are farthest from the predictions.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> bounds = cal.evaluate(cal.Between([0.1, 0.6], [0.3, 0.9]), [0.25, 0.5], bins=2)
+    >>> [round(gap, 3) for gap in bounds.reliability.columns()["gap_high"]]
+    [0.15, 0.4]
+    """
+
+    ends: tuple[BinTable, BinTable] = field(kw_only=True)
+    far: BinTable = field(kw_only=True)
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether all targets are 0 or 1: never of sets."""
+        return False
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give the table as named columns.
+
+        Returns
+        -------
+        dict of str to list
+            `bin`, `lower`, `upper`, `n`, `weight`, `mean_predicted`, the ends of the mean label
+            `low` and `high`, and the smallest and the largest absolute gap, `gap_low` and
+            `gap_high`; NaN where a bin is empty.
+        """
+        columns = super().columns()
+        for name in ("mean_target", "gap"):
+            del columns[name]
+        low, high = (end.mean_z[0].tolist() for end in self.ends)
+        gaps = [np.abs(ratio(t.residual[0], t.sum_w[0])).tolist() for t in (self.table, self.far)]
+        return {**columns, "low": low, "high": high, "gap_low": gaps[0], "gap_high": gaps[1]}
+
+    def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
+        """Give the columns that a reliability diagram draws; they have no level.
+
+        Parameters
+        ----------
+        level, method
+            Unused: `low` and `high` are ends of the mean label, not confidence limits.
+
+        Returns
+        -------
+        dict of str to list
+            `columns`, `mean_target` (of the labels nearest to the predictions) and its `gap`.
+        """
+        near = super().columns()
+        return {**self.columns(), "mean_target": near["mean_target"], "gap": near["gap"]}
+
+    def _columns(self, level: float | None) -> dict[str, list[Any]]:
+        return self.columns()
+
+    def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
+        columns = self.columns()
+        if columns["weight"] == columns["n"]:
+            del columns["weight"]
+        return columns
+
+    def sketch(self, level: float | None = 0.95) -> Any:
+        from calibrant.results._sketch import reliability_sketch
+
+        top = self.notion == "confidence"
+        axes = ("mean confidence" if top else "mean prediction", "mean label")
+        return reliability_sketch(self.intervals(), axes, {"prediction": [], "mean_target": []})
+
+    def plot(self, **options: Any) -> ReliabilityDisplay:
+        """Draw the bar of each bin on which its mean label lies. Needs matplotlib.
+
+        Parameters
+        ----------
+        **options
+            As for `ReliabilityTable.plot`; there is no curve.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The diagram; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.reliability import ReliabilityDisplay
+
+        return ReliabilityDisplay(self).plot(line_kwargs={"linestyle": "none"}, **options)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Bounds(WithPage, Result):
+    """Bounds of every measure over labels that are sets.
+
+    Made by `evaluate` and `report` of labels `Between` two ends. Look a measure up by name:
+    ``bounds["ece"].low``. They are about these rows: no sampling error is in them.
+
+    Attributes
+    ----------
+    bounds : tuple of Bound
+        The measures.
+    reliability : ReliabilityBounds
+        The bins of the calibration error.
+    inferred : tuple of str
+        What the input was taken for.
+    notes : tuple of str
+        What was clipped, dropped or left out.
+    recipe : dict
+        The options that give the same numbers again.
+    name : str or None
+        The title of the page, from `report`.
+    source : mapping, str or None
+        Where the rows come from, from `report`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> labels = cal.Between([0.0, 0.6, 0.8, 0.3], [0.2, 0.8, 1.0, 0.5])
+    >>> cal.evaluate(labels, [0.3, 0.7, 0.9, 0.4], measures=["ece", "brier"], bins=10)
+    Bounds over the labels of 4 rows
+      SMECE of these rows is at least 0.0250 and at most 0.1500.
+      binary probabilities
+      labels are sets: each lies between lo and hi
+    <BLANKLINE>
+      measure     low    high  exact  notion  bins
+      ece      0.0250  0.1500   True  binary  10 equal-width bins, left-closed
+      brier    0.0025  0.0300   True  loss
+    """
+
+    _json_keys: ClassVar[str] = "bounds reliability inferred notes recipe"
+
+    bounds: tuple[Bound, ...]
+    reliability: ReliabilityBounds
+    inferred: tuple[str, ...]
+    notes: tuple[str, ...]
+    recipe: dict[str, Any]
+    name: str | None = None
+    source: Any = None
+
+    def __getitem__(self, name: str) -> Bound:
+        """Give the bounds of a measure, by its name or an alias."""
+        own = canonical(name)
+        for bound in self.bounds:
+            if bound.name == own:
+                return bound
+        known = [bound.name for bound in self.bounds]
+        raise InputError(f"these bounds have no measure {name!r}: {nearest(name, known)}")
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the measures."""
+        return iter([bound.name for bound in self.bounds])
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    @property
+    def low(self) -> dict[str, float]:
+        """The smallest value of each measure, by name."""
+        return {bound.name: bound.low for bound in self.bounds}
+
+    @property
+    def high(self) -> dict[str, float]:
+        """The largest value of each measure, by name."""
+        return {bound.name: bound.high for bound in self.bounds}
+
+    @property
+    def title(self) -> str:
+        """The number of rows, in one line."""
+        return f"Bounds over the labels of {counted(self.recipe['n'], 'row')}"
+
+    @property
+    def sentence(self) -> str:
+        """The bounds of the first measure, the ECE if it is there, as a sentence."""
+        first = self[HEADLINE] if HEADLINE in self.low else self.bounds[0]
+        shape = "multiclass" if self.recipe["n_classes"] > 2 else "binary"
+        called = first.title if first.name != HEADLINE else find(HEADLINE, shape).called(soft=True)
+        low, high = shown(first.low), shown(first.high)
+        return f"{called} of these rows is at least {low} and at most {high}."
+
+    def _messages(self) -> tuple[str, ...]:
+        """Sentences shown with the table: the first bounds, what was inferred, and notes."""
+        outer = () if all(bound.exact for bound in self.bounds) else (OUTER,)
+        return (*super()._messages(), *outer)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per measure.
+
+        Returns
+        -------
+        dict of str to list
+            `measure`, `low`, `high`, `exact`, `notion`, `bins` and `title`.
+        """
+        names = "measure=name low high exact notion bins=rule title".split()
+        pairs = [name.partition("=") for name in names]
+        return {key: [getattr(b, own or key) for b in self.bounds] for key, _, own in pairs}
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        return {name: values for name, values in self.columns().items() if name != "title"}
+
+    def plot(self, **options: Any) -> ReliabilityDisplay:
+        """Draw the reliability diagram: the bar of each bin on which its mean label lies.
+
+        Parameters
+        ----------
+        **options
+            As for `ReliabilityTable.plot`; there is no curve.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The diagram; its `save` writes it to a file.
+        """
+        return self.reliability.plot(**options)
+
+    def _json_item(self, attribute: str) -> Any:
+        """The value of an attribute in the JSON of the result (`to_dict`)."""
+        if attribute == "reliability":
+            return self.reliability.to_dict()
+        return super()._json_item(attribute)
+
+    def _page(self, name: str | None, source: Any) -> str:
+        from calibrant.results._pages.bounds_page import bounds_page
+
+        return bounds_page(self, name or self.name, source or self.source)
+
+    def _repr_html_(self) -> str:
+        """The diagram, the measures and the bins as HTML, for notebooks."""
+        head = f"<p>{self.title}</p>{html_list(self._messages())}"
+        bins = html_table(self.reliability.display_columns())
+        return html_box(
+            side_by_side(self.reliability.sketch(), head),
+            html_table(self.display_columns(), ""),
+            html_details(f"Reliability: {self.reliability.title}", bins),
+        )

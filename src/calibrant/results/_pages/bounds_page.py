@@ -1,0 +1,31 @@
+"""The page of bounds over labels that are sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calibrant.results._pages import charts
+from calibrant.results._pages.page import render_page, table_columns
+from calibrant.results._pages.provenance import checked_name, checked_source, versions
+from calibrant.results._plots.diagram_parts import x_label_of
+
+if TYPE_CHECKING:
+    from calibrant.results._bounds import Bounds
+
+
+def bounds_page(bounds: Bounds, name: str | None, source: Any) -> str:
+    """The page of bounds, as one HTML text: the diagram of the bins, and the measures' tables.
+
+    `name` is the title, and `source` says where the rows come from.
+    """
+    table, bins = bounds.reliability, bounds.reliability.display_columns()
+    spec = charts.reliability_diagram(x_label_of(table.notion), "mean label")
+    return render_page(
+        "bounds.html",
+        {"kind": "bounds", "bins": table_columns(table, 0.95), "specs": {"diagram": spec}},
+        title=checked_name(name, "Bounds over sets of labels"),
+        bounds=bounds,
+        bins={"heads": list(bins), "rows": list(zip(*bins.values(), strict=True))},
+        source=checked_source(source),
+        versions=versions(),
+    )
