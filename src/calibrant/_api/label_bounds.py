@@ -42,6 +42,7 @@ from calibrant._measures.label_bounds import (
 from calibrant._measures.statistics import STATISTICS, Statistics
 from calibrant._summaries.samples import Summary
 from calibrant.results._bounds import Bound, Bounds, ReliabilityBounds
+from calibrant.results._reliability import ReliabilityTable
 
 # The labels of each row at which losses of a kind are smallest and largest.
 _LABELS = {"distance": (nearest, farthest), "score": (easiest, hardest)}
@@ -105,8 +106,8 @@ def check_has_no(**given: Any) -> None:
     for name, value in given.items():
         if value is not None and value is not False:
             raise InputError(
-                f"{name_of(name)} needs labels that are known, and these lie between two ends: leave "
-                "it out. Bounds are about these rows, without sampling error"
+                f"{name_of(name)} needs labels that are known, and these lie between two ends: "
+                "leave it out. Bounds are about these rows, without sampling error"
             )
 
 
@@ -145,7 +146,9 @@ def bounds_of(
             left_out.append(f"{measure.name}: left out, {error}")
     return Bounds(
         bounds=tuple(found),
-        reliability=ReliabilityBounds(near, fixed, cuts, scalar, ends=(below, above), far=far),
+        reliability=ReliabilityBounds(
+            ReliabilityTable(near, fixed, cuts, scalar), far, below, above
+        ),
         inferred=(*low.inferred, _SETS),
         notes=(
             *([missing_note(low.n_missing)] if low.n_missing else []),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import worded
 from calibrant._core.typing import Array, Mask
 from calibrant._data.columns import pick
 from calibrant._data.links import ROW_SUM_TOLERANCE
@@ -48,24 +49,26 @@ def read_between(labels: Between, data: Any) -> tuple[Array, Array]:
     Raise InputError unless ends are numbers from 0 to 1, in order, and each row of several classes
     has a distribution between its ends. Ends of classes are moved to what a distribution reaches.
     """
-    lo, hi = (_read_end(getattr(labels, name), name, data) for name in ("lo", "hi"))
+    low = worded(python="lo", command="--label-low")
+    high = worded(python="hi", command="--label-high")
+    lo, hi = _read_end(labels.lo, low, data), _read_end(labels.hi, high, data)
     if lo.shape != hi.shape:
         raise InputError(
-            f"lo and hi of Between must have one shape; they have {lo.shape} and {hi.shape}"
+            f"{low} and {high} must have one shape; they have {lo.shape} and {hi.shape}"
         )
-    for name, end in (("lo", lo), ("hi", hi)):
+    for name, end in ((low, lo), (high, hi)):
         bad = (end < 0) | (end > 1)
         if bad.any():
             raise InputError(
                 f"{_place(name, bad)} is {end[_first(bad)]:g}: ends of labels must lie in [0, 1]; "
-                f"np.clip({name}, 0, 1) moves them there"
+                "clip those that overshoot"
             )
     if (crossed := lo > hi).any():
         raise InputError(
-            f"{_place('lo', crossed)} is {lo[_first(crossed)]:g}, above "
-            f"{_place('hi', crossed)}, which is {hi[_first(crossed)]:g}: lo must be at most hi"
+            f"{_place(low, crossed)} is {lo[_first(crossed)]:g}, above {_place(high, crossed)}, "
+            f"which is {hi[_first(crossed)]:g}: the lower end must be at most the upper one"
         )
-    return (lo, hi) if lo.ndim == 1 else _reached(lo, hi)
+    return (lo, hi) if lo.ndim == 1 else _reached(lo, hi, (low, high))
 
 
 def _read_end(end: Any, name: str, data: Any) -> Array:
@@ -73,33 +76,31 @@ def _read_end(end: Any, name: str, data: Any) -> Array:
     if data is not None:
         end = pick(data, end, name)
     elif isinstance(end, str):
-        raise InputError(f"{name}={end!r} of Between names a column, but there is no data=frame")
+        raise InputError(f"{name}={end!r} names a column, but there is no data=frame to find it in")
     values, gaps = find_missing_entries(end, name)
     if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
         raise InputError(
-            f"{name} of Between must be numbers of the shape (n,) or (n, k); got "
+            f"{name} must be numbers of the shape (n,) or (n, k), ends of labels; got "
             f"{values.dtype} of the shape {values.shape}"
         )
     values = np.where(gaps, np.nan, values.astype(np.float64))
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _reached(lo: Array, hi: Array) -> tuple[Array, Array]:
+def _reached(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array]:
     """The ends that each class reaches where the other classes make up a distribution with it.
 
-    Raise InputError for a row without a distribution between its ends.
+    Raise InputError for a row without a distribution between its ends, which messages call by
+    these names.
     """
     below, above = lo.sum(axis=1, keepdims=True), hi.sum(axis=1, keepdims=True)
-    for bad, name, sums in (
-        ((below > 1 + ROW_SUM_TOLERANCE).ravel(), "lo", below),
-        ((above < 1 - ROW_SUM_TOLERANCE).ravel(), "hi", above),
-    ):
-        if bad.any():
-            row = int(np.argmax(bad))
-            side = "at most" if name == "lo" else "at least"
+    for name, sums, side in zip(names, (below, above), ("most", "least"), strict=True):
+        over = sums - 1 if side == "most" else 1 - sums
+        if (over > ROW_SUM_TOLERANCE).any():
+            row = int(np.argmax(over > ROW_SUM_TOLERANCE))
             raise InputError(
-                f"{name}[{row}] sums to {sums[row, 0]:g}: no distribution lies between lo and hi "
-                f"in this row; {name} must sum to {side} 1"
+                f"{name}[{row}] sums to {sums[row, 0]:g}, so that no distribution lies between "
+                f"{names[0]} and {names[1]} in this row: it must sum to at {side} 1"
             )
     # Ends that are equal stay as they are, whatever rounding makes of the sums.
     least = np.minimum(np.maximum(lo, 1 - (above - hi)), hi)

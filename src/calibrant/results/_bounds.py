@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calibrant._core.bin_tables import BinTable, ratio
 from calibrant._core.errors import InputError, counted, nearest
+from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import HEADLINE, canonical, find
 from calibrant.results._base import Record, Result
-from calibrant.results._notebook import html_box, html_details, html_list, html_table, side_by_side
+from calibrant.results._notebook import (
+    Drawing,
+    html_box,
+    html_details,
+    html_list,
+    html_table,
+    side_by_side,
+)
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import json_value, shown
+from calibrant.results._sketch import reliability_sketch
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
 
 OUTER = (
-    "exact is False for means over classes: each class attains its own bounds, but one set of "
-    "labels need not attain those of all classes at once, so that low may be too low and high too "
-    "high"
+    "bounds of means over classes are not exact: each class attains its own, but no labels need "
+    "attain those of all classes at once, so that low may be too low and high too high"
 )
 
 
@@ -64,35 +72,64 @@ class Bound(Record):
     exact: bool
 
 
+class _Bars(ReliabilityTable):
+    """The bins as a reliability diagram draws them: a bar for each, and a dot on it."""
+
+    def __init__(self, near: ReliabilityTable, far: BinTable, low: BinTable, high: BinTable):
+        super().__init__(near.table, near.rule, near.cuts, near.notion)
+        object.__setattr__(self, "_others", (far, low, high))
+        self._others: tuple[BinTable, BinTable, BinTable]
+
+    is_hard = False
+
+    def words(self, level: float | None) -> tuple[str, str]:
+        """The range of the error, and what the bars are."""
+        return (
+            f"SMECE {self.ece:.3f} to {binned_error(self._others[0]):.3f}",
+            "interval of the mean label",
+        )
+
+    def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
+        """The columns of bins with the ends of the mean label, `low` and `high`, at no level."""
+        low, high = (end.mean_z[0].tolist() for end in self._others[1:])
+        return {**self.columns(), "low": low, "high": high}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityBounds(ReliabilityTable):
+class ReliabilityBounds(Result):
     """Bins whose mean label is known only to lie between two ends.
 
     Part of `Bounds`. In its diagram the bar of a bin is where its mean label may lie, and the dot
-    is the place on it that is nearest to the diagonal; `ece` is that of the dots.
+    is the place on it that is nearest to the diagonal.
 
     Attributes
     ----------
-    ends : tuple of two BinTable
-        The bins with the lower and with the upper ends of the labels.
-    far : BinTable
-        The bins with the labels that are farthest from the predictions.
+    near : ReliabilityTable
+        The bins with the labels that are nearest to the predictions.
+    far, low, high : BinTable
+        The bins with the labels farthest from the predictions, with the lower ends and with the
+        upper ends.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> bounds = cal.evaluate(cal.Between([0.1, 0.6], [0.3, 0.9]), [0.25, 0.5], bins=2)
-    >>> [round(gap, 3) for gap in bounds.reliability.columns()["gap_high"]]
-    [0.15, 0.4]
+    >>> bounds.reliability
+    binary, 2 equal-width bins, left-closed
+      bin   lower   upper  n  mean_predicted     low    high  gap_low  gap_high
+        0  0.0000  0.5000  1          0.2500  0.1000  0.3000   0.0000    0.1500
+        1  0.5000  1.0000  1          0.5000  0.6000  0.9000   0.1000    0.4000
     """
 
-    ends: tuple[BinTable, BinTable] = field(kw_only=True)
-    far: BinTable = field(kw_only=True)
+    near: ReliabilityTable
+    far: BinTable
+    low: BinTable
+    high: BinTable
 
     @property
-    def is_hard(self) -> bool:
-        """Whether all targets are 0 or 1: never of sets."""
-        return False
+    def title(self) -> str:
+        """What is measured, the rule that made the bins, and rows in no bin."""
+        return self.near.title
 
     def columns(self) -> dict[str, list[Any]]:
         """Give the table as named columns.
@@ -104,52 +141,58 @@ class ReliabilityBounds(ReliabilityTable):
             `low` and `high`, and the smallest and the largest absolute gap, `gap_low` and
             `gap_high`; NaN where a bin is empty.
         """
-        columns = super().columns()
-        for name in ("mean_target", "gap"):
-            del columns[name]
-        low, high = (end.mean_z[0].tolist() for end in self.ends)
-        gaps = [np.abs(ratio(t.residual[0], t.sum_w[0])).tolist() for t in (self.table, self.far)]
-        return {**columns, "low": low, "high": high, "gap_low": gaps[0], "gap_high": gaps[1]}
+        columns = self.near.columns()
+        del columns["mean_target"], columns["gap"]
+        ends = {"low": self.low.mean_z[0], "high": self.high.mean_z[0]}
+        for name, table in (("gap_low", self.near.table), ("gap_high", self.far)):
+            ends[name] = np.abs(ratio(table.residual[0], table.sum_w[0]))
+        return {**columns, **{name: values.tolist() for name, values in ends.items()}}
 
-    def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
-        """Give the columns that a reliability diagram draws; they have no level.
-
-        Parameters
-        ----------
-        level, method
-            Unused: `low` and `high` are ends of the mean label, not confidence limits.
-
-        Returns
-        -------
-        dict of str to list
-            `columns`, `mean_target` (of the labels nearest to the predictions) and its `gap`.
-        """
-        near = super().columns()
-        return {**self.columns(), "mean_target": near["mean_target"], "gap": near["gap"]}
-
-    def _columns(self, level: float | None) -> dict[str, list[Any]]:
-        return self.columns()
-
-    def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
+    def display_columns(self) -> dict[str, list[Any]]:
         columns = self.columns()
         if columns["weight"] == columns["n"]:
             del columns["weight"]
         return columns
 
-    def sketch(self, level: float | None = 0.95) -> Any:
-        from calibrant.results._sketch import reliability_sketch
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.near.to_dict(),
+            "bins": json_value(self.columns()),
+        }
 
-        top = self.notion == "confidence"
+    def bars(self) -> ReliabilityTable:
+        """Give the bins as diagrams draw them.
+
+        Returns
+        -------
+        ReliabilityTable
+            Its `intervals` are the ends of the mean label, and its mean targets the nearest ones.
+        """
+        return _Bars(self.near, self.far, self.low, self.high)
+
+    def sketch(self) -> Drawing:
+        """Draw the reliability diagram as a small SVG, which needs no package.
+
+        Returns
+        -------
+        str
+            The drawing as SVG.
+        """
+        top = self.near.notion == "confidence"
         axes = ("mean confidence" if top else "mean prediction", "mean label")
-        return reliability_sketch(self.intervals(), axes, {"prediction": [], "mean_target": []})
+        return reliability_sketch(
+            self.bars().intervals(), axes, {"prediction": [], "mean_target": []}
+        )
 
-    def plot(self, **options: Any) -> ReliabilityDisplay:
+    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityDisplay:
         """Draw the bar of each bin on which its mean label lies. Needs matplotlib.
 
         Parameters
         ----------
-        **options
-            As for `ReliabilityTable.plot`; there is no curve.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
 
         Returns
         -------
@@ -158,7 +201,8 @@ class ReliabilityBounds(ReliabilityTable):
         """
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
-        return ReliabilityDisplay(self).plot(line_kwargs={"linestyle": "none"}, **options)
+        unjoined = {"linestyle": "none"}
+        return ReliabilityDisplay(self.bars(), name=name).plot(ax=ax, line_kwargs=unjoined)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -263,27 +307,29 @@ class Bounds(WithPage, Result):
         dict of str to list
             `measure`, `low`, `high`, `exact`, `notion`, `bins` and `title`.
         """
-        names = "measure=name low high exact notion bins=rule title".split()
-        pairs = [name.partition("=") for name in names]
-        return {key: [getattr(b, own or key) for b in self.bounds] for key, _, own in pairs}
+        own = ("name", "low", "high", "exact", "notion", "rule", "title")
+        names = {"name": "measure", "rule": "bins"}
+        return {names.get(each, each): [getattr(b, each) for b in self.bounds] for each in own}
 
     def display_columns(self) -> dict[str, list[Any]]:
         return {name: values for name, values in self.columns().items() if name != "title"}
 
-    def plot(self, **options: Any) -> ReliabilityDisplay:
+    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityDisplay:
         """Draw the reliability diagram: the bar of each bin on which its mean label lies.
 
         Parameters
         ----------
-        **options
-            As for `ReliabilityTable.plot`; there is no curve.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
 
         Returns
         -------
         ReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        return self.reliability.plot(**options)
+        return self.reliability.plot(ax=ax, name=name)
 
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in the JSON of the result (`to_dict`)."""

@@ -19,10 +19,10 @@ def bounds_page(bounds: Bounds, name: str | None, source: Any) -> str:
     `name` is the title, and `source` says where the rows come from.
     """
     table, bins = bounds.reliability, bounds.reliability.display_columns()
-    spec = charts.reliability_diagram(x_label_of(table.notion), "mean label")
+    spec = charts.reliability_diagram(x_label_of(table.near.notion), "mean label")
     return render_page(
         "bounds.html",
-        {"kind": "bounds", "bins": table_columns(table, 0.95), "specs": {"diagram": spec}},
+        {"kind": "bounds", "bins": table_columns(table.bars(), 0.95), "specs": {"diagram": spec}},
         title=checked_name(name, "Bounds over sets of labels"),
         bounds=bounds,
         bins={"heads": list(bins), "rows": list(zip(*bins.values(), strict=True))},
