@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import render_page, table_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of
 
-if TYPE_CHECKING:
-    from calibrant.results._bounds import Bounds
 
-
-def bounds_page(bounds: Bounds, name: str | None, source: Any) -> str:
+def bounds_page(bounds: Any, name: str | None, source: Any) -> str:
     """The page of bounds, as one HTML text: the diagram of the bins, and the measures' tables.
 
-    `name` is the title, and `source` says where the rows come from.
+    `bounds` are `Bounds`, `name` is the title, and `source` says where the rows come from.
     """
     table, bins = bounds.reliability, bounds.reliability.display_columns()
     spec = charts.reliability_diagram(x_label_of(table.near.notion), "mean label")
