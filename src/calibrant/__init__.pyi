@@ -4850,6 +4850,10 @@ def reproduce(
     quick: bool = False,
     seed: int | None = None,
     progress: bool = False,
+    tau: float | None = None,
+    inputs: str | None = None,
+    sd: float | None = None,
+    dimensions: int | None = None,
 ) -> Reproduction:
     """Do a paper's experiments again, through the same functions that everyone calls.
 
@@ -4870,6 +4874,16 @@ def reproduce(
         Seed of the paper's generator; by default the seed that gives the paper's numbers.
     progress : bool, default False
         Show a progress bar on standard error, if that is a terminal.
+    tau : float in (0, 1), optional
+        For "soft-mean": the threshold of labels, in place of 1/2. With this or one of the next
+        three, the experiments are run in that world, beside the paper's.
+    inputs : {"uniform", "gaussian"}, optional
+        For "soft-mean": draw x uniformly, as the paper does, or from the Gaussian classes.
+    sd : float from 0.1 to 10, optional
+        For "soft-mean": the standard deviation of class 1; that of class 0 is 1. The log odds of
+        the posterior are then quadratic in x.
+    dimensions : int, optional
+        For "soft-mean": the number of dimensions of x.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from calibrant._cli.output import (
     print_lines,
     print_status,
 )
-from calibrant._cli.parsing import Parser, names, replace_options
+from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, NeedsRows, counted
@@ -57,7 +57,6 @@ def add_options(parser: Parser) -> None:
             f"--label-{end} COLUMN[,...]",
             f"labels that are known only to lie between two ends: the {which} probability; a "
             "column, or one per class",
-            type=names,
         )
     parser.option(
         "--multilabel",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Index
 
 # The corners of a row's set are tried one by one, 2^(k - 1) k of them.
 MOST_CORNER_CLASSES = 10
@@ -53,7 +53,7 @@ def hardest(p: Array, lo: Array, hi: Array) -> Array:
     return _filled(np.argsort(-p, axis=1, kind="stable")[:, ::-1], lo, hi)
 
 
-def _filled(order: Array, lo: Array, hi: Array) -> Array:
+def _filled(order: Index, lo: Array, hi: Array) -> Array:
     """Distributions between lo and hi, filled up to 1 class by class in the `order` of each row."""
     room = np.take_along_axis(hi - lo, order, axis=1)
     free = np.maximum(1 - lo.sum(axis=1, keepdims=True), 0.0)

@@ -289,8 +289,9 @@ class Bounds(WithPage, Result):
     def sentence(self) -> str:
         """The bounds of the first measure, the ECE if it is there, as a sentence."""
         first = self[HEADLINE] if HEADLINE in self.low else self.bounds[0]
-        shape = "multiclass" if self.recipe["n_classes"] > 2 else "binary"
-        called = first.title if first.name != HEADLINE else find(HEADLINE, shape).called(soft=True)
+        called = (
+            first.title if first.name != HEADLINE else find(HEADLINE, "binary").called(soft=True)
+        )
         low, high = shown(first.low), shown(first.high)
         return f"{called} of these rows is at least {low} and at most {high}."
 
