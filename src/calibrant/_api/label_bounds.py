@@ -39,7 +39,7 @@ from calibrant._measures.label_bounds import (
     nearest,
     table_between,
 )
-from calibrant._measures.statistics import STATISTICS, Statistics
+from calibrant._measures.statistics import Statistics
 from calibrant._summaries.samples import Summary
 from calibrant.results._bounds import Bound, Bounds, ReliabilityBounds
 from calibrant.results._reliability import ReliabilityTable
@@ -90,7 +90,7 @@ class _Extreme(Statistics):
     def above(self, threshold: float) -> BinTable:
         return self._between(lambda s: s.above(threshold))
 
-    @property
+    @cached_property
     def losses(self) -> LossSums:
         """Sums of the losses at the labels of each row that are best, or worst, for this kind."""
         low, high = self._ends.low.samples, self._ends.high.samples
@@ -131,6 +131,10 @@ def bounds_of(
     fixed, quantile = both_rules(bins, low.n)
     ends = Ends(Summary(low, fixed, quantile), Summary(high, fixed, quantile))
     chosen = _chosen(measures, low)
+    extremes = {
+        kind: (_Extreme(ends, kind, False), _Extreme(ends, kind, True))
+        for kind in {measure.label_bounds for measure in chosen}
+    }
     scalar, rules = ends.low.scalar, rule_names(fixed, quantile)
     (below, cuts), (above, _) = (
         each.table_with_cuts(scalar, fixed) for each in (ends.low, ends.high)
@@ -139,7 +143,7 @@ def bounds_of(
     found, left_out = [], []
     for measure in chosen:
         try:
-            found.append(_bound(measure, ends, rules))
+            found.append(_bound(measure, extremes[measure.label_bounds], scalar, rules))
         except NotDefined as error:
             if measures is not None:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
@@ -209,17 +213,17 @@ def _chosen(measures: Iterable[str] | None, samples: Samples) -> tuple[Measure, 
     return chosen
 
 
-def _bound(measure: Measure, ends: Ends, rules: dict[str, str]) -> Bound:
+def _bound(
+    measure: Measure, extremes: tuple[Statistics, Statistics], scalar: str, rules: dict[str, str]
+) -> Bound:
     """The smallest and the largest value of a measure over all labels in the sets."""
-    first, last = (
-        measure.compute(_Extreme(ends, measure.label_bounds, largest)) for largest in (False, True)
-    )
+    first, last = (measure.compute(each) for each in extremes)
     return Bound(
         measure.name,
         min(first, last),
         max(first, last),
         measure.title,
-        ends.low.scalar if measure.notion == "scalar" else measure.notion,
+        scalar if measure.notion == "scalar" else measure.notion,
         rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
-        not STATISTICS[measure.statistic].over_classes or not ends.low.samples.multiclass,
+        measure.notion != "classwise",
     )
