@@ -36,7 +36,7 @@ INPUTS = ("uniform", "gaussian")
 TARGETS = {
     "SMECE": "against the posterior",
     "ECE": "against the thresholded label",
-    "ECE on outcomes": "against outcomes",
+    "ECE on outcomes": "against labels drawn as outcomes",
 }
 Errors = Mapping[str, Array]
 # Where k is large, all predictions of a model would be exactly 0 or 1, which reads as hard labels.
@@ -105,8 +105,8 @@ class World:
         where = "drawn from the classes" if self.inputs == "gaussian" else "uniform on (-3, 3)"
         return (
             f"Labels are thresholded at {self.tau:g}, x is {where} in {d} "
-            f"dimension{'' if d == 1 else 's'}, and the standard deviation of class 1 is "
-            f"{self.sd:g} times that of class 0"
+            f"dimension{'' if d == 1 else 's'}, and "
+            + ("classes have one variance" if self.sd == 1 else f"class 1 has the sd {self.sd:g}")
         )
 
 
