@@ -29,6 +29,7 @@ STUB = Path(calibrant.__file__).with_suffix(".pyi")
 SCALING_STUB = Path(scaling.__file__).with_suffix(".pyi")
 _NOTICE = "# Written by .ci/stub.py: change the functions, then run it.\n"
 _LONG_LINES = "# ruff: noqa: E501\n"
+_BOUNDS = calibrant._MODULE_OF["Bounds"]
 _ABSTRACT = "__abstractmethods__"
 
 
@@ -41,7 +42,12 @@ def stub() -> str:
         if inspect.isfunction(getattr(calibrant, name)):
             definition = _definition(module, name)
             imports.update(_imports_for(definition, module))
-            functions.append(f"{ast.unparse(definition)}\n{_docstring(getattr(calibrant, name))}")
+            shown = [ast.unparse(definition)]
+            if " | Between" in shown[0]:  # of labels that are sets: bounds
+                imports |= {"from typing import overload", f"from {_BOUNDS} import Bounds"}
+                shown = [f"@overload\n{each}" for each in _overloads(shown[0])]
+            docstring = _docstring(getattr(calibrant, name))
+            functions += [f"{each}\n{docstring}" for each in shown]
         else:
             imports.add(f"from {module} import {name}")
     names = f"__all__ = {calibrant.__all__!r}"
@@ -103,6 +109,13 @@ def _definition(module: str, name: str) -> ast.FunctionDef:
                 node.args.kw_defaults += _keywords(bundle).kw_defaults
             return node
     raise LookupError(f"{module} defines no function {name}")
+
+
+def _overloads(signature: str) -> tuple[str, str]:
+    """The signature with labels alone, and with sets of labels, whose result is `Bounds`."""
+    head, _, _ = signature.rpartition(" -> ")
+    of_sets = head.replace("ArrayLike | Between", "Between", 1)
+    return signature.replace(" | Between", "", 1), f"{of_sets} -> Bounds:"
 
 
 def _keywords(bundle: str) -> ast.arguments:

@@ -312,3 +312,22 @@ def test_options_without_effect_and_one_column_for_two_are_refused(
     binary(tmp_path, "a.csv")
     assert main(line.split()) == 3
     assert words in capsys.readouterr().err
+
+
+def test_labels_between_two_columns_have_bounds(tmp_path):
+    columns = np.column_stack([REPORTS, np.maximum(REPORTS - 0.1, 0), np.minimum(BETTER + 0.1, 1)])
+    columns[:, 2] = np.maximum(columns[:, 1], columns[:, 2])
+    np.savetxt(tmp_path / "a.csv", columns, "%.17g", delimiter=",", header="p,lo,hi", comments="")
+    ends = ("--proba", "p", "--label-low", "lo", "--label-high", "hi")
+    done = run("report", "a.csv", *ends, "-o", "page.html", cwd=tmp_path)
+    own = cal.evaluate(cal.Between(columns[:, 1], columns[:, 2]), columns[:, 0])
+    assert own.sentence in done.stdout and "gap_high" in done.stdout
+    assert own.sentence in (tmp_path / "page.html").read_text(encoding="utf-8")
+    found = json.loads(run("report", "a.csv", *ends, "--json", cwd=tmp_path).stdout)
+    assert {each["name"]: each["low"] for each in found["bounds"]} == own.low
+    for more, words in (
+        (("--label", "lo"), "--label alone, or both"),
+        (("--votes", "lo"), "--votes needs labels that are known"),
+        (("--by", "lo"), "--by needs labels that are known"),
+    ):
+        assert words in run("report", "a.csv", *ends, *more, cwd=tmp_path).stderr

@@ -37,6 +37,7 @@ def monitored():
 
 MAKERS = {
     "evaluation": lambda: cal.evaluate(Y, P, by=SIDES),
+    "bounds": lambda: cal.evaluate(cal.Between(0.9 * Y, 0.9 * Y + 0.1), P),
     "robustness": lambda: cal.compare(
         Y, {f"m{j}": P ** (1 + j / 8) for j in range(8)}, measures=["ece"], n_resamples=50
     ),
@@ -173,7 +174,8 @@ def test_every_class_of_results_is_among_them(made):
         # Slow to make (tests/audits), or never seen: what a table for a paper is written from.
         if not each.__module__.endswith(("._audit", "._paper_tables"))
     }
-    computed = {"Difference", "RankedPairs"}  # made when asked for, and a base of Comparison
+    # Made when asked for, and a base of Comparison.
+    computed = {"Difference", "RankedPairs", "_Bars"}
     assert {each.__name__ for each in wanted - kinds} <= computed
     difference = made["comparison"].difference("a", "b", "ece")
     assert pickle.loads(pickle.dumps(difference)) == difference

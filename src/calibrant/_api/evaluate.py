@@ -9,19 +9,21 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
+from calibrant._api.label_bounds import bounds_of, check_has_no
 from calibrant._api.rows import as_samples, as_source, cluster_column, group_index
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.arrays import is_summed_on_device
+from calibrant._data.between import Between
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant.results._evaluation import Evaluation
 
 
 @public
 def evaluate(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Between,
     y_proba: ArrayLike,
     *,
     bins: Bins = 15,
@@ -45,6 +47,9 @@ def evaluate(
 
     Parameters
     ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        Labels that are known only to lie `Between` two ends have bounds.
     bins
     measures
         Names of `catalogue()`; by default all that apply, but for distances between distributions
@@ -71,7 +76,7 @@ def evaluate(
     Evaluation
         `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
         and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
-        table.
+        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
 
     Raises
     ------
@@ -95,6 +100,10 @@ def evaluate(
     >>> result["ece"], round(result["brier"], 4)
     (0.25, 0.075)
     """
+    if isinstance(y_true, Between):
+        check_has_no(uncertainty=uncertainty, groups=groups, votes=votes, resample=resample, by=by)
+        # The stub says so to type checkers.
+        return bounds_of(y_true, y_proba, bins=bins, measures=measures, **rows)  # type: ignore[return-value]
     rows["data"] = data = scan_if_path(rows.get("data"))
     options = Options(
         bins=bins,

@@ -30,6 +30,14 @@ def add_options(parser: Parser) -> None:
     parser.option("--data FILE", "folder of saved predictions (.npz), or a pool's table")
     parser.option("--quick", "fewer replications")
     parser.option("--seed SEED", "a seed instead of the paper's")
+    parser.option("--tau TAU", "soft-mean: threshold of labels, in place of 0.5")
+    parser.option(
+        "--inputs",
+        "soft-mean: x is uniform, as in the paper, or drawn from the Gaussian classes",
+        choices=("uniform", "gaussian"),
+    )
+    parser.option("--sd SD", "soft-mean: standard deviation of class 1, in place of 1")
+    parser.option("--dimensions N", "soft-mean: dimensions of x, in place of 1")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -40,6 +48,7 @@ def run(options: argparse.Namespace) -> Outcome:
     done = reproduce(
         options.paper,
         **options_by_name(options, "out", "data", "quick", "seed"),
+        **options_by_name(options, "tau", "inputs", "sd", "dimensions"),
         progress=not options.json,
     )
     return Outcome(done.to_dict, lambda: _show(done, options.out))

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+from calibrant._core.errors import InputError
+from calibrant._data.between import Between
 from calibrant._data.columns import check_column_order, check_columns_of_classes
 from calibrant._data.labels import Titles, checked_class_names
 from calibrant._data.logprobs import Given, read_given
@@ -58,6 +60,12 @@ class Input(ABC, Generic[S]):
         `missing` is "error" or "drop", for rows in which a value is missing. `stream` says that the
         rows are one part of many.
         """
+        if isinstance(y_true, Between):
+            raise InputError(
+                "y_true is Between(lo, hi): evaluate(...) and report(...) give the bounds of "
+                "measures over such labels, as in evaluate(y_true, y_proba)['ece'].low; nothing "
+                "else takes them"
+            )
         self.logits, self.logprobs = read_given(from_logits)
         self.read(y_true, y_proba, sample_weight, votes, drop=check_missing(missing) == "drop")
         if self.logprobs:

@@ -203,6 +203,10 @@ class Measure:
     folds : bool, default False
         Whether it takes (n,) predictions for one of two classes, by their side of 1/2: it is not
         defined where labels say if an answer was right.
+    label_bounds : {"", "bins", "distance", "score"}, default ""
+        How its bounds are found where labels are known only to lie between two ends (`Between`):
+        it grows with each |R_B| of its bins and reads no other sum of labels; it is a distance of
+        each row to its label; or it falls as the label's mass moves to what is predicted most.
     """
 
     name: str
@@ -249,6 +253,7 @@ class Measure:
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
     folds: bool = field(default=False, kw_only=True)
+    label_bounds: Literal["", "bins", "distance", "score"] = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:

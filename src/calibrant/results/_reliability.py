@@ -222,6 +222,21 @@ class ReliabilityTable(Result):
         table = self.table
         return calibration_decision_loss(table.mean_u[0], table.mean_z[0], table.sum_w[0])
 
+    def words(self, level: float | None) -> tuple[str, str]:
+        """Give the legend of a diagram of the table.
+
+        Parameters
+        ----------
+        level : float or None
+            Level of the intervals.
+
+        Returns
+        -------
+        tuple of two str
+            The error of the bins, and what their bars are.
+        """
+        return f"ECE {self.ece:.3f}", f"{100 * (level or 0):g}% interval"
+
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
         """The columns of the table, by name; with a level, also the limits of `intervals`."""
         return self.columns() if level is None else self.intervals(level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
+from calibrant._api.label_bounds import bounds_of, check_has_no
 from calibrant._api.report.bins import (
     NOT_OVER_CLASSES,
     bin_views,
@@ -31,6 +33,7 @@ from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.between import Between
 from calibrant._data.explain import explained
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
@@ -57,7 +60,7 @@ RARE = 0.05
 
 @public
 def report(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Between,
     y_proba: ArrayLike,
     *,
     name: str | None = None,
@@ -91,6 +94,9 @@ def report(
 
     Parameters
     ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        Labels that are known only to lie `Between` two ends have a page of bounds.
     name : str, optional
         Title of the page; by default a neutral one.
     measures
@@ -125,7 +131,7 @@ def report(
     -------
     Report
         `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
-        shows itself in notebooks.
+        shows itself in notebooks. For labels `Between` two ends it is `Bounds`, with a page too.
 
     Examples
     --------
@@ -145,6 +151,23 @@ def report(
             f"{type(annotators).__name__}"
         )
     maps = checked_maps(recalibrate)
+    if isinstance(y_true, Between):
+        check_has_no(groups=groups, votes=votes, resample=resample, by=by, segments=segments)
+        check_has_no(annotators=annotators, recalibrate=recalibrate)
+        bounds = bounds_of(
+            y_true,
+            y_proba,
+            bins=bins,
+            measures=add_ece(measures),
+            sample_weight=sample_weight,
+            data=data,
+            classes=classes,
+            from_logits=from_logits,
+            from_logprobs=from_logprobs,
+            missing=missing,
+        )
+        # The stub says so to type checkers.
+        return replace(bounds, name=name, source=origin)  # type: ignore[return-value]
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 # The module of each paper, and the options that its `reproduce` takes besides seed and quick.
 PAPERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ten-bins": ("calibrant._research.papers.ten_bins", ()),
-    "soft-mean": ("calibrant._research.papers.soft_mean", ()),
+    "soft-mean": (
+        "calibrant._research.papers.soft_mean",
+        ("tau", "inputs", "sd", "dimensions"),
+    ),
     "logit-smoothing": ("calibrant._research.papers.logit_smoothing", ("data",)),
     "truthful": ("calibrant._research.papers.truthful", ("data",)),
     "ambiguous": ("calibrant._research.papers.ambiguous", ("data",)),
@@ -31,6 +34,10 @@ def reproduce(
     quick: bool = False,
     seed: int | None = None,
     progress: bool = False,
+    tau: float | None = None,
+    inputs: str | None = None,
+    sd: float | None = None,
+    dimensions: int | None = None,
 ) -> Reproduction:
     """Do a paper's experiments again, through the same functions that everyone calls.
 
@@ -51,6 +58,16 @@ def reproduce(
         Seed of the paper's generator; by default the seed that gives the paper's numbers.
     progress : bool, default False
         Show a progress bar on standard error, if that is a terminal.
+    tau : float in (0, 1), optional
+        For "soft-mean": the threshold of labels, in place of 1/2. With this or one of the next
+        three, the experiments are run in that world, beside the paper's.
+    inputs : {"uniform", "gaussian"}, optional
+        For "soft-mean": draw x uniformly, as the paper does, or from the Gaussian classes.
+    sd : float from 0.1 to 10, optional
+        For "soft-mean": the standard deviation of class 1; that of class 0 is 1. The log odds of
+        the posterior are then quadratic in x.
+    dimensions : int, optional
+        For "soft-mean": the number of dimensions of x.
 
     Returns
     -------
@@ -74,10 +91,14 @@ def reproduce(
     """
     module, accepted = PAPERS[one_of("paper", paper, PAPERS)]
     options: dict[str, Any] = {"seed": _check_seed(seed), "quick": bool(quick)}
-    if data is not None:
-        if "data" not in accepted:
+    own = {"data": data, "tau": tau, "inputs": inputs, "sd": sd, "dimensions": dimensions}
+    for name, value in own.items():
+        if value is not None and name == "data" and name not in accepted:
             raise InputError(f"data: the experiments of {paper!r} draw their own; leave it out")
-        options["data"] = data
+        if value is not None and name not in accepted:
+            raise InputError(f"{name} is an option of 'soft-mean' alone; leave it out of {paper!r}")
+        if value is not None:
+            options[name] = value
     if out is not None:
         # An error that would come at the end of a long run comes before it.
         from calibrant._research.papers.figures import PURPOSE

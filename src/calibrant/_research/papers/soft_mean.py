@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant._core.progress import TaskProgress
+from calibrant._research.papers import soft_mean_worlds
 from calibrant._research.papers.folder import Reproduction, Section, Table, columns_of, versions
 from calibrant._research.papers.soft_mean_experiments import Numbers, Results, run
 from calibrant._research.papers.soft_mean_figures import figures
@@ -34,14 +35,23 @@ SOURCES = ("paper", "measured", "corrected")
 
 
 def reproduce(
-    *, seed: int | None = None, quick: bool = False, progress: TaskProgress | None = None
+    *,
+    seed: int | None = None,
+    quick: bool = False,
+    progress: TaskProgress | None = None,
+    **world: Any,
 ) -> Reproduction:
     """Tables 2 to 8 beside the printed ones, corrected values, and the experiment with outcomes.
 
     ``quick`` runs a tenth of the replications of experiments 3 and 4: tables 5 to 8 then come out
-    close to the printed ones instead of equal. So do all tables with another seed than 42.
+    close to the printed ones instead of equal. So do all tables with another seed than 42. With
+    options of `World`, the experiments are run in that world instead.
     """
     seed = SEED if seed is None else seed
+    if world:
+        return soft_mean_worlds.reproduce(
+            soft_mean_worlds.World(**world), seed=seed, quick=quick, progress=progress
+        )
     counts = {"n_ranking": 1000, "n_sizes": 500, "n_outcomes": 200}
     if quick:
         counts = {"n_ranking": 100, "n_sizes": 50, "n_outcomes": 50}

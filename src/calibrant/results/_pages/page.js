@@ -324,7 +324,13 @@
     if (data.evidence) await draw(byId("evidence"), data.specs.evidence, { rows: data.rows });
   };
 
-  const starts = { report: startReport, comparison: startComparison, windows: startWindows };
+  // --- labels that are sets ---
+  const startBounds = async () => {
+    const view = await draw(byId("diagram"), data.specs.diagram, { bins: binRows(data.bins), curve: [], cutoffs: [] });
+    downloads.ofChart(byId("diagram"), [view], { what: "reliability diagram", rows: () => [BINS, ...binCells(data.bins)] });
+  };
+
+  const starts = { report: startReport, comparison: startComparison, windows: startWindows, bounds: startBounds };
   const started = starts[data.kind]();
   started.then(() => { root.dataset.ready = "yes"; });
 })();

@@ -167,7 +167,8 @@ class ReliabilityDisplay(DrawnFromPredictions):
         cells, nonempty = bin_cells(table, level)
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
         looks = bin_style(index, x.size > _CROWD) | ({} if color is None else {"color": color})
-        label = legend_label(self.name if name is None else name, f"ECE {table.ece:.3f}")
+        value, limits = table.words(level)
+        label = legend_label(self.name if name is None else name, value)
         drawn = {**looks, "label": label, **line_kwargs}
         alone = {} if fitted is None else {"linestyle": "none"}
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**drawn, **alone})
@@ -190,9 +191,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
         if level is not None and x.size <= _CROWD:
             low, high = cells["low"][nonempty], cells["high"][nonempty]
             bars: Looks = {"color": looks["color"], "linewidth": 1.6, "zorder": 2.5}
-            self.intervals_ = ax.vlines(
-                x, low, high, alpha=0.45 * shown, gid=f"{100 * level:g}% interval", **bars
-            )
+            self.intervals_ = ax.vlines(x, low, high, alpha=0.45 * shown, gid=limits, **bars)
         clear_corners(ax, x, low, high)
         if self.curve_ is not None:
             heights = self.curve_.get_ydata()

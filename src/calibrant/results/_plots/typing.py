@@ -31,7 +31,8 @@ class ReliabilityData(DiagramData, Protocol):
     """Bins with their means and limits: a `ReliabilityTable`.
 
     `intervals` gives the columns with limits of each bin's mean target, `low` and `high`. `curve`
-    fits a curve to the rows themselves, and gives None where these are not in memory.
+    fits a curve to the rows themselves, and gives None where these are not in memory. `words` says
+    in a legend what the bins' error is, and what the bars are.
     """
 
     @property
@@ -39,6 +40,7 @@ class ReliabilityData(DiagramData, Protocol):
     @property
     def title(self) -> str: ...
     def intervals(self, level: float = ..., method: str | None = ...) -> Columns: ...
+    def words(self, level: float | None) -> tuple[str, str]: ...
     def curve(
         self, method: str = ..., *, level: float = ..., band: bool = ...
     ) -> CurveData | None: ...

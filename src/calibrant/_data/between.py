@@ -1,0 +1,117 @@
+"""Between: labels known only to lie between two numbers, or between two rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._core.errors import InputError
+from calibrant._core.messages import worded
+from calibrant._core.typing import Array, Mask
+from calibrant._data.columns import pick
+from calibrant._data.links import ROW_SUM_TOLERANCE
+from calibrant._data.missing import find_missing_entries
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """Labels that are sets: each probability is known only to lie between two numbers.
+
+    Give it to `evaluate` or `report` as `y_true`. The result has `low` and `high`: the smallest and
+    the largest value that each measure takes over all labels in the sets.
+
+    Parameters
+    ----------
+    lo, hi : array-like of shape (n,) or (n, k), str or list of str
+        The ends of each label, from 0 to 1; with `data`, names of columns. (n,) is P(y = 1). For
+        several classes a row's label is any distribution with each class between its two ends.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> labels = cal.Between([0.0, 0.6, 0.8, 0.3], [0.2, 0.8, 1.0, 0.5])
+    >>> found = cal.evaluate(labels, [0.3, 0.7, 0.9, 0.4], bins=10)["ece"]
+    >>> round(found.low, 4), round(found.high, 4)
+    (0.025, 0.15)
+    """
+
+    lo: ArrayLike | str | Sequence[str]
+    hi: ArrayLike | str | Sequence[str]
+
+
+def read_between(labels: Between, data: Any) -> tuple[Array, Array]:
+    """The ends of labels, each (n,) or (n, k), NaN where an end is missing.
+
+    Raise InputError unless ends are numbers from 0 to 1, in order, and each row of several classes
+    has a distribution between its ends. Ends of classes are moved to what a distribution reaches.
+    """
+    low = worded(python="lo", command="--label-low")
+    high = worded(python="hi", command="--label-high")
+    lo, hi = _read_end(labels.lo, low, data), _read_end(labels.hi, high, data)
+    if lo.shape != hi.shape:
+        raise InputError(
+            f"{low} and {high} must have one shape; they have {lo.shape} and {hi.shape}"
+        )
+    for name, end in ((low, lo), (high, hi)):
+        bad = (end < 0) | (end > 1)
+        if bad.any():
+            raise InputError(
+                f"{_place(name, bad)} is {end[_first(bad)]:g}: ends of labels must lie in [0, 1]; "
+                "clip those that overshoot"
+            )
+    if (crossed := lo > hi).any():
+        raise InputError(
+            f"{_place(low, crossed)} is {lo[_first(crossed)]:g}, above {_place(high, crossed)}, "
+            f"which is {hi[_first(crossed)]:g}: the lower end must be at most the upper one"
+        )
+    return (lo, hi) if lo.ndim == 1 else _reached(lo, hi, (low, high))
+
+
+def _read_end(end: Any, name: str, data: Any) -> Array:
+    """One end of the labels as float64, (n,) or (n, k), with NaN where it is missing."""
+    if data is not None:
+        end = pick(data, end, name)
+    elif isinstance(end, str):
+        raise InputError(f"{name}={end!r} names a column, but there is no data=frame to find it in")
+    values, gaps = find_missing_entries(end, name)
+    if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
+        raise InputError(
+            f"{name} must be numbers of the shape (n,) or (n, k), ends of labels; got "
+            f"{values.dtype} of the shape {values.shape}"
+        )
+    values = np.where(gaps, np.nan, values.astype(np.float64))
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _reached(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array]:
+    """The ends that each class reaches where the other classes make up a distribution with it.
+
+    Raise InputError for a row without a distribution between its ends, which messages call by
+    these names.
+    """
+    below, above = lo.sum(axis=1, keepdims=True), hi.sum(axis=1, keepdims=True)
+    for name, sums, side in zip(names, (below, above), ("most", "least"), strict=True):
+        over = sums - 1 if side == "most" else 1 - sums
+        if (over > ROW_SUM_TOLERANCE).any():
+            row = int(np.argmax(over > ROW_SUM_TOLERANCE))
+            raise InputError(
+                f"{name}[{row}] sums to {sums[row, 0]:g}, so that no distribution lies between "
+                f"{names[0]} and {names[1]} in this row: it must sum to at {side} 1"
+            )
+    # Ends that are equal stay as they are, whatever rounding makes of the sums.
+    least = np.minimum(np.maximum(lo, 1 - (above - hi)), hi)
+    return least, np.maximum(np.minimum(hi, 1 - (below - lo)), least)
+
+
+def _first(bad: Mask) -> tuple[int, ...]:
+    """The index of the first True of a mask."""
+    return tuple(int(i) for i in np.argwhere(bad)[0])
+
+
+def _place(name: str, bad: Mask) -> str:
+    """The first bad entry as a message names it: ``lo[3]``, or ``lo[3, 1]`` of several classes."""
+    return f"{name}[{', '.join(map(str, _first(bad)))}]"
