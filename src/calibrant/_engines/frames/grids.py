@@ -12,6 +12,7 @@ from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.smooth import folded, logit_reach
+from calibrant._engines.cells import N_LINEAR
 from calibrant._engines.frames.expressions import clipped, col, exact, floor, number
 from calibrant._engines.frames.groups import Derived, Groups
 from calibrant._engines.frames.query import Query, check_samples
@@ -124,6 +125,8 @@ def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
     """
     position = col("u") * float(cells)
     query.let({"u_cell": floor(position)}, {"u_offset": position - col("u_cell")})
+    if cells % N_LINEAR == 0:
+        query.steps = [step for step in query.steps if step is not query.equal_step]
     query.steps.append(col("u_cell"))
     query.target = _grid_target(query)
     has_fields = "wu" in query.sums and query.target == "z"

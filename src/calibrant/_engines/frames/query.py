@@ -70,6 +70,8 @@ class Query:
     # Columns to make from the problem's, layer by layer: planners prefer few wide layers.
     layers: list[dict[str, Expr]] = field(default_factory=list)
     steps: list[Expr] = field(default_factory=list)
+    # The one of them that steps at multiples of 1 / N_LINEAR, which finer equal cells do without.
+    equal_step: Expr | None = None
     # The cell of the logit grid, not one of the steps since logarithms may err in the last bit.
     logit_cell: Expr | None = None
     # What to add up in every group: sums of the problem, and counts of findings.
@@ -170,7 +172,10 @@ class Query:
         out = [] if steps is None else [steps]
         if cells.fine:
             self.let(*octave_layers(prediction), after=after)
-            out += [floor(col(prediction) * float(N_LINEAR)), col(f"{prediction}_octave")]
+            equal = floor(col(prediction) * float(N_LINEAR))
+            out += [equal, col(f"{prediction}_octave")]
+            if prediction == "u":
+                self.equal_step = equal
         return out
 
     def add_top_cells(self, cells: Cells) -> Query:
