@@ -200,6 +200,8 @@ def _show(comparison: Comparison) -> None:
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
+    for order in (comparison.order_bias or {}).values():
+        print_table(order.display_columns(), f"{order.title}. {order.sentence}")
     if comparison.robustness is not None:
         print_table(comparison.robustness.table(), comparison.robustness.title)
     for name, slices_of_model in (comparison.slices or {}).items():
