@@ -95,9 +95,9 @@ class OrderBias(TableOfRows[PredictorBias]):
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random(2000)
     >>> y = (rng.random(2000) < truth).astype(int)
-    >>> models = {"informed": truth, "vague": 0.4 + 0.2 * truth.round()}
-    >>> order = cal.compare(y, models, measures=["lin_ce"]).order_bias["lin_ce"]
-    >>> order.pair("informed", "vague").covered
+    >>> models = {"informed": truth, "constant": np.full(2000, 0.6)}
+    >>> found = cal.compare(y, models, measures=["lin_ce"], bins=cal.Quantile(200))
+    >>> found.order_bias["lin_ce"].pair("informed", "constant").covered
     True
     """
 
@@ -142,7 +142,8 @@ class OrderBias(TableOfRows[PredictorBias]):
             sum(getattr(row, name) for row in self.rows)
             for name in ("covered", "undecided", "not_covered")
         )
-        parts = [f"Theorem 4.3 covers {covered} of {counted(covered + open_ + n, 'order', '')}"]
+        orders = counted(covered + open_ + n, "order", "")
+        parts = [f"Theorem 4.3 covers {covered} of {orders} by {self.label}"]
         if open_:
             parts.append(f"{open_} cannot be told from these rows")
         if n:
