@@ -16,7 +16,7 @@ from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.model_rows import model_set, own_labels_note
-from calibrant._api.order_bias import has_order_bias, order_biases
+from calibrant._api.order_bias import has_order_bias, order_bias
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index
@@ -313,7 +313,11 @@ def _order_biases(
         why = ", ".join(name for name, is_so in given.items() if is_so)
         return None, (f"order_bias: left out, theorem 4.3 does not cover rows with {why}",)
     draws = resampling.level, resampling.seed
-    return order_biases(samples, asked, values, limits, *draws), ()
+    return {
+        measure.name: order_bias(samples, measure, values[:, j], limits[:, j], *draws)
+        for j, measure in enumerate(asked)
+        if has_order_bias(measure, first.shape)
+    }, ()
 
 
 def _values_of_predictors(

@@ -17,7 +17,7 @@ given the whole prediction, leaves a smaller loss: it covers fewer orders, by th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from typing import NamedTuple
 
@@ -134,22 +134,3 @@ def _mean_limits(values: Array, level: float) -> tuple[float, float]:
     """The limits of a mean of rows."""
     low, high, _ = mean_limits(influences(values, None, None), level)
     return float(values.mean()) + low, float(values.mean()) + high
-
-
-def order_biases(
-    samples: Mapping[str, Samples],
-    measures: Sequence[Measure],
-    values: Array,
-    limits: Array,
-    level: float,
-    seed: int,
-) -> dict[str, OrderBias]:
-    """The order's bias of each measure that the theorem is about, by name; `values` are
-    (predictors, measures) and `limits` (predictors, measures, 3).
-    """
-    shape = next(iter(samples.values())).shape
-    return {
-        measure.name: order_bias(samples, measure, values[:, j], limits[:, j], level, seed)
-        for j, measure in enumerate(measures)
-        if has_order_bias(measure, shape)
-    }

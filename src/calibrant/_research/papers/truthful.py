@@ -103,8 +103,8 @@ def reproduce(
     return Reproduction(
         name="truthful",
         title="Truthful calibration errors",
-        paper="Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction; its "
-        "first version is Making and Evaluating Calibrated Forecasts, arXiv:2510.06388",
+        paper="Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction; "
+        "first version: Making and Evaluating Calibrated Forecasts, arXiv:2510.06388",
         sections=tuple(sections),
         errata=(truthful_orders.SOUNDNESS,),
         recipe={

@@ -1,5 +1,5 @@
-"""Section 5.1 of Lu, Wu, Hartline and Hu, checked: losses are nearly linear in each other, and bins of
-equal width and of equal mass give the same trends.
+"""Section 5.1 of Lu, Wu, Hartline and Hu, checked: losses are nearly linear in each other, and bins
+of equal width and of equal mass give the same trends.
 """
 
 from __future__ import annotations
@@ -35,11 +35,22 @@ def straight_lines(columns: Columns) -> Columns:
     better, rows = errors <= np.median(errors), []
     for first, second in combinations(LOSSES, 2):
         x, y = np.asarray(columns[first]), np.asarray(columns[second])
-        squares = [float(np.corrcoef(x[k], y[k])[0, 1] ** 2) for k in (errors >= 0, better)]
-        rows.append(
-            {"loss": first, "over": second, "R^2": squares[0], "R^2, better half": squares[1]}
-        )
+        row = {"loss": first, "over": second, "R^2": _square(x, y)}
+        rows.append({**row, "R^2, better half": _square(x[better], y[better])})
     return columns_of(rows)
+
+
+def _correlation(x: Array, y: Array) -> float | None:
+    """The correlation of two columns; None of two rows, or where one is constant."""
+    if x.size < 3 or x.min() == x.max() or y.min() == y.max():
+        return None
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _square(x: Array, y: Array) -> float | None:
+    """The squared correlation of two columns, R^2 of a straight line."""
+    found = _correlation(x, y)
+    return None if found is None else found**2
 
 
 def scaled_predictors(data: str | os.PathLike[str] | None) -> tuple[list[Array], Any]:
@@ -75,18 +86,18 @@ def fixed_and_quantile(predictors: Sequence[Array], labels: Any) -> Columns:
     """Columns of rank correlations over predictors: of each error in fixed bins with itself in
     quantile bins, and of both with the classification error.
     """
-    from scipy.stats import spearmanr
+    from scipy.stats import rankdata
 
-    losses = [classification_error(labels, p) for p in predictors]
+    losses = rankdata([classification_error(labels, p) for p in predictors])
     rows = []
     for m in BIN_COUNTS:
         kinds: tuple[Bins, Bins] = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
         both = [[_errors(labels, p, bins) for p in predictors] for bins in kinds]
         for name in both[0][0]:
-            fixed, quantile = ([each[name] for each in kind] for kind in both)
+            fixed, quantile = (rankdata([each[name] for each in kind]) for kind in both)
             pairs = ((fixed, quantile), (losses, fixed), (losses, quantile))
             titles = "fixed / quantile", "error / fixed", "error / quantile"
-            found = (float(spearmanr(*pair).statistic) for pair in pairs)
+            found = (_correlation(*pair) for pair in pairs)
             rows.append({"error": name, "bins": m, **dict(zip(titles, found, strict=True))})
     return columns_of(rows)
 
@@ -106,21 +117,21 @@ def section(pools: Mapping[str, Columns], data: str | os.PathLike[str] | None) -
     folder = data if data is not None and Path(data).is_dir() else None
     predictors, labels = scaled_predictors(folder)
     lines = {name: straight_lines(columns) for name, columns in pools.items()}
-    least = {name: min(columns["R^2"]) for name, columns in lines.items()}
+    least = {name: [r for r in columns["R^2"] if r is not None] for name, columns in lines.items()}
     bins = fixed_and_quantile(predictors, labels) if len(predictors) > 2 else None
     whose = f"{len(predictors)} predictors"
     whose += " made of the example's network" if folder is None else " of the pool"
-    linear = ", ".join(f"{value:.3f} on {name}" for name, value in least.items())
+    linear = ", ".join(f"{min(found):.3f} on {name}" for name, found in least.items() if found)
     tables = [
         Table(f"{name}_straight_lines", f"{name}: R^2 of straight lines.", columns)
         for name, columns in lines.items()
     ]
-    text = [
-        f"Losses are nearly linear in each other: the least R^2 of a straight line is {linear}."
-    ]
+    text = ["The paper finds losses nearly linear in each other, and both kinds of bins alike."]
+    if linear:
+        text.append(f"The least R^2 of a straight line between two losses is {linear}.")
     if bins is not None:
         named = zip(bins["error"], bins["bins"], bins["fixed / quantile"], strict=True)
-        worst = min(named, key=lambda row: float(row[2]))
+        worst = min((row for row in named if row[2] is not None), key=lambda row: float(row[2]))
         text.append(
             f"Fixed and quantile bins, over {whose}: the least rank correlation of an error in one "
             f"kind with itself in the other is {worst[2]:.3f} ({worst[0]} in {worst[1]} bins). "

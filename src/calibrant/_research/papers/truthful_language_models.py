@@ -2,8 +2,8 @@
 too far from calibrated for the order by a truthful error to be that of the losses.
 
 A file has the answers of several models to multiple-choice questions: `confidence`, `correct` and
-`part`, an index into `parts` of texts "benchmark|model|logits|prompt". Confidences of the kind "norm"
-are probabilities, those of the kind "raw" scores.
+`part`, an index into `parts` of texts "benchmark|model|logits|prompt". Confidences of the kind
+"norm" are probabilities, those of the kind "raw" scores.
 """
 
 from __future__ import annotations
@@ -151,9 +151,9 @@ def section(path: Path | None) -> Section:
         return Section(
             heading,
             (
-                f"Left out: it takes the answers of language models, in a file {FILE} of the folder "
-                "that --data names (docs/papers.md says what it holds). They do not come with the "
-                "library, because nobody says that they may be passed on.",
+                f"Left out: it takes the answers of language models, in a file {FILE} of the "
+                "folder that --data names (docs/papers.md says what it holds). They do not come "
+                "with the library, because nobody says that they may be passed on.",
             ),
         )
     columns = appendix_a(path)
@@ -171,8 +171,8 @@ def section(path: Path | None) -> Section:
     return Section(
         heading,
         (
-            "The paper expects that confidences after post-training are so far from calibrated that "
-            "the bias exceeds the gap of the losses, and that no order is then guaranteed. Orders of "
+            "The paper warns that confidences after post-training may be so far from calibrated "
+            "that the bias exceeds the gap of the losses, where no order is guaranteed. Orders of "
             f"two models, of {counts[0][0]:,}, that theorem 4.3 covers: {'; '.join(said)}.",
             "Confidences as given are far from calibrated, and the limitation shows. After Platt "
             "scaling on other answers to the same questions most orders are covered. The error is "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ Measure = Callable[[Any, Any], float]
 
 
 def _errors(m: int) -> dict[str, Measure]:
-    """The truthful errors of (n, k) predictions in m bins of equal width, and ECE of the confidence,
-    which is not truthful.
+    """The truthful errors of (n, k) predictions in m bins of equal width, and ECE of the
+    confidence, which is not truthful.
     """
     rule = EqualWidth(m)
     return {
@@ -88,7 +88,7 @@ def _counts(n: int, size: int) -> Iterator[tuple[int, ...]]:
     """Every way to put n rows into cells, as counts."""
     for bars in combinations(range(n + size - 1), size - 1):
         ends = (-1, *bars, n + size - 1)
-        yield tuple(b - a - 1 for a, b in zip(ends, ends[1:], strict=False))
+        yield tuple(b - a - 1 for a, b in pairwise(ends))
 
 
 WORLD = World(
@@ -116,23 +116,15 @@ def theorem_3_3() -> Columns:
                 )
                 found.append(math.fsum(terms))
                 off.append(abs(found[-1] - _proof_of_3_3(reports, truths, m, corrected)))
-            values = {"E of the truth": found[0], "least E of a misreport": min(found[1:])}
-            margin = min(found[1:]) - found[0]
-            rows.append(
-                {
-                    "error": name,
-                    "bins": m or "level sets",
-                    **values,
-                    "margin": margin,
-                    "off proof": max(off),
-                }
-            )
+            row = {"error": name, "bins": m or "level sets", "E of the truth": found[0]}
+            row |= {"least E of a misreport": min(found[1:]), "margin": min(found[1:]) - found[0]}
+            rows.append({**row, "off proof": max(off)})
     return columns_of(rows)
 
 
 def _proof_of_3_3(reports: Array, truths: Array, m: int, corrected: bool) -> float:
-    """The expected confidence error as the proof has it: squared biases of m bins of equal width (0:
-    of level sets), plus 1 - q^2 of the selected classes, or q (1 - q) without the correction.
+    """The expected confidence error as the proof has it: squared biases of m bins of equal width
+    (0: of level sets), plus 1 - q^2 of the selected classes, or q (1 - q) without the correction.
     """
     top = np.arange(len(reports)), reports.argmax(axis=1)
     c, q = reports[top], truths[top]
@@ -166,8 +158,9 @@ def limits_of_3_3(seed: int, n_draws: int) -> Columns:
 
 
 def theorem_4_1(n: int = 2) -> Columns:
-    """Theorem 4.1: columns of the expected errors of a calibrated predictor f and of g, a calibrated
-    one that sees f through noise, and of their difference, beside that of the losses over n.
+    """Theorem 4.1: columns of the expected errors of a calibrated predictor f and of g, a
+    calibrated one that sees f through noise, and of their difference, beside that of the losses
+    over n.
     """
     kernel = np.array([[0.9, 0.1], [0.3, 0.7], [0.2, 0.8]])
     # A feature is now a pair of what f sees and what the noise made of it, which no label sees.
@@ -235,16 +228,17 @@ def section(seed: int, quick: bool) -> Section:
     return Section(
         "Which orders truthful errors keep, in small worlds",
         (
-            "Theorem 3.3: with its correction, no misreport has a smaller expected confidence error "
-            "than the truth. Without it one has: it selects a class that is less likely, and varies "
-            "less.",
+            "Theorem 3.3: with its correction, no misreport has a smaller expected confidence "
+            "error than the truth. Without it one has: it selects a class that is less likely, and "
+            "varies less.",
             "Theorem 4.1: of calibrated predictors, one that sees another through noise has no "
             "smaller expected error; the margin is the gap of their losses over n. Theorem 4.2: "
-            "recalibration never raises the expected error. Both fail for ECE, which is not truthful.",
+            "recalibration never raises the expected error. Both fail for ECE, which is not "
+            "truthful.",
             "Theorem 4.3: if the losses of two predictors after recalibration differ by more than "
             "the bias of the first, the first has no larger an error. The bias grows with n, so "
-            "that an order is covered in few rows and is not in many. compare() says so of your own "
-            "predictors (order_bias).",
+            "that an order is covered in few rows and is not in many. compare() says so of your "
+            "own predictors (order_bias).",
             "All expectations are sums over every sample, but for the limit of theorem 3.3, whose "
             "margins are those of a simulation.",
         ),
@@ -265,9 +259,8 @@ def section(seed: int, quick: bool) -> Section:
 SOUNDNESS = Erratum(
     "1",
     "theorems 3.1 and 3.3, soundness in the limit",
-    "in m quantile bins, m and n / m growing, the expected squared error of a predictor that is not "
-    "calibrated stays above 0",
-    "no bin holds more than n / m rows, up to one, so that the error of every predictor is at most "
-    "about 1 / m, and tends to 0; times m, a rescaling that section 2 allows, it is complete and "
-    "sound",
+    "in m quantile bins, m and n / m growing, the expected squared error of a predictor that is "
+    "not calibrated stays above 0",
+    "no bin holds more than n / m rows, up to one, so that the error of every predictor is at "
+    "most about 1 / m, and tends to 0; times m, a rescaling that section 2 allows, it stays above",
 )
