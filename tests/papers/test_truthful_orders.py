@@ -46,7 +46,7 @@ def test_the_limit_of_theorem_3_3_needs_the_number_of_bins():
     rows = rows_of(truthful_orders.limits_of_3_3(0, 20))
     means = [{k: float(str(v).split(" ")[0]) for k, v in row.items()} for row in rows]
     for row in means:  # whatever the predictor
-        assert row["overconfident"] < (1 / row["bins"]) * (1 + row["bins"] / row["n"]) ** 2 + 1
+        assert row["overconfident"] < (math.ceil(row["n"] / row["bins"]) + 1) / row["n"]
         assert row["calibrated"] < 1.5 / row["n"]
     assert means[-1]["overconfident"] < means[0]["overconfident"] / 5
     assert means[-1]["calibrated, times bins"] < means[0]["calibrated, times bins"] / 10

@@ -130,13 +130,13 @@ def section(pools: Mapping[str, Columns], data: str | os.PathLike[str] | None) -
     if linear:
         text.append(f"The least R^2 of a straight line between two losses is {linear}.")
     if bins is not None:
-        named = zip(bins["error"], bins["bins"], bins["fixed / quantile"], strict=True)
-        worst = min((row for row in named if row[2] is not None), key=lambda row: float(row[2]))
-        text.append(
-            f"Fixed and quantile bins, over {whose}: the least rank correlation of an error in one "
-            f"kind with itself in the other is {worst[2]:.3f} ({worst[0]} in {worst[1]} bins). "
-            "Tables of pools lack the truthful errors in fixed bins: that takes predictions."
-        )
+        cells = zip(bins["fixed / quantile"], bins["error"], bins["bins"], strict=True)
+        for worst, error, m in sorted(cell for cell in cells if cell[0] is not None)[:1]:
+            text.append(
+                f"Fixed and quantile bins, over {whose}: the least rank correlation of an error in "
+                f"one kind with itself in the other is {worst:.3f} ({error} in {m} bins). Tables "
+                "of pools lack the truthful errors in fixed bins: that takes predictions."
+            )
         caption = f"Spearman correlations over {whose}, between kinds of bins and with the error."
         tables.append(Table("fixed_and_quantile", caption, bins))
     return Section("Section 5.1: losses and kinds of bins", tuple(text), tuple(tables))
