@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import classification_error
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce
-from calibrant._core.binning import Bins, EqualWidth, Quantile
+from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._research.papers.folder import Columns, Section, Table, columns_of
 from calibrant._research.papers.pool import BIN_COUNTS, LOSSES, pool_files, read_trace
 from calibrant.examples import load
@@ -91,7 +91,7 @@ def fixed_and_quantile(predictors: Sequence[Array], labels: Any) -> Columns:
     losses = rankdata([classification_error(labels, p) for p in predictors])
     rows = []
     for m in BIN_COUNTS:
-        kinds: tuple[Bins, Bins] = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
+        kinds = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
         both = [[_errors(labels, p, bins) for p in predictors] for bins in kinds]
         for name in both[0][0]:
             fixed, quantile = (rankdata([each[name] for each in kind]) for kind in both)
@@ -102,7 +102,7 @@ def fixed_and_quantile(predictors: Sequence[Array], labels: Any) -> Columns:
     return columns_of(rows)
 
 
-def _errors(labels: Any, p: Array, bins: Bins) -> dict[str, float]:
+def _errors(labels: Any, p: Array, bins: EqualWidth | Quantile) -> dict[str, float]:
     """The errors of the paper's table 1 in some bins."""
     return {
         "ConfECE": ece(labels, p, bins=bins),

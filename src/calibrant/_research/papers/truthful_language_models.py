@@ -174,10 +174,10 @@ def section(path: Path | None) -> Section:
             "The paper warns that confidences after post-training may be so far from calibrated "
             "that the bias exceeds the gap of the losses, where no order is guaranteed. Orders of "
             f"two models, of {counts[0][0]:,}, that theorem 4.3 covers: {'; '.join(said)}.",
-            "Confidences as given are far from calibrated, and the limitation shows. After Platt "
-            "scaling on other answers to the same questions most orders are covered. The error is "
-            "the corrected confidence error of half of the answers in quantile bins; its loss is "
-            "cross-fitted, and a bias below 0, which is noise, counts as 0.",
+            "The error is the corrected confidence error of a random half of the answers in "
+            "quantile bins, and Platt scaling is fitted to the other half. Losses after "
+            "recalibration are cross-fitted; a bias below 0, which is noise, counts as 0. In the "
+            "table, orders agree where the loss has the same direction as the error.",
         ),
         (Table("language_models", "Covered orders by benchmark, over both prompts.", columns),),
     )

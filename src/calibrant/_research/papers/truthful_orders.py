@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile
+from calibrant._core.binning import EqualWidth, LevelSets, Quantile
 from calibrant._research.papers.folder import Columns, Erratum, Section, Table, columns_of
 
 Array = NDArray[np.float64]
@@ -107,7 +107,7 @@ def theorem_3_3() -> Columns:
     rows = []
     for name, corrected in (("ConfCE corrected", True), ("ConfCE (not truthful)", False)):
         for m in (2, 0):
-            rule: Bins = EqualWidth(m) if m else LevelSets()
+            rule = EqualWidth(m) if m else LevelSets()
             found, off = [], []
             for reports in (truths, *(np.array(pair) for pair in product(grid, repeat=2))):
                 terms = (
@@ -151,8 +151,8 @@ def limits_of_3_3(seed: int, n_draws: int) -> Columns:
         row: dict[str, Any] = {"n": n, "bins": m}
         for name, values in found.items():
             margin = 1.96 * np.std(values) / math.sqrt(n_draws)
-            row[name] = f"{np.mean(values):.5f} ± {margin:.5f}"
-            row[f"{name}, times bins"] = f"{m * np.mean(values):.4f} ± {m * margin:.4f}"
+            row[name] = f"{np.mean(values):.3g} ± {margin:.1g}"
+            row[f"{name}, times bins"] = f"{m * np.mean(values):.3g} ± {m * margin:.1g}"
         rows.append(row)
     return columns_of(rows)
 
