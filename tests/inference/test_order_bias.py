@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._api import order_bias
 from calibrant._api.cross_fitting import FOLDS, fold_of
 from calibrant._api.model_rows import model_set
 from calibrant._api.rows import GivenRows
@@ -180,6 +181,16 @@ def test_the_bias_is_right_on_average():
     error = found[:, 0].std() / math.sqrt(len(found))
     assert abs(found[:, 0].mean() - -true_margin(SHY, SHY, n)) < 3 * error
     np.testing.assert_allclose(found[:, 0], found[:, 1], rtol=0.2)  # 1 - p has other edges
+
+
+def test_many_predictions_are_put_together_at_no_cost(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth = rng.random(20_000)
+    z, fold = (rng.random(20_000) < truth) * 1.0, rng.integers(0, FOLDS, 20_000)
+    pooled = [((fit - z) ** 2).mean() for fit in order_bias.increasing_fits(truth**2, z, fold)]
+    monkeypatch.setattr(order_bias, "MOST_LEVELS", 1 << 20)
+    exact = [((fit - z) ** 2).mean() for fit in order_bias.increasing_fits(truth**2, z, fold)]
+    assert pooled != exact and pooled == pytest.approx(exact, rel=5e-4)
 
 
 def test_it_is_there_where_a_truthful_error_is_named_and_rows_are_alike():

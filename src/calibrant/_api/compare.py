@@ -302,7 +302,8 @@ def _order_biases(
     is learned from several.
     """
     first = next(iter(samples.values()))
-    if first.n < 2 * FOLDS or not any(has_order_bias(measure, first.shape) for measure in asked):
+    concerned = any(has_order_bias(measure, first.shape) for measure in asked)
+    if first.n < 2 * FOLDS or len(samples) < 2 or not concerned:
         return None, ()
     given = {
         "weights": first.weighted,
