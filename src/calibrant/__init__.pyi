@@ -1741,8 +1741,8 @@ def compare(
     -------
     Comparison
         `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
-        correlations and the maximum dominance set, of eight predictors or more), and diagrams
-        (`plot`).
+        correlations and the maximum dominance set, of eight predictors or more), `order_bias`
+        (whether the order by a truthful error is that of the losses), and diagrams (`plot`).
 
     Raises
     ------
@@ -1755,10 +1755,13 @@ def compare(
     Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
     are recognised, in any order and in part: `notes` says which share of the rows these are.
 
+    `order_bias` is computed for truthful errors that are named in `measures`, of independent rows
+    without weights.
+
     References
     ----------
-    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
-    5.2.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    4.3 and section 5.2.
 
     Examples
     --------

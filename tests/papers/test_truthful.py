@@ -14,7 +14,7 @@ import pytest
 import calibrant as cal
 from calibrant import reproduce
 from calibrant._core.progress import TaskProgress
-from calibrant._research.papers import pool, truthful, truthful_theory
+from calibrant._research.papers import pool, truthful, truthful_orders, truthful_theory
 from calibrant._research.papers.truthful import TABLE_1
 from needs import need
 
@@ -26,6 +26,7 @@ def _theory_once():
     """The same examples and identities stand beside every pool."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(truthful, "_theory", cache(truthful._theory))
+        patch.setattr(truthful_orders, "section", cache(truthful_orders.section))
         yield
 
 

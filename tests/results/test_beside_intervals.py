@@ -467,7 +467,7 @@ def test_the_terminal_has_the_estimate_before_the_interval(tmp_path, arguments):
     for head, rows in terminal_tables(text):
         found = [re.search(rf" {name}\b", head) for name in ("low", "high")]
         ends, before = [each.end() for each in found], head[: found[0].start()].rstrip()
-        assert before.split()[-1] in ("estimate", "behind_best", "mean_target")
+        assert before.split()[-1] in ("estimate", "behind_best", "mean_target", "bias")
         for row in rows:
             cells = [row[: len(before)].split()[-1:], row[len(before) : ends[0]].split(),
                      row[ends[0] : ends[1]].split()]  # fmt: skip

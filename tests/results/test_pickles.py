@@ -44,6 +44,7 @@ MAKERS = {
     "comparison": lambda: cal.compare(
         Y, {"a": P, "b": P**2, "c": np.sqrt(P)}, by=SIDES, measures=["ece", "brier"], n_resamples=50
     ),
+    "order": lambda: cal.compare(Y, {"a": P, "b": P**2}, measures=["lin_ce"]),
     "check": lambda: cal.check(Y, P, at_most={"ece": 0.2}),
     "report": lambda: cal.report(
         Y[:150], P[:150] ** 3, by=SIDES[:150], measures=["ece", "brier"], recalibrate="platt"

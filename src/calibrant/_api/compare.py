@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_of_models
+from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.model_rows import model_set, own_labels_note
+from calibrant._api.order_bias import has_order_bias, order_bias
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index
@@ -46,6 +48,7 @@ from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
+from calibrant.results._order_bias import OrderBias
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
@@ -131,18 +134,21 @@ def compare(
     -------
     Comparison
         `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
-        correlations and the maximum dominance set, of eight predictors or more), and diagrams
-        (`plot`).
+        correlations and the maximum dominance set, of eight predictors or more), `order_bias`
+        (whether the order by a truthful error is that of the losses), and diagrams (`plot`).
 
     Notes
     -----
     Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
     are recognised, in any order and in part: `notes` says which share of the rows these are.
 
+    `order_bias` is computed for truthful errors that are named in `measures`, of independent rows
+    without weights.
+
     References
     ----------
-    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
-    5.2.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    4.3 and section 5.2.
 
     Examples
     --------
@@ -250,12 +256,16 @@ def compare(
     )
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
     findings = next(iter(summaries.values())).findings
+    limits = np.array([each.limits for each in resamples])
+    biases, no_biases = _order_biases(
+        samples, chosen if measures is not None else (), np.array(values), limits, resampling
+    )
     return Comparison(
         names=tuple(samples),
         measures=tuple(m.name for m in chosen),
         higher_is_better=tuple(m.higher_is_better for m in chosen),
         values=np.array(values),
-        limits=np.array([each.limits for each in resamples]),
+        limits=limits,
         pairs=_pair_limits(values, resamples, chosen, float(level)),
         level=float(level),
         robustness=_robustness(
@@ -265,7 +275,7 @@ def compare(
         inferred=(*describe_input(first, findings), *own_labels_note(n_own, first.n)),
         shape=shape,
         soft=findings.soft,
-        notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
+        notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note, *no_biases),
         recipe={
             "n": first.n,
             "n_classes": first.n_classes,
@@ -285,6 +295,7 @@ def compare(
         },
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
+        order_bias=biases,
     )
 
 
@@ -295,6 +306,38 @@ def _is_on_device(y_proba: Any) -> TypeGuard[Mapping[str, Any]]:
     if not isinstance(y_proba, Mapping) or not 1 < len(y_proba) < FEWEST_RANKED:
         return False
     return all(map(is_summed_on_device, y_proba.values()))
+
+
+def _order_biases(
+    samples: Mapping[str, Samples],
+    asked: Sequence[Measure],
+    values: Array,
+    limits: Array,
+    resampling: Resampling,
+) -> tuple[dict[str, OrderBias] | None, tuple[str, ...]]:
+    """The bias of the order by each truthful error that was `asked` for, and notes.
+
+    None if there is none: the theorem is about independent rows that count alike, and recalibration
+    is learned from several.
+    """
+    first = next(iter(samples.values()))
+    concerned = any(has_order_bias(measure, first.shape) for measure in asked)
+    if first.n < 2 * FOLDS or len(samples) < 2 or not concerned:
+        return None, ()
+    given = {
+        "weights": first.weighted,
+        "clusters": resampling.groups is not None,
+        "votes": first.voted,
+    }
+    if any(given.values()):
+        why = ", ".join(name for name, is_so in given.items() if is_so)
+        return None, (f"order_bias: left out, theorem 4.3 does not cover rows with {why}",)
+    draws = resampling.level, resampling.seed
+    return {
+        measure.name: order_bias(samples, measure, values[:, j], limits[:, j], *draws)
+        for j, measure in enumerate(asked)
+        if has_order_bias(measure, first.shape)
+    }, ()
 
 
 def _values_of_predictors(

@@ -188,7 +188,8 @@ def _show(comparison: Comparison) -> None:
     from calibrant._cli.tables import print_summary, print_table
 
     ceiling = comparison.ceiling.notes if comparison.ceiling else ()
-    sentences = map(comparison.sentence, comparison.measures)
+    orders = (comparison.order_bias or {}).values()
+    sentences = [*map(comparison.sentence, comparison.measures), *(o.sentence for o in orders)]
     print_summary(
         f"{len(comparison.names)} models on {counted(comparison.recipe['n'], 'row')}",
         (*comparison.inferred, *comparison.notes, *ceiling, *sentences),
@@ -200,6 +201,8 @@ def _show(comparison: Comparison) -> None:
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
+    for order in orders:
+        print_table(order.display_columns(), order.title)
     if comparison.robustness is not None:
         print_table(comparison.robustness.table(), comparison.robustness.title)
     for name, slices_of_model in (comparison.slices or {}).items():

@@ -33,6 +33,9 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._decision_curve import NetBenefit as NetBenefit
     from calibrant.results._evaluation import Estimate as Estimate
     from calibrant.results._evaluation import Evaluation as Evaluation
+    from calibrant.results._order_bias import CoveredOrder as CoveredOrder
+    from calibrant.results._order_bias import OrderBias as OrderBias
+    from calibrant.results._order_bias import PredictorBias as PredictorBias
     from calibrant.results._ranked_pairs import Difference as Difference
     from calibrant.results._reliability import ClasswiseReliability as ClasswiseReliability
     from calibrant.results._reliability import ReliabilityTable as ReliabilityTable
@@ -75,6 +78,7 @@ _MODULES = {
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
+    "_order_bias": ("CoveredOrder", "OrderBias", "PredictorBias"),
     "_ranked_pairs": ("Difference",),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "_reliability_curve": ("ReliabilityCurve",),

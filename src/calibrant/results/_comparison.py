@@ -14,6 +14,7 @@ from calibrant._measures.catalogue import Shape, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
 from calibrant.results._notebook import html_box, html_details, html_list, html_table
+from calibrant.results._order_bias import OrderBias
 from calibrant.results._paper_tables import (
     PaperTable,
     latex_table,
@@ -76,6 +77,8 @@ class Comparison(RankedPairs, WithPage, Result):
     ceiling : AnnotatorCeiling or None
         How well annotators predict each other by the same measures, with ``ceiling=True``; its
         lines are rows of what is printed.
+    order_bias : dict of str to OrderBias or None
+        Whether the order by each truthful error that was named is that of the losses.
 
     Examples
     --------
@@ -88,7 +91,8 @@ class Comparison(RankedPairs, WithPage, Result):
     """
 
     _json_keys = (
-        "values intervals rankings differences robustness slices inferred notes recipe ceiling"
+        "values intervals rankings differences robustness slices inferred notes recipe ceiling "
+        "order_bias"
     )
     _table_key = "values"
 
@@ -101,6 +105,7 @@ class Comparison(RankedPairs, WithPage, Result):
     soft: bool
     tables: tuple[ReliabilityTable, ...] = ()
     ceiling: AnnotatorCeiling | None = None
+    order_bias: dict[str, OrderBias] | None = None
 
     def value(self, name: str, measure: str) -> float:
         """Give one predictor's value of a measure.
@@ -227,10 +232,10 @@ class Comparison(RankedPairs, WithPage, Result):
         -------
         dict
             `values`, `intervals`, `rankings`, `differences`, `robustness`, `slices`, `inferred`,
-            `notes` and `recipe`; `ceiling`, where it was asked for.
+            `notes` and `recipe`; `ceiling` and `order_bias`, where they were asked for.
         """
-        out = super().to_dict()
-        return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
+        absent = {key for key in ("ceiling", "order_bias") if not getattr(self, key)}
+        return {key: value for key, value in super().to_dict().items() if key not in absent}
 
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in the JSON of the result (`to_dict`).
@@ -421,6 +426,7 @@ class Comparison(RankedPairs, WithPage, Result):
         main = self.measures[0]
         ranks = as_text(self.ranked(main), indent="  ")
         parts.append(f"Ranks by {main}\n{ranks}\n  {self.sentence(main)}")
+        parts += [f"{each!r}" for each in (self.order_bias or {}).values()]
         if self.robustness is not None:
             parts.append(
                 f"{self.robustness.title}\n" + as_text(self.robustness.table(), indent="  ")
@@ -435,6 +441,7 @@ class Comparison(RankedPairs, WithPage, Result):
             html_list(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
             html_list((self.sentence(main),)),
+            *(each._repr_html_() for each in (self.order_bias or {}).values()),
         ]
         if self.robustness is not None:
             parts.append(html_details(self.robustness.title, html_table(self.robustness.table())))

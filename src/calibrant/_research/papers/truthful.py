@@ -13,7 +13,12 @@ import numpy as np
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
-from calibrant._research.papers import truthful_theory
+from calibrant._research.papers import (
+    truthful_claims,
+    truthful_language_models,
+    truthful_orders,
+    truthful_theory,
+)
 from calibrant._research.papers.folder import Figure, Reproduction, Section, Table, columns_of
 from calibrant._research.papers.pool import (
     BIN_COUNTS,
@@ -78,21 +83,30 @@ def reproduce(
     """The theory's examples, and the ranking of pools of predictors beside the paper's table 1.
 
     `data` is a folder of saved logits (see `pool`) or a pool's table; without it the two pools that
-    come with the library are ranked. `quick` draws fewer samples for example 1.1.
+    come with the library are ranked. A folder may also hold the answers of language models (see
+    `truthful_language_models`). `quick` draws fewer samples.
     """
     seed = SEED if seed is None else seed
+    answers, data = (
+        truthful_language_models.find_file(data),
+        truthful_language_models.other_data(data),
+    )
     pools = _pools(data, progress)
-    theory = _theory(seed, quick)
     fitted_on = _fitted_on(data)
     sections = [
-        theory,
+        _theory(seed, quick),
+        truthful_orders.section(seed, quick),
+        truthful_claims.section(pools, data),
+        truthful_language_models.section(answers),
         *(_pool_section(name, columns, fitted_on) for name, columns in pools.items()),
     ]
     return Reproduction(
         name="truthful",
         title="Truthful calibration errors",
-        paper="Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction",
+        paper="Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction; "
+        "first version: Making and Evaluating Calibrated Forecasts, arXiv:2510.06388",
         sections=tuple(sections),
+        errata=(truthful_orders.SOUNDNESS,),
         recipe={
             "seed": seed,
             "quick": quick,
