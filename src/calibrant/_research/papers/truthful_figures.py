@@ -57,11 +57,14 @@ def draw_cells(columns: Mapping[str, Sequence[Any]], names: Mapping[str, str]) -
                 axis.hlines(y, low, high, color=COLOURS[i], linewidth=1.4)
                 axis.plot(value, y, "o", color=COLOURS[i], markersize=4, label=part)
                 look = {"markerfacecolor": "white", "color": COLOURS[i], "markersize": 4}
-                axis.plot(column["null"][own], y, "D", **look, label="null" if i == 0 else None)
+                axis.plot(
+                    column["null"][own], y, "D", **look, label="null" if part == parts[-1] else None
+                )
             axis.plot(
                 column["paper"][own], np.arange(own.sum()), "x", color="#000000", label="paper"
             )
-            sides = zip(column["first"][own], column["second"][own], strict=True)
+            first = np.where(column["first"][own] == "loss", "error", column["first"][own])
+            sides = zip(first, column["second"][own], strict=True)
             axis.set_yticks(np.arange(own.sum()), [f"{a} – {b}" for a, b in sides])
             axis.invert_yaxis()
             axis.axvline(0, color="#999999", linewidth=0.8, zorder=0)

@@ -389,13 +389,13 @@ class TableOne:
             verdicts = {_verdict(found, paper) for found in intervals.values()}
             lists[verdicts.pop() if len(verdicts) == 1 else ""].append(words)
         named = (
-            (HOLDS, "In every part of the training it holds that"),
-            (FAILS, "In no part does it hold that"),
-            (OPEN, "In no part can it be told whether"),
-            ("", "It depends on the part whether"),
+            (HOLDS, "in every part it holds that"),
+            (FAILS, "in no part does it hold that"),
+            (OPEN, "in no part can it be told whether"),
+            ("", "it depends on the part whether"),
         )
         said = [f"{start} {'; '.join(lists[key])}." for key, start in named if lists[key]]
-        return f"Between 2,000 and 5 bins: {' '.join(said)}"
+        return " ".join(f"Between 2,000 and 5 bins {each}" for each in said)
 
     def _margins(self) -> str:
         """What the paper's margin would be here, beside the intervals and the two noises."""
