@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._core.errors import counted
+from calibrant._core.errors import InputError, counted
 from calibrant._core.typing import Array, Mask
 from calibrant._inference.ranks import (
     correlation_interval,
@@ -92,6 +92,8 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
+        if math.isnan(self.value):  # one of the two is the same for all checkpoints
+            return ""
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
     def sign(self) -> int:
@@ -228,16 +230,20 @@ class HalvedPool:
         rows = np.flatnonzero(self.rows(REAL, half)).tolist()
         return {name: [values[i] for i in rows] for name, values in self.columns.items()}
 
-    def ranks(self, part: Part, labels: str) -> Ranks:
-        """The rank correlations of a part of the checkpoints, with these labels."""
+    def ranks(self, part: Part, labels: str) -> Ranks | None:
+        """The rank correlations of a part of the checkpoints, with these labels; None if there are
+        fewer than three checkpoints or two traces.
+        """
         kept = part.keeps(self.error, self.done)
         halves, left_out, n = [], [], 0
         for half in self.halves(labels):
             rows = self.rows(labels, half) & kept
+            if rows.sum() < 3 or len(set(self.trace[rows])) < 2:
+                return None
             halves.append(spearman_table(self.table[rows]))
             left_out.append(left_out_correlations(self.table[rows], self.trace[rows]))
             n = int(rows.sum())
-        return Ranks(np.stack(halves), np.mean(left_out, axis=0), n)
+        return Ranks(np.stack(halves), np.mean(left_out, axis=0), n) if halves else None
 
     def dominance(self) -> tuple[list[list[int]], Columns]:
         """The maximum dominance set on each half (rows of `of_half`), and the mean over the halves
@@ -258,6 +264,7 @@ class HalvedPool:
         return chains, columns
 
 
+NOTHING = Interval(math.nan, math.nan, math.nan)
 CELLS = tuple(Cell(*key) for key in TABLE_1)
 # Between 2,000 and 5 bins the paper's correlations differ most between errors.
 WIDEST = {error: Cell(error, "2000", "5") for error in ERRORS}
@@ -271,8 +278,14 @@ class TableOne:
 
     def __init__(self, pool: HalvedPool, setting: int) -> None:
         self.pool, self.setting = pool, setting
-        self.real = {part.name: pool.ranks(part, REAL) for part in PARTS}
-        self.null = {part.name: pool.ranks(part, DRAWN) for part in PARTS}
+        found = {part.name: (pool.ranks(part, REAL), pool.ranks(part, DRAWN)) for part in PARTS}
+        self.real = {name: real for name, (real, _) in found.items() if real is not None}
+        self.null = {name: null for name, (_, null) in found.items() if null is not None}
+        if not self.real.keys() & self.null.keys():
+            raise InputError(
+                "the table of a pool with halves must have three checkpoints or more, of two "
+                f"traces or more, with labels {REAL!r} and as many with labels {DRAWN!r}"
+            )
 
     def printed(self, cell: Cell) -> float:
         """The paper's value of a cell."""
@@ -288,16 +301,19 @@ class TableOne:
         }
         for name in self.real:
             columns[name] = [str(self.real[name].interval(cell)) for cell in CELLS]
-            columns[f"null, {name}"] = [f"{self.null[name].value[cell.at]:.2f}" for cell in CELLS]
+            if name in self.null:
+                null = self.null[name].value
+                columns[f"null, {name}"] = [f"{null[cell.at]:.2f}" for cell in CELLS]
         return columns
 
     def long(self) -> Columns:
         """Everything about each cell of each part, a row each."""
         rows = []
         for name, real in self.real.items():
-            null = self.null[name]
+            null = self.null.get(name)
             for cell in CELLS:
-                found, apart = real.interval(cell), real.less(null, cell)
+                found = real.interval(cell)
+                apart = NOTHING if null is None else real.less(null, cell)
                 value, margin = TABLE_1[cell][self.setting]
                 rows.append(
                     {
@@ -311,7 +327,7 @@ class TableOne:
                         "sd_over_traces": math.sqrt(real.over_traces[cell.at]),
                         "sd_over_images": math.sqrt(real.over_images[cell.at]),
                         "margin_as_in_the_paper": spearman_margin(found.value, real.n),
-                        "null": float(null.value[cell.at]),
+                        "null": math.nan if null is None else float(null.value[cell.at]),
                         "less_null": apart.value,
                         "less_null_low": apart.low,
                         "less_null_high": apart.high,
@@ -359,7 +375,7 @@ class TableOne:
         )
 
     def _what_was_done(self) -> str:
-        real = self.real[PARTS[0].name]
+        real = next(iter(self.real.values()))
         networks = len(set(self.pool.columns["architecture"]))
         return (
             f"{real.n:,} checkpoints: {counted(len(real.left_out), 'training run')} (traces) of "
@@ -410,9 +426,9 @@ class TableOne:
         return (
             "The paper's margin, 1.96 (1 - rho^2) / sqrt(N), takes all checkpoints for independent "
             "and the test images for all there are. Here the intervals reach "
-            f"{np.median(ratios):.0f} times as far as that margin (median over the cells). Another "
-            "half of the test images alone moves a correlation by a standard deviation of up to "
-            f"{max(images):.2f}."
+            f"{np.nanmedian(ratios):.0f} times as far as that margin (median over the cells). "
+            "Another half of the test images alone moves a correlation by a standard deviation of up to "
+            f"{np.nanmax(images):.2f}."
         )
 
     def _null_alone(self) -> str:
@@ -420,8 +436,8 @@ class TableOne:
         cell = WIDEST["conf_ece"]
         nulls = [float(null.value[cell.at]) for null in self.null.values()]
         apart = [
-            real.less(self.null[name], each).sign() != 0
-            for name, real in self.real.items()
+            self.real[name].less(null, each).sign() != 0
+            for name, null in self.null.items()
             for each in CELLS
         ]
         return (
