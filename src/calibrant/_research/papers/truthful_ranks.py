@@ -427,8 +427,8 @@ class TableOne:
             "The paper's margin, 1.96 (1 - rho^2) / sqrt(N), takes all checkpoints for independent "
             "and the test images for all there are. Here the intervals reach "
             f"{np.nanmedian(ratios):.0f} times as far as that margin (median over the cells). "
-            "Another half of the test images alone moves a correlation by a standard deviation of up to "
-            f"{np.nanmax(images):.2f}."
+            "Another half of the test images alone moves a correlation by a standard deviation of "
+            f"up to {np.nanmax(images):.2f}."
         )
 
     def _null_alone(self) -> str:
