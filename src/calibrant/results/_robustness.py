@@ -176,8 +176,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     def plot(
         self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None
     ) -> RankRobustnessDisplay:
-        """Draw the correlations of one relation with their intervals over groups, or without
-        groups their margins. Needs matplotlib.
+        """Draw the correlations of one relation with their intervals or margins. Needs matplotlib.
 
         Parameters
         ----------

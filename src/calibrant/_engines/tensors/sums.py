@@ -83,7 +83,7 @@ def sums_of_columns(columns: Tensor, index: Tensor, m: int) -> Tensor:
     copies = _copies(m, index.device)
     sums = columns.new_zeros((*columns.shape[:-1], m * copies))
     sums.index_add_(columns.ndim - 1, _take_turns(index, copies), columns)
-    return sums.unflatten(-1, (m, copies)).sum(dim=-1)
+    return sums.reshape(*columns.shape[:-1], m, copies).sum(dim=-1)
 
 
 def _copies(m: int, device: torch.device) -> int:

@@ -21,8 +21,7 @@ RELATIONS = ("bins", "loss", "dominance")
 
 
 class RankRobustnessDisplay(Drawn):
-    """Rank correlations of errors, with their intervals over groups of predictors or, without
-    groups, their margins.
+    """Rank correlations of errors, with their margins, or intervals over groups of predictors.
 
     With themselves at other "bins", with a "loss", or with the order of "dominance". Near 1 an
     error keeps the order; below 0 it reverses it. Use `RankRobustness.plot`.
