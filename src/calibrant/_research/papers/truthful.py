@@ -39,7 +39,6 @@ from calibrant.results._robustness import RankCorrelation, RankRobustness
 SEED = 42
 KEPT = {
     "cifar100_within": "cifar100_within.csv.gz",
-    "cifar100_cross": "cifar100_cross.csv.gz",
     "within": "fashion_within.csv.gz",
     "cross": "fashion_cross.csv.gz",
 }
@@ -98,8 +97,7 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
     """
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
-        kept = {name: Path(str(folder / file)) for name, file in KEPT.items()}
-        return {name: read_table(path) for name, path in kept.items() if path.is_file()}
+        return {name: read_table(Path(str(folder / file))) for name, file in KEPT.items()}
     path = Path(data)
     if path.is_file():
         return {path.name.split(".")[0]: read_table(path)}
@@ -240,7 +238,7 @@ def _halved_section(name: str, columns: Columns) -> Section:
         f"Table 1 on CIFAR-100: the pool {name}",
         (
             *table.paragraphs(),
-            *((OTHER_RECIPE,) if f"{name}.csv.gz" in KEPT.values() else ()),
+            *((OTHER_RECIPE,) if name in KEPT else ()),
             f"The maximum dominance set, the longest line of checkpoints each better than the next "
             f"on all five losses, has {lengths[0]} to {lengths[-1]} checkpoints on a half of the "
             "test images.",
