@@ -4096,6 +4096,7 @@ def rank_robustness(
     losses: Mapping[str, ArrayLike],
     *,
     names: Sequence[str] | None = None,
+    groups: ArrayLike | None = None,
 ) -> RankRobustness:
     r"""Rank correlations of errors with losses, with themselves at other bins, and with dominance.
 
@@ -4106,6 +4107,13 @@ def rank_robustness(
     the maximum dominance set of all the losses, over its members. Higher is better: an error that
     keeps the order of the losses is near 1, one whose sign turns with its bins ranks by its bins.
 
+    The margin is the paper's. It takes all N predictors for independent, which checkpoints of one
+    training run are not, and knows nothing of the noise of the rows they were measured on. With
+    `groups` each correlation has a 95 % interval over the G groups: a jackknife that leaves out one
+    group at a time, with Student's t of G - 1 degrees of freedom on Fisher's scale. The maximum
+    dominance set stays as it is while groups leave it. Noise of the rows is not in this interval:
+    measure the predictors on halves of the rows to see it.
+
     Parameters
     ----------
     errors : mapping of (str, int) to array-like of shape (N,)
@@ -4114,6 +4122,8 @@ def rank_robustness(
         Value per predictor for each loss.
     names : sequence of str, optional
         Names of the predictors, for messages and the result.
+    groups : array-like of shape (N,), optional
+        What each predictor belongs to, such as its training run; at least two groups.
 
     Returns
     -------
@@ -4123,7 +4133,8 @@ def rank_robustness(
     Raises
     ------
     InputError
-        If there are no errors or losses, or they are not of the same predictors.
+        If there are no errors or losses, or they are not of the same predictors; if there is but
+        one group.
 
     References
     ----------
@@ -4143,6 +4154,12 @@ def rank_robustness(
       ece      bins       ece(20)          ece(5)    -0.6000  0.6272  4
       ece      dominance  dominance order  ece(20)    0.6000  0.6272  4
       ece      dominance  dominance order  ece(5)    -1.0000  0.0000  4
+
+    The same predictors as two checkpoints of each of two runs:
+
+    >>> runs = ["a", "b", "a", "b"]
+    >>> cal.rank_robustness(errors, losses, groups=runs).select(relation="bins")[0].low
+    -1.0
     """
 
 def read_file(

@@ -152,3 +152,78 @@ def test_of_few_predictors_there_is_no_order_to_be_kept(n):
     models = {f"m{i}": p ** (1 + i / 8) for i in range(n)}
     found = cal.compare(y, models, measures=["ece"], n_resamples=50, bin_counts=(5, 10))
     assert (found.robustness is None) == (n < 8)
+
+
+# --- intervals over groups ---
+
+
+def runs_of(rng, n_runs, each=12):
+    """Two quantities of checkpoints of training runs, correlated within and between runs."""
+    level = rng.normal(size=(n_runs, 1))
+    drift = np.linspace(-1, 1, each)
+    x = level + drift + 0.3 * rng.normal(size=(n_runs, each))
+    y = 0.5 * level + rng.normal(size=(n_runs, 1)) - 0.8 * drift
+    y = y + 0.3 * rng.normal(size=(n_runs, each))
+    return x.ravel(), y.ravel(), np.repeat(np.arange(n_runs), each)
+
+
+def test_intervals_over_groups_are_a_jackknife():
+    from scipy import stats
+
+    rng = np.random.default_rng(4)
+    x, y, runs = runs_of(rng, 9)
+    x[::5] = np.round(x[::5], 0)  # ties
+    names = np.array([f"run {r}" for r in "abcdefghi"])[runs]
+    found = rank_robustness({("e", 5): y, ("e", 20): -x}, {"loss": x}, groups=names)
+    assert found.n_groups == 9 and "108 predictors in 9 groups" in found.title
+    row = found.select(relation="loss")[0]
+    without = []
+    for run in range(9):
+        kept = runs != run
+        without.append(stats.spearmanr(x[kept], y[kept]).statistic)
+    mean = sum(without) / 9
+    variance = 8 / 9 * sum((value - mean) ** 2 for value in without)
+    rho = stats.spearmanr(x, y).statistic
+    reach = stats.t.ppf(0.975, 8) * variance**0.5 / (1 - rho**2)
+    assert row.value == pytest.approx(rho, rel=1e-12)
+    expected = [np.tanh(np.arctanh(rho) - reach), np.tanh(np.arctanh(rho) + reach)]
+    assert [row.low, row.high] == pytest.approx(expected, rel=1e-10)
+    # Opposite orders are opposite in every group.
+    opposite = found.select(relation="loss")[1]
+    assert opposite.value == opposite.low == opposite.high == -1.0
+    assert f"[{row.low:.3f}, {row.high:.3f}]" in found.table()["loss / 5"][0]
+    assert {"low", "high"} <= set(found.columns())
+    plain = rank_robustness({("e", 5): y, ("e", 20): -x}, {"loss": x})
+    assert not {"low", "high"} & set(plain.columns()) and plain.rows[0].low is None
+    assert [r.value for r in plain.rows] == [r.value for r in found.rows]
+
+
+def test_intervals_over_groups_hold_what_the_margin_does_not():
+    rng = np.random.default_rng(8)
+    x, y, _ = runs_of(rng, 4000)
+    truth = rank_robustness({("e", 5): y}, {"loss": x}).rows[0].value
+    inside = margin = 0
+    for _ in range(200):
+        x, y, runs = runs_of(rng, 20)
+        row = rank_robustness({("e", 5): y}, {"loss": x}, groups=runs).rows[0]
+        inside += row.low <= truth <= row.high
+        margin += abs(row.value - truth) <= row.margin
+    assert inside >= 182 and margin < 140  # of 200, 95 % wanted
+
+
+def test_groups_are_checked():
+    errors, losses = {("e", 5): [1.0, 2.0, 3.0]}, {"loss": [3.0, 1.0, 2.0]}
+    with pytest.raises(cal.InputError, match="groups must have 3 entries"):
+        rank_robustness(errors, losses, groups=[0, 1])
+    with pytest.raises(cal.InputError, match="two groups or more"):
+        rank_robustness(errors, losses, groups=["a", "a", "a"])
+
+
+def test_intervals_over_groups_are_drawn():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    rng = np.random.default_rng(2)
+    x, y, runs = runs_of(rng, 6)
+    found = rank_robustness({("e", 5): y, ("e", 20): x}, {"loss": x}, groups=runs)
+    row = found.select(relation="bins")[0]
+    segment = found.plot(relation="bins").bars_.get_segments()[0]
+    assert sorted(segment[:, 0]) == pytest.approx([row.low, row.high])

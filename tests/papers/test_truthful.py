@@ -14,7 +14,13 @@ import pytest
 import calibrant as cal
 from calibrant import reproduce
 from calibrant._core.progress import TaskProgress
-from calibrant._research.papers import pool, truthful, truthful_orders, truthful_theory
+from calibrant._research.papers import (
+    pool,
+    truthful,
+    truthful_orders,
+    truthful_ranks,
+    truthful_theory,
+)
 from calibrant._research.papers.truthful import TABLE_1
 from needs import need
 
@@ -216,3 +222,130 @@ def test_a_small_pool_is_trained_and_kept(tmp_path, monkeypatch, capfd):
         assert capfd.readouterr().err.count("kept") == 4
     finally:
         torch.set_num_threads(threads)
+
+
+# --- table 1 on CIFAR-100 ---
+
+
+def images_like_cifar(folder):
+    """A few images that tell their class by a bright row and colour."""
+    rng = np.random.default_rng(0)
+    arrays = {}
+    for name, n in (("train", 300), ("test", 80)):
+        labels = rng.integers(0, 12, n)
+        images = rng.integers(0, 60, (n, 32, 32, 3), dtype=np.uint8)
+        images[np.arange(n), 2 * labels + 4, :, labels % 3] = 250
+        arrays |= {f"{name}_images": images, f"{name}_labels": labels}
+    folder.mkdir()
+    np.savez(folder / "cifar100.npz", **arrays)
+
+
+def test_a_cifar_pool_is_trained_and_measured(tmp_path, monkeypatch, capfd):
+    """Short runs of the script: one trace, then the other, then nothing left to train."""
+    need("torch")
+    spec = importlib.util.spec_from_file_location("train_cifar", ROOT / "examples/train_cifar.py")
+    program = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "train_cifar", program)  # dataclasses look for it
+    spec.loader.exec_module(program)
+    monkeypatch.setattr(program, "SPLIT_SEEDS", (42, 43))
+    images_like_cifar(tmp_path / "images")
+    table = tmp_path / "pool.csv.gz"
+    command = ["train_cifar.py", "--images", str(tmp_path / "images"), "--out",
+               str(tmp_path / "traces"), "--table", str(table)]  # fmt: skip
+    interval = sys.getswitchinterval()
+    try:
+        for more, trained in ((["--most", "1"], 1), ([], 1), ([], 0)):
+            monkeypatch.setattr(sys, "argv", [*command, *more])
+            program.main()
+            assert capfd.readouterr().err.count("trained") == trained
+    finally:
+        sys.setswitchinterval(interval)
+    columns = pool.read_table(table)
+    assert set(columns["trace"]) == {"resnet9-16_0500", "resnet9-16_1000"}
+    assert sorted(set(columns["half"])) == list(range(4))
+    # Two splits of two epochs, both ways, and two halves of the second epoch with drawn labels.
+    assert columns["labels"].count("real") == 2 * 2 * 4
+    assert columns["labels"].count("drawn") == 2 * 2
+    assert min(columns["conf_ece_5"]) >= 0 and max(columns["classification_error"]) <= 1
+    with pytest.raises(cal.InputError, match="three checkpoints or more, of two traces"):
+        reproduce("truthful", data=table, quick=True)
+
+
+@cache
+def kept_pool():
+    columns = truthful._pools(None, TaskProgress(show=False))["cifar100_within"]
+    return truthful_ranks.HalvedPool(columns)
+
+
+def test_table_1_of_the_kept_pool_is_what_was_recorded():
+    """Values, intervals and nulls between 2,000 and 5 bins, as docs/papers.md has them."""
+    table = truthful_ranks.TableOne(kept_pool(), 0)
+    recorded = {
+        "conf_ece": ("-0.15 [-0.56, 0.32]", "-0.28 [-0.73, 0.33]", "-0.27 [-0.72, 0.33]"),
+        "conf_ce": ("-0.25 [-0.50, 0.05]", "-0.27 [-0.66, 0.24]", "-0.23 [-0.65, 0.30]"),
+        "conf_ce_corrected": ("0.25 [-0.08, 0.52]", "0.02 [-0.42, 0.45]", "-0.08 [-0.54, 0.41]"),
+        "classwise_ce": ("0.77 [0.58, 0.88]", "0.54 [0.39, 0.66]", "0.84 [0.70, 0.92]"),
+    }
+    docs = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    for error, intervals in recorded.items():
+        cell = truthful_ranks.WIDEST[error]
+        assert tuple(str(real.interval(cell)) for real in table.real.values()) == intervals
+        assert " | ".join(intervals) in docs
+    nulls = [null.value[truthful_ranks.WIDEST["conf_ece"].at] for null in table.null.values()]
+    assert [round(float(value), 2) for value in nulls] == [0.21, 0.09, 0.10]
+    assert "0.09 to 0.21" in docs
+    assert table.real["all epochs"].n == 2200
+
+
+def test_ranks_of_halves_are_those_of_scipy():
+    """One cell of the kept pool by hand: correlations, jackknife, and the variance over images."""
+    from scipy import stats
+
+    found = kept_pool()
+    part, cell = truthful_ranks.PARTS[1], truthful_ranks.Cell("conf_ce", "loss", "20")
+    ranks = found.ranks(part, "real")
+    columns = {name: np.asarray(values) for name, values in found.columns.items()}
+    late = (columns["labels"] == "real") & (columns["epoch"] > 60)
+    x, y = columns["classification_error"], columns["conf_ce_20"]
+    halves, without = [], []
+    for half in range(4):
+        own = late & (columns["half"] == half)
+        halves.append(stats.spearmanr(x[own], y[own]).statistic)
+        traces = sorted(set(columns["trace"]))
+        without.append([
+            stats.spearmanr(x[kept], y[kept]).statistic
+            for kept in (own & (columns["trace"] != trace) for trace in traces)
+        ])  # fmt: skip
+    over_traces = 21 / 22 * sum((v - np.mean(without)) ** 2 for v in np.mean(without, axis=0))
+    # Complementary halves share no image: half of their squared difference is one half's variance.
+    of_a_half = ((halves[0] - halves[1]) ** 2 + (halves[2] - halves[3]) ** 2) / 4
+    assert float(ranks.value[cell.at]) == pytest.approx(np.mean(halves), rel=1e-12)
+    assert float(ranks.over_traces[cell.at]) == pytest.approx(over_traces, rel=1e-9)
+    between = (halves[0] + halves[1] - halves[2] - halves[3]) ** 2 / 16
+    assert float(ranks.over_images[cell.at]) == pytest.approx(of_a_half / 2 + between, rel=1e-9)
+    variance = over_traces + float(ranks.over_images[cell.at])
+    df = variance**2 / (over_traces**2 / 21 + float(ranks.over_images[cell.at]) ** 2 / 2)
+    rho = np.mean(halves)
+    reach = stats.t.ppf(0.975, df) * variance**0.5 / (1 - rho**2)
+    assert ranks.interval(cell).low == pytest.approx(np.tanh(np.arctanh(rho) - reach), rel=1e-9)
+
+
+def test_sentences_about_table_1_follow_the_numbers():
+    """Turned over, the same pool says the opposite."""
+    table = truthful_ranks.TableOne(kept_pool(), 0)
+    assert "in every part it holds that classwise LinCE keeps the order" in table._verdicts()
+    columns = dict(kept_pool().columns)
+    columns["classwise_ce_5"] = [-value for value in columns["classwise_ce_5"]]
+    turned = truthful_ranks.TableOne(truthful_ranks.HalvedPool(columns), 0)
+    assert "in no part does it hold that classwise LinCE keeps the order" in turned._verdicts()
+    assert turned.claims()["all epochs"][3].startswith("does not hold: -0.77")
+
+
+def test_the_page_has_table_1_with_its_null():
+    done = reproduce("truthful", quick=True)
+    table = done.tables["cifar100_within_table_1"].columns
+    assert len(table["error"]) == 24 and {"paper", "all epochs", "null, all epochs"} <= set(table)
+    cells = done.tables["cifar100_within_cells"].columns
+    assert len(cells["part"]) == 72 and not np.isnan(cells["null"]).any()
+    need("matplotlib")
+    assert done.figures["cifar100_within_cells"].svg.startswith(b"<?xml")

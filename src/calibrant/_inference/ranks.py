@@ -93,11 +93,58 @@ def spearman_table(table: ArrayLike, others: ArrayLike | None = None) -> Array:
         )
     middle = (len(left) + 1) / 2
     # Halves and their products are exact in float64, so that equal orders give 1 and not 0.9999.
-    left, right = left - middle, right - middle
+    return _correlations(left - middle, right - middle)
+
+
+def _correlations(left: Array, right: Array) -> Array:
+    """The correlation of each column of `left` with each of `right`, whose columns have mean 0; NaN
+    where one of the two is constant.
+    """
     scale = np.sqrt(np.outer((left**2).sum(axis=0), (right**2).sum(axis=0)))
     rho = np.full(scale.shape, np.nan)
     np.divide(left.T @ right, scale, out=rho, where=scale > 0)
     return rho
+
+
+def left_out_correlations(table: ArrayLike, groups: ArrayLike) -> Array:
+    """Spearman's rank correlations of a table's columns with each other, without each group of rows
+    in turn: (groups, columns, columns). `groups` (n,) names the group of each row.
+    """
+    columns = pool_table(table, "table")
+    members = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    # Equal cells share a level; a group leaves the levels' counts, and ranks follow from these.
+    levels = [np.unique(column, return_inverse=True)[1] for column in columns.T]
+    out = np.empty((members.max() + 1, columns.shape[1], columns.shape[1]))
+    for g, correlations in enumerate(out):
+        kept = members != g
+        centred = np.empty((int(kept.sum()), columns.shape[1]))
+        for j, level in enumerate(levels):
+            counts = np.bincount(level[kept])
+            ranks = counts.cumsum() - (counts - 1) / 2
+            centred[:, j] = ranks[level[kept]] - (len(centred) + 1) / 2
+        correlations[:] = _correlations(centred, centred)
+    return out
+
+
+def jackknife_variance(left_out: Array) -> Array:
+    """The variance of statistics over groups, from their values without each group in turn (groups,
+    ...): ``(G - 1)/G`` times the sum of squared distances from their mean.
+    """
+    spread: Array = (len(left_out) - 1) * left_out.var(axis=0)
+    return spread
+
+
+def correlation_interval(rho: float, variance: float, df: float) -> tuple[float, float]:
+    """The 95 % interval of a correlation from its variance: of Student's t with `df` degrees of
+    freedom on Fisher's scale, where ``atanh(rho)`` has ``variance / (1 - rho^2)^2``.
+    """
+    if abs(rho) >= 1.0:  # the same order in every group
+        return rho, rho
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(df, 0.975)) * math.sqrt(variance) / (1.0 - rho**2)
+    middle = math.atanh(rho)
+    return math.tanh(middle - reach), math.tanh(middle + reach)
 
 
 def spearman_margin(rho: float, n: int) -> float:
@@ -105,8 +152,9 @@ def spearman_margin(rho: float, n: int) -> float:
 
     .. math:: 1.96 \, (1 - \rho^2) / \sqrt{N}
 
-    It takes the N predictors for independent draws. Checkpoints of one training run are not, so
-    read it as the least that could be said against a small difference.
+    It is the published tables' margin, and takes the N predictors for independent draws on rows
+    without noise. Checkpoints of one training run are neither: `left_out_correlations` gives
+    intervals over runs.
 
     References
     ----------

@@ -30,10 +30,13 @@ class RankCorrelation:
     first, second : str
         The two columns that are correlated.
     value, margin : float or None
-        Spearman's correlation and its margin; None where there is nothing to rank: a constant
-        column, or a single predictor.
+        Spearman's correlation, and the margin ``1.96 (1 - value^2) / sqrt(n)``, which takes all
+        predictors for independent; None where there is nothing to rank: a constant column, or a
+        single predictor.
     n : int
         Predictors that were ranked.
+    low, high : float or None
+        The 95 % interval over groups of predictors, if there are groups.
 
     Examples
     --------
@@ -49,6 +52,8 @@ class RankCorrelation:
     value: float | None = field(metadata=column("spearman"))
     margin: float | None
     n: int
+    low: float | None = field(default=None, metadata=column(when="n_groups"))
+    high: float | None = field(default=None, metadata=column(when="n_groups"))
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -67,6 +72,8 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         The predictors.
     n : int
         The number of predictors.
+    n_groups : int or None
+        The number of groups of predictors over which intervals were computed.
 
     Examples
     --------
@@ -86,6 +93,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     chain: tuple[int, ...]
     names: tuple[str, ...] | None
     n: int
+    n_groups: int | None = None
 
     def select(
         self, *, measure: str | None = None, relation: Relation | None = None
@@ -117,7 +125,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         -------
         dict of str to list
             The rank correlation with the first loss, between numbers of bins, and with the
-            dominance order, each with its margin.
+            dominance order, each with its interval over groups, or without groups its margin.
         """
         measures = list(dict.fromkeys(row.measure for row in self.rows))
         first_loss = next(row.first for row in self.rows if row.relation == "loss")
@@ -128,7 +136,10 @@ class RankRobustness(TableOfRows[RankCorrelation]):
             short = [name.replace(row.measure, "").strip("()") for name in (row.first, row.second)]
             cells = columns.setdefault(f"{short[0]} / {short[1]}", [""] * len(measures))
             if row.value is not None:
-                cells[measures.index(row.measure)] = f"{row.value:.3f} ± {row.margin:.3f}"
+                margin = f"± {row.margin:.3f}"
+                if row.low is not None:
+                    margin = f"[{row.low:.3f}, {row.high:.3f}]"
+                cells[measures.index(row.measure)] = f"{row.value:.3f} {margin}"
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -144,7 +155,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         frame
             The columns, with NaN where nothing could be ranked.
         """
-        numbers = ("spearman", "margin")
+        numbers = ("spearman", "margin", "low", "high")
         columns = {
             # NaN in place of None keeps the column numeric where nothing could be ranked.
             name: [math.nan if v is None else v for v in values] if name in numbers else values
@@ -165,7 +176,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     def plot(
         self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None
     ) -> RankRobustnessDisplay:
-        """Draw the correlations of one relation with their margins. Needs matplotlib.
+        """Draw the correlations of one relation with their intervals or margins. Needs matplotlib.
 
         Parameters
         ----------
@@ -189,7 +200,8 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     def title(self) -> str:
         """The number of predictors, in one line."""
         only_two = "; of two, a correlation can only be 1 or -1" if self.n == 2 else ""
+        of_groups = "" if self.n_groups is None else f" in {self.n_groups} groups"
         return (
-            f"Rank robustness over {counted(self.n, 'predictor', '')}, "
+            f"Rank robustness over {counted(self.n, 'predictor', '')}{of_groups}, "
             f"{len(self.chain)} of them in the maximum dominance set{only_two}"
         )

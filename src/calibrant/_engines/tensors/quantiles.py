@@ -52,14 +52,20 @@ def order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
     equal shares of the ranks (cumulative weights w).
     """
     order = u.argsort(stable=True)
-    n = order.numel()
+    return order, ranked_bins(None if w is None else w[order], order.numel(), m, order.device)
+
+
+def ranked_bins(w: Tensor | None, n: int, m: int, device: torch.device) -> Tensor:
+    """The bin of each of n rows in order of their predictions, where m bins get equal shares of the
+    ranks. Ranks are cumulative weights along the last dimension of w; None stands for equal ones.
+    """
     if w is None:
-        ranks = torch.arange(1, n + 1, device=order.device)
-        return order, (ranks * m + n - 1) // n - 1
-    through = w[order].cumsum(dim=0)  # ranks are cumulative weights
+        ranks = torch.arange(1, n + 1, device=device)
+        return (ranks * m + n - 1) // n - 1
+    through = w.cumsum(dim=-1)
     # If all weights are 0 the quotient is NaN; the caller notices it from the sums.
-    bins = (through * m / through[-1] * (1 - ROUNDING)).ceil() - 1
-    return order, bins.nan_to_num(0.0).clamp(0, m - 1).long()
+    bins = (through * m / through[..., -1:] * (1 - ROUNDING)).ceil() - 1
+    return bins.nan_to_num(0.0).clamp(0, m - 1).long()
 
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import torch
 from torch import Tensor
 
@@ -12,11 +14,13 @@ from calibrant._core.loss_sums import N_PROPER
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
-from calibrant._engines.protocol import N_LOG_CLIPPED
+from calibrant._engines.protocol import N_LOG_CLIPPED, Findings
 from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
 from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.sums import BinSums
 from calibrant._engines.tensors.tally import Tally, resolved
+
+_findings: WeakKeyDictionary[TensorSamples, Findings] = WeakKeyDictionary()
 
 
 def matrix_sums(
@@ -51,6 +55,15 @@ def row_pass(
         if fused.can_read(samples, classwise):
             return fused.row_pass(samples, classwise, confidence, losses)
     return plain_row_pass(samples, classwise, confidence, losses)
+
+
+def row_findings(samples: TensorSamples) -> Findings:
+    """The findings of a read of (n, k) predictions, kept for as long as the samples live: whoever
+    takes rows apart needs them checked once.
+    """
+    if samples not in _findings:
+        _findings[samples] = row_pass(samples, None, None, False).findings
+    return _findings[samples]
 
 
 def plain_row_pass(

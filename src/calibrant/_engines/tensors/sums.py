@@ -23,9 +23,7 @@ class BinSums:
         self, m: int, device: torch.device, *, weighted: bool, squares: bool = True
     ) -> None:
         self.m, self.weighted, self.squares = m, weighted, squares
-        self.copies = 1
-        if device.type != "cpu":
-            self.copies = max(1, min(_MOST_COPIES, _CELLS_ON_DEVICE // m))
+        self.copies = _copies(m, device)
         shape = (len(FIELDS), m * self.copies)
         self._sums = torch.zeros(shape, dtype=torch.float64, device=device)
 
@@ -63,10 +61,7 @@ class BinSums:
 
     def _columns_of_rows(self, index: Tensor) -> Tensor:
         """The column of each row's bin in the sums; rows take turns among the copies of a bin."""
-        if self.copies == 1:
-            return index
-        turn = torch.arange(index.numel(), device=index.device) % self.copies
-        return index * self.copies + turn
+        return _take_turns(index, self.copies)
 
     def _add(self, field: int, at: Tensor, values: Tensor) -> None:
         """Add the values to one field of the sums, in the columns `at`."""
@@ -79,6 +74,28 @@ class BinSums:
             sums[:, SUM_W] = sums[:, SUM_W2] = sums[:, N]
             sums[:, SUM_W2Z] = sums[:, SUM_WZ]
         return sums
+
+
+def sums_of_columns(columns: Tensor, index: Tensor, m: int) -> Tensor:
+    """The sums of m bins of columns that share their bins, (..., m): `columns` is (..., n), and
+    `index` (n,) has the bin of each row.
+    """
+    copies = _copies(m, index.device)
+    sums = columns.new_zeros((*columns.shape[:-1], m * copies))
+    sums.index_add_(columns.ndim - 1, _take_turns(index, copies), columns)
+    return sums.reshape(*columns.shape[:-1], m, copies).sum(dim=-1)
+
+
+def _copies(m: int, device: torch.device) -> int:
+    """The number of copies of m bins among which the rows on a device take turns."""
+    return 1 if device.type == "cpu" else max(1, min(_MOST_COPIES, _CELLS_ON_DEVICE // m))
+
+
+def _take_turns(index: Tensor, copies: int) -> Tensor:
+    """The column of each row's bin in the sums, where rows take turns among the copies of a bin."""
+    if copies == 1:
+        return index
+    return index * copies + torch.arange(index.numel(), device=index.device) % copies
 
 
 def fields_of_labels(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import FIELDS, BinTable, ColumnTable
 from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._core.typing import Array
@@ -17,9 +17,14 @@ from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
 from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.columns import class_columns, class_groups, column, rows_above
-from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
-from calibrant._engines.tensors.rows import plain_row_pass, row_pass
-from calibrant._engines.tensors.sums import BinSums
+from calibrant._engines.tensors.quantiles import (
+    level_order,
+    quantile_edges,
+    rank_order,
+    ranked_bins,
+)
+from calibrant._engines.tensors.rows import plain_row_pass, row_findings, row_pass
+from calibrant._engines.tensors.sums import BinSums, sums_of_columns
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
@@ -163,8 +168,10 @@ def classwise_table(
             sums, findings = class_quantiles(samples, rule.m, squares=squares)
             return BinTable(sums, has_squares=squares), findings
     # Rows are checked as rows before they are taken apart.
-    findings = row_pass(samples, None, None, False).findings
-    if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
+    findings = row_findings(samples)
+    if isinstance(rule, Quantile) and samples.n:
+        if rule.ties == "rank":
+            return _class_ranks(samples, rule.m, squares=squares), findings
         return BinTable(_check_weight(_class_quantiles(samples, rule.m))), findings
     return stack([bin_table(c, "binary", rule)[0] for c in class_columns(samples)]), findings
 
@@ -187,6 +194,44 @@ def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) 
     return stack(tables) if tables else None
 
 
+def _class_ranks(samples: TensorSamples, m: int, *, squares: bool) -> BinTable:
+    """The table of every class in m bins with equal shares of the ranks. As many classes as fit are
+    sorted at a time.
+
+    Without weights every class has as many rows in a bin; without `squares` the sums of predictions
+    and of targets then leave the device, and nothing else.
+    """
+    w = samples.weight_block(0, samples.n)
+    lean = w is None and not samples.soft_rows and not squares
+    parts = []
+    for first, predictions in class_groups(samples):
+        g = len(predictions)
+        u, order = predictions.double().clamp(0.0, 1.0).sort(dim=1, stable=True)
+        z = _targets_of_classes(samples, first, g).gather(1, order)
+        weights = None if w is None else w[order]
+        index = ranked_bins(weights, samples.n, m, u.device)
+        if lean:
+            parts.append(sums_of_columns(torch.stack([u, z]), index, m))
+            continue
+        index = index + m * torch.arange(g, device=u.device)[:, None]
+        block = Scalars(u.flatten(), z.flatten(), None if weights is None else weights.flatten())
+        parts.append(_sums_by_index(index.flatten(), g * m, block).reshape(g, m, -1))
+    if not lean:
+        return BinTable(_check_weight(torch.cat(parts).cpu().numpy()))
+    sum_u, sum_z = torch.cat(parts, dim=1).cpu().numpy()
+    n = np.broadcast_to(np.diff(np.arange(m + 1) * samples.n // m).astype(np.float64), sum_u.shape)
+    columns = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": sum_u}
+    return ColumnTable(columns | dict.fromkeys(("sum_wz", "sum_wz2", "sum_w2z"), sum_z))
+
+
+def _targets_of_classes(samples: TensorSamples, first: int, g: int) -> Tensor:
+    """The targets of g classes from the class `first` on, (g, n)."""
+    if samples.soft_rows:
+        return samples.targets[:, first : first + g].T.double().clamp(0.0, 1.0)
+    classes = torch.arange(first, first + g, device=samples.place)[:, None]
+    return (samples.targets == classes).double()
+
+
 def _class_quantiles(samples: TensorSamples, m: int) -> Array:
     """The sums of every class in its own m bins of equal mass, (classes, m, fields). As many
     classes as fit are sorted at a time.
@@ -198,11 +243,7 @@ def _class_quantiles(samples: TensorSamples, m: int) -> Array:
         u = predictions.double().clamp(0.0, 1.0)
         index = torch.searchsorted(quantile_edges(u, w, m), u, right=True)
         index += m * torch.arange(g, device=u.device)[:, None]
-        classes = torch.arange(first, first + g, device=u.device)[:, None]
-        if samples.soft_rows:
-            z = samples.targets[:, first : first + g].T.double().clamp(0.0, 1.0)
-        else:
-            z = (samples.targets == classes).double()
+        z = _targets_of_classes(samples, first, g)
         weights = None if w is None else w.expand_as(u).reshape(-1)
         block = Scalars(u.reshape(-1), z.reshape(-1), weights)
         parts.append(_sums_by_index(index.reshape(-1), g * m, block))

@@ -19,23 +19,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.metrics.binned import ece
-from calibrant._api.metrics.losses import (
-    brier_score,
-    classification_error,
-    confidence_loss,
-    log_loss,
-    spherical_loss,
-)
-from calibrant._api.metrics.truthful import classwise_ce, confidence_ce
+from calibrant._api.rows import as_source
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError
+from calibrant._data.samples import Notion
+from calibrant._measures.binned import binned_error
+from calibrant._measures.truthful import linear_error
+from calibrant._summaries.samples import Summary
 from calibrant.scaling._temperature import TemperatureScaling
 
 BIN_COUNTS = (2000, 20, 5)
-LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
+# The losses by their names in a table, with their names in `loss_sums.FIELDS`.
+LOSSES = {
+    "classification_error": "classification",
+    "log_loss": "log",
+    "brier": "brier",
+    "spherical_loss": "spherical",
+    "confidence_loss": "confidence",
+}
 ERRORS = ("conf_ece", "conf_ce", "conf_ce_corrected", "classwise_ce")
+# The columns of a table that are no numbers.
+TEXTS = ("trace", "architecture", "labels")
 SPLIT_SEED = 42
 _OF_BOTH = {"val_logits", "val_labels", "test_logits", "test_labels"}
 
@@ -150,29 +155,39 @@ def measure_predictor(
     """Measure one predictor: its temperature, and its losses and errors on test rows, by name.
 
     The temperature is fitted to the validation rows and applied to the test rows. Errors are named
-    with their number of bins, as in "conf_ece_20".
+    with their number of bins, as in "conf_ece_20". Tensors are measured on their device, where rows
+    are checked once for all measures.
     """
-    scaler = TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
-    p = scaler.transform(np.asarray(test_logits, np.float64))
+    scaler = TemperatureScaling().fit(val_labels, _doubles(val_logits))
+    z = _doubles(test_logits)
+    is_array = isinstance(z, np.ndarray)
+    p = scaler.transform(z) if is_array else (z / scaler.temperature_).softmax(1)
+    classes = Summary(as_source(test_labels, p))
+    top = classes
+    notion: Notion = "confidence"
+    if not is_array:  # the top label alone is read many times faster
+        top, notion = Summary(as_source(test_labels == p.argmax(1), p.amax(1))), "binary"
     row: dict[str, float] = {
         "n_test": len(test_labels),
         "n_classes": p.shape[1],
         "temperature": scaler.temperature_,
-        "classification_error": classification_error(test_labels, p),
-        "log_loss": log_loss(test_labels, p),
-        "brier": brier_score(test_labels, p),
-        "spherical_loss": spherical_loss(test_labels, p),
-        "confidence_loss": confidence_loss(test_labels, p),
+        **{name: classes.losses.mean(field) for name, field in LOSSES.items()},
     }
     for m in BIN_COUNTS:
         fixed, quantile = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
-        plain = confidence_ce(test_labels, p, bins=quantile, corrected=False)
-        row[f"conf_ece_{m}"] = ece(test_labels, p, bins=fixed)
+        plain = linear_error(top.table(notion, quantile, squares=False))
+        row[f"conf_ece_{m}"] = binned_error(top.table(notion, fixed, squares=False))
         row[f"conf_ce_{m}"] = plain
         # The correction is the share of wrong top labels, over n.
         row[f"conf_ce_corrected_{m}"] = plain + row["classification_error"] / len(test_labels)
-        row[f"classwise_ce_{m}"] = classwise_ce(test_labels, p, bins=quantile)
+        row[f"classwise_ce_{m}"] = linear_error(classes.table("classwise", quantile, squares=False))
     return row
+
+
+def _doubles(logits: Any) -> Any:
+    """Logits in double precision: a tensor on its device, anything else as an array."""
+    is_tensor = type(logits).__module__.partition(".")[0] == "torch"
+    return logits.double() if is_tensor else np.asarray(logits, np.float64)
 
 
 def _measure_file(path: Path) -> list[dict[str, Any]]:
@@ -243,6 +258,6 @@ def read_table(path: Path) -> dict[str, list[Any]]:
         raise InputError(f"{path.name} is no table of a pool: it lacks {missing[0]!r}")
     # A column of numbers is one JSON list: parsed cell by cell it takes ten times as long.
     return {
-        name: list(cells) if name == "trace" else json.loads(f"[{','.join(cells)}]")
+        name: list(cells) if name in TEXTS else json.loads(f"[{','.join(cells)}]")
         for name, cells in zip(names, zip(*rows, strict=True), strict=True)
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,43 @@ def trend(x: Array, y: Array, places: Array) -> Array:
 def _plot_points(axis: Axes, x: Array, y: Array, **look: Any) -> None:
     """Draw a dot for each predictor as pixels: thousands of shapes would make a large file."""
     axis.plot(x, y, ".", markeredgewidth=0, rasterized=True, **look)
+
+
+def draw_cells(columns: Mapping[str, Sequence[Any]], names: Mapping[str, str]) -> Drawing:
+    """Draw the cells of table 1: a panel for each error, a row for each pair.
+
+    `columns` are those of `truthful_ranks.TableOne.long`; `names` are those of the errors.
+    """
+    column = {name: np.asarray(values) for name, values in columns.items()}
+    parts = list(dict.fromkeys(columns["part"]))
+    figure, axes = new_figure(2, 2, size=(7.2, 6.6), sharex=True)
+    with style():
+        for axis, (error, name) in zip(axes.ravel(), names.items(), strict=True):
+            for i, part in enumerate(parts):
+                own = (column["part"] == part) & (column["error"] == error)
+                y = np.arange(own.sum()) + 0.22 * (i - (len(parts) - 1) / 2)
+                value, low, high = (column[key][own] for key in ("value", "low", "high"))
+                axis.hlines(y, low, high, color=COLOURS[i], linewidth=1.4)
+                axis.plot(value, y, "o", color=COLOURS[i], markersize=4, label=part)
+                look = {"markerfacecolor": "white", "color": COLOURS[i], "markersize": 4}
+                axis.plot(
+                    column["null"][own], y, "D", **look, label="null" if part == parts[-1] else None
+                )
+            axis.plot(
+                column["paper"][own], np.arange(own.sum()), "x", color="#000000", label="paper"
+            )
+            first = np.where(column["first"][own] == "loss", "error", column["first"][own])
+            sides = zip(first, column["second"][own], strict=True)
+            axis.set_yticks(np.arange(own.sum()), [f"{a} – {b}" for a, b in sides])
+            axis.invert_yaxis()
+            axis.axvline(0, color="#999999", linewidth=0.8, zorder=0)
+            axis.set_title(name)
+        for axis in axes[1]:
+            axis.set_xlim(-1, 1.03)
+            axis.set_xlabel("rank correlation")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=5)
+    return figure
 
 
 def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:

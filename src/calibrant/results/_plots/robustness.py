@@ -21,7 +21,7 @@ RELATIONS = ("bins", "loss", "dominance")
 
 
 class RankRobustnessDisplay(Drawn):
-    """Rank correlations of errors, with their margins.
+    """Rank correlations of errors, with their margins, or intervals over groups of predictors.
 
     With themselves at other "bins", with a "loss", or with the order of "dominance". Near 1 an
     error keeps the order; below 0 it reverses it. Use `RankRobustness.plot`.
@@ -36,7 +36,7 @@ class RankRobustnessDisplay(Drawn):
     ax_, figure_ : matplotlib Axes and Figure
         Where the diagram is drawn.
     dots_, bars_ : matplotlib collections
-        The correlations and their margins.
+        The correlations, and their intervals or margins.
 
     Examples
     --------
@@ -94,6 +94,8 @@ class RankRobustnessDisplay(Drawn):
         margin = np.array([row.margin for row in rows])
         with self._canvas(ax, (COLUMN, height_of(len(rows)))) as axes:
             limits = np.maximum(value - margin, -1), np.minimum(value + margin, 1)
+            if rows[0].low is not None:
+                limits = np.array([row.low for row in rows]), np.array([row.high for row in rows])
             self.dots_, self.bars_ = draw_dots(axes, value, limits, color=color)
             name_rows(axes, [_label(row) for row in rows], 32)
             low = min(0.0, float(limits[0].min()) - 0.05)
