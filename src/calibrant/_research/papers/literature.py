@@ -90,9 +90,7 @@ def _folder(data: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def _measure(
-    folder: Path, seed: int, quick: bool, progress: TaskProgress
-) -> dict[str, list[Row]]:
+def _measure(folder: Path, seed: int, quick: bool, progress: TaskProgress) -> dict[str, list[Row]]:
     """All tables, from the predictions in a folder."""
     sets = {line["set"]: PredictionSet(*line.values()) for line in read_registry("sets")}
     lines: dict[str, list[dict[str, str]]] = {name: [] for name in sets}
@@ -209,8 +207,8 @@ def _orders(pool: str, sets: Mapping[str, tuple[str, str, Rows]], seed: int) -> 
             verdict = CLEAR if gap.high < 0 else TURNED if gap.low > 0 else UNCLEAR
             rows.append({
                 "source": pool.split(" ")[0], "pool": pool.split(" ")[1],
-                "better": better, "printed": sets[better][0],
-                "worse": worse, "printed of it": sets[worse][0],
+                "better": better, "printed of the better": sets[better][0],
+                "worse": worse, "printed of the worse": sets[worse][0],
                 "low": gap.low, "high": gap.high, "order": verdict,
             })  # fmt: skip
     return rows
@@ -219,19 +217,23 @@ def _orders(pool: str, sets: Mapping[str, tuple[str, str, Rows]], seed: int) -> 
 def _same_rows(
     sets: Mapping[str, tuple[str, str, Rows]],
 ) -> Mapping[str, tuple[str, str, Rows]]:
-    """The sets with as many rows, in the same clusters, as the first."""
-    first = next(iter(sets.values()))[2]
+    """The sets on the same rows as the first, sorted by their clusters if they have some."""
+    ordered = {name: (*said, _sorted(rows)) for name, (*said, rows) in sets.items()}
+    first = next(iter(ordered.values()))[2]
     return {
         name: found
-        for name, found in sets.items()
+        for name, found in ordered.items()
         if found[2].outcomes.size == first.outcomes.size
-        and np.array_equal(_codes(found[2]), _codes(first))
+        and (first.clusters is None or np.array_equal(found[2].clusters, first.clusters))
     }
 
 
-def _codes(rows: Rows) -> Any:
-    """The clusters of rows, or as many zeros."""
-    return np.zeros(rows.outcomes.size) if rows.clusters is None else rows.clusters
+def _sorted(rows: Rows) -> Rows:
+    """The rows in the order of their clusters, those of one cluster as they are."""
+    if rows.clusters is None:
+        return rows
+    order = np.argsort(rows.clusters, kind="stable")
+    return Rows(rows.predictions[order], rows.outcomes[order], rows.clusters[order])
 
 
 def _by_source(printed: Iterable[Row], orders: Iterable[Row]) -> list[Row]:
@@ -246,19 +248,16 @@ def _by_source(printed: Iterable[Row], orders: Iterable[Row]) -> list[Row]:
     rows = [
         {
             "source": line["source"].replace("+", "/"),
-            "about": line["what"],
             "numbers": verdicts[line["source"]].total(),
             **{verdict: verdicts[line["source"]][verdict] for verdict in VERDICTS},
             "orders": borne[line["source"]].total(),
             **{outcome: borne[line["source"]][outcome] for outcome in (CLEAR, UNCLEAR, TURNED)},
-            "commit": line["commit"],
-            "licence": line["licence"],
         }
         for line in read_registry("sources")
     ]
     counted = ("numbers", *VERDICTS, "orders", CLEAR, UNCLEAR, TURNED)
     total = {name: sum(row[name] for row in rows) for name in counted}
-    return [*rows, {**dict.fromkeys(rows[0], ""), "source": "all", **total}]
+    return [*rows, {"source": "all", **total}]
 
 
 def _by_cause(printed: Iterable[Row]) -> list[Row]:
@@ -293,8 +292,9 @@ def _typed(lines: Iterable[Mapping[str, str]]) -> list[Row]:
 
 
 _CAPTIONS = {
-    "sources": "Printed numbers by source, and the orders that printed ECEs of the same rows imply.",
-    "causes": "Why printed numbers do not come out, and how many do come out with that mistake made.",
+    "sources": "Printed numbers by source, and the orders that printed ECEs of the same rows "
+    "imply.",
+    "causes": "Why printed numbers do not come out, and how many do if that mistake is made.",
     "printed": "Every printed number.",
     "sets": "Every set of predictions: its ECE with the noise floor, the 95 % interval with "
     "clusters resampled where there are some, and two errors without bins.",
@@ -305,7 +305,7 @@ _CAPTIONS = {
 
 def _table(name: str, rows: list[Row], *, on_page: bool = True, caption: str = "") -> Table:
     """A table of rows, which may be none."""
-    columns = columns_of(rows) if rows else {"": []}
+    columns = columns_of(rows) if rows else {}
     return Table(name, caption or _CAPTIONS[name], columns, on_page=on_page and bool(rows))
 
 
@@ -336,14 +336,16 @@ def _sections(tables: Mapping[str, list[Row]]) -> tuple[Section, ...]:
                 _table("others", [{name: row[name] for name in short} for row in others],
                        caption="Numbers that come out under another convention."),
                 _table("printed", printed, on_page=False),
+                _table("checkouts", read_registry("sources"), on_page=False,
+                       caption="Where the predictions are: repository, commit, licence."),
             ),
         ),
         Section(
             "What an ECE is worth",
             (
-                f"Of {len(beside)} sets of at least {FEWEST} independent rows or clusters, {within} "
-                "have an ECE that calibrated predictions would show by chance (at the 95 % "
-                "quantile).",
+                f"Of {len(beside)} sets of at least {FEWEST} independent rows or clusters, "
+                f"{within} have an ECE below the noise floor: calibrated predictions show more "
+                "in 5 % of samples.",
             ),
             (_table("sets", tables["sets"], on_page=False),),
         ),

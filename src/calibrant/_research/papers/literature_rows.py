@@ -8,7 +8,7 @@ A little grammar says what authors say in code:
     rows        model = A & split = test; confidence != (not empty)
     prediction  confidence; confidence / 100; 0.7 * p + 0.15; p_0, p_1, p_2 (one for each class)
     outcome     label; predicted == label; grade == Correct; ../labels.json: label (another file)
-    clusters    question; @line PATTERN (rows with the same line number and file name up to PATTERN)
+    clusters    question; @line PATTERN (the line number, and the file name without PATTERN)
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class NotAtHand(Exception):
 class PredictionSet:
     """A line of `printed/sets.csv`: predictions of one model on one set of rows.
 
-    Sets of the same `pool` are about the same rows in the same order, so that they can be compared.
+    Sets of the same `pool` are about the same rows, in the same order or with clusters by which
+    they can be matched.
     """
 
     name: str
@@ -58,7 +59,7 @@ class PredictionSet:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Predictions, (n,) or (n, k), what happened, and the cluster of each row, or None."""
+    """Predictions, (n,) or (n, k), what happened, and the name of each row's cluster, or None."""
 
     predictions: Array
     outcomes: Array
@@ -189,9 +190,7 @@ def _clusters(columns: Columns, text: str) -> NDArray[Any] | None:
     if not text:
         return None
     if not text.startswith("@line "):
-        keys = _column(columns, text)
-    else:
-        end = re.compile(text.removeprefix("@line "))
-        stems = [end.split(name, maxsplit=1)[0] for name in columns["@file"]]
-        keys = [f"{a} {b}" for a, b in zip(stems, columns["@line"], strict=True)]
-    return np.unique(np.array(keys), return_inverse=True)[1]
+        return np.array(_column(columns, text))
+    ignored = re.compile(text.removeprefix("@line "))
+    stems = [ignored.sub("", name) for name in columns["@file"]]
+    return np.array([f"{a} {b}" for a, b in zip(stems, columns["@line"], strict=True)])
