@@ -176,7 +176,8 @@ def _outcomes(folder: Path, wanted: PredictionSet, columns: Columns) -> Array:
     """The outcome of each row: a column, here or in another file, or whether two cells agree."""
     file, other, text = wanted.outcome.rpartition(": ")
     if other:
-        columns = _columns((folder / wanted.source / wanted.file).parent, file)
+        beside = folder / wanted.source / wanted.file.partition("#")[0]
+        columns = _columns(beside.parent, file)
     first, agree, second = text.partition(" == ")
     if not agree:
         return _numbers(_column(columns, text))
