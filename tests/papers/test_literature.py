@@ -3,7 +3,9 @@
 import csv
 import json
 import math
+import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -285,3 +287,22 @@ def test_search_goes_from_the_stated_bins_to_others():
     assert search("ece", "10 bins", f"{value:.9f}", rows) is not None
     assert search("ece", "10 bins", "0.999", rows) is None
     assert search("auroc", "", "0.999", rows) is None
+
+
+def test_the_page_of_the_documentation_has_the_shipped_numbers():
+    page = (Path(__file__).parents[2] / "docs/literature.md").read_text(encoding="utf-8")
+    tables = reproduce("literature").tables
+    sources = tables["sources"].columns
+    counted = ("numbers", "met", "met under another convention", "wrong")
+    for i, name in enumerate(sources["source"]):
+        cells = " | ".join(str(sources[column][i]) for column in counted)
+        label = "**all**" if name == "all" else f"[{name}](https://github.com/{name})"
+        assert re.search(rf"\| {re.escape(label)} \| .*\| {re.escape(cells)} \|", page), name
+    causes = tables["causes"].columns
+    for why, numbers, n in zip(causes["why"], causes["numbers"], causes["sources"], strict=True):
+        assert f"| {why} | {numbers} | {n} |" in page
+    sets = tables["sets"].columns
+    for cells in re.findall(r"^\| `([\w/.-]+)` \| (.*) \|$", page, re.MULTILINE):
+        i = sets["set"].index(cells[0])
+        texts = [f"{sets[name][i]:.3f}" for name in ("ECE", "noise, 95 %", "low", "high")]
+        assert " | ".join(texts[:2]) + f" | {texts[2]} to {texts[3]}" in cells[1], cells[0]
