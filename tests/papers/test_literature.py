@@ -238,9 +238,11 @@ def test_rows_of_a_pool_are_matched_by_their_clusters():
     turned = Rows(np.array([0.3, 0.2, 0.1]), np.array([0, 1, 0.0]), names[::-1])
     other = Rows(one.predictions, one.outcomes, np.array(["x", "y", "w"]))
     pool = {"one": one, "turned": turned, "other": other}
-    kept = literature._same_rows({name: ("0.1", "10 bins", rows) for name, rows in pool.items()})
+    kept = literature._same_rows(
+        {name: literature.Candidate("0.1", "10 bins", rows) for name, rows in pool.items()}
+    )
     assert list(kept) == ["one", "turned"]
-    assert kept["turned"][2].predictions.tolist() == one.predictions.tolist()
+    assert kept["turned"].rows.predictions.tolist() == one.predictions.tolist()
 
 
 def test_what_ships_is_whole():

@@ -12,8 +12,9 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -52,7 +53,15 @@ CLEAR, UNCLEAR, TURNED = "clear", "not clear", "the other way round"
 FEWEST = 30  # with fewer rows an interval says nothing
 VERDICTS = (MET, OTHER, WRONG, UNEXPLAINED, NOT_AT_HAND)
 
-Row = dict[str, Any]
+Row: TypeAlias = dict[str, Any]
+
+
+class Candidate(NamedTuple):
+    """A set of a pool: its printed ECE, the convention of that, and its rows."""
+
+    printed: str
+    convention: str
+    rows: Rows
 
 
 def reproduce(
@@ -98,7 +107,7 @@ def _measure(folder: Path, seed: int, quick: bool, progress: TaskProgress) -> di
         lines[line["set"]].append(line)
     printed: list[Row] = []
     described: list[Row] = []
-    pools: dict[str, dict[str, tuple[str, str, Rows]]] = {}
+    pools: dict[tuple[str, str], dict[str, Candidate]] = {}
     with progress.task("prediction sets", len(sets)) as step, warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrantWarning)
         for name, wanted in sets.items():
@@ -108,10 +117,12 @@ def _measure(folder: Path, seed: int, quick: bool, progress: TaskProgress) -> di
             if isinstance(rows, Rows) and rows.are_probabilities:
                 described.append(_describe(wanted, error, rows, seed, quick))
                 if error is not None and wanted.pool:
-                    pool = pools.setdefault(f"{wanted.source} {wanted.pool}", {})
-                    pool[name] = (error["printed"], error["convention"], rows)
+                    pool = pools.setdefault((wanted.source, wanted.pool), {})
+                    pool[name] = Candidate(error["printed"], error["convention"], rows)
             step()
-        orders = [] if quick else [row for pool in pools.items() for row in _orders(*pool, seed)]
+        orders = (
+            [] if quick else [row for pool in pools for row in _orders(pool, pools[pool], seed)]
+        )
     return {
         "sources": _by_source(printed, orders),
         "causes": _by_cause(printed),
@@ -185,47 +196,48 @@ def _describe(
     return row
 
 
-def _orders(pool: str, sets: Mapping[str, tuple[str, str, Rows]], seed: int) -> list[Row]:
+def _orders(pool: tuple[str, str], sets: Mapping[str, Candidate], seed: int) -> list[Row]:
     """Every order that printed ECEs of the same rows imply, and whether the rows bear it out."""
     sets = _same_rows(sets)
     if len(sets) < 2:
         return []
-    names = sorted(sets, key=lambda name: float(sets[name][0]))
-    _, convention, first = sets[names[0]]
-    tops = {name: sets[name][2].of_top_label() for name in names}
+    names = sorted(sets, key=lambda name: float(sets[name].printed))
+    first = sets[names[0]]
+    tops = {name: sets[name].rows.of_top_label() for name in names}
     found = compare(
         {name: z for name, (z, _) in tops.items()},
         {name: np.clip(u, 0, 1) for name, (_, u) in tops.items()},
-        measures=["ece"], bins=int(convention.split(" ")[0]), groups=first.clusters, seed=seed,
-    )  # fmt: skip
+        measures=["ece"],
+        bins=int(first.convention.split(" ")[0]),
+        groups=first.rows.clusters,
+        seed=seed,
+    )
     rows = []
-    for i, better in enumerate(names):
-        for worse in names[i + 1 :]:
-            if float(sets[better][0]) == float(sets[worse][0]):
-                continue
+    for better, worse in combinations(names, 2):
+        if float(sets[better].printed) < float(sets[worse].printed):
             gap = found.difference(better, worse)
+            row = {"source": pool[0], "pool": pool[1]}
+            for said, name in (("better", better), ("worse", worse)):
+                row |= {said: name, f"printed of the {said}": sets[name].printed}
             verdict = CLEAR if gap.high < 0 else TURNED if gap.low > 0 else UNCLEAR
-            rows.append({
-                "source": pool.split(" ")[0], "pool": pool.split(" ")[1],
-                "better": better, "printed of the better": sets[better][0],
-                "worse": worse, "printed of the worse": sets[worse][0],
-                "low": gap.low, "high": gap.high, "order": verdict,
-            })  # fmt: skip
+            rows.append({**row, "low": gap.low, "high": gap.high, "order": verdict})
     return rows
 
 
-def _same_rows(
-    sets: Mapping[str, tuple[str, str, Rows]],
-) -> Mapping[str, tuple[str, str, Rows]]:
+def _same_rows(sets: Mapping[str, Candidate]) -> dict[str, Candidate]:
     """The sets on the same rows as the first, sorted by their clusters if they have some."""
-    ordered = {name: (*said, _sorted(rows)) for name, (*said, rows) in sets.items()}
-    first = next(iter(ordered.values()))[2]
+    ordered = {name: found._replace(rows=_sorted(found.rows)) for name, found in sets.items()}
+    first = next(iter(ordered.values())).rows
     return {
         name: found
         for name, found in ordered.items()
-        if found[2].outcomes.size == first.outcomes.size
-        and (first.clusters is None or np.array_equal(found[2].clusters, first.clusters))
+        if found.rows.outcomes.size == first.outcomes.size and _names(found.rows) == _names(first)
     }
+
+
+def _names(rows: Rows) -> list[str] | None:
+    """The names of the clusters of rows, or None."""
+    return None if rows.clusters is None else rows.clusters.tolist()
 
 
 def _sorted(rows: Rows) -> Rows:
@@ -245,7 +257,7 @@ def _by_source(printed: Iterable[Row], orders: Iterable[Row]) -> list[Row]:
         verdicts[row["source"]][row["verdict"]] += 1
     for row in orders:
         borne[row["source"]][row["order"]] += 1
-    rows = [
+    rows: list[Row] = [
         {
             "source": line["source"].replace("+", "/"),
             "numbers": verdicts[line["source"]].total(),

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def rule_of(convention: str, predictions: Array) -> EqualWidth | Edges:
     words = convention.split(", ")
     found = re.match(r"(\d+) (quantile )?bins", words[0])
     bins = int(found[1]) if found else 15
-    closed = "right" if "right" in words else "left"
+    closed: Literal["left", "right"] = "right" if "right" in words else "left"
     if found and found[2]:
         edges = np.quantile(predictions, np.linspace(0, 1, bins + 1))
         inner = [float(edge) for edge in np.unique(edges[1:-1]) if 0 < edge <= 1]
