@@ -4652,15 +4652,15 @@ def reproduce(
 
     Parameters
     ----------
-    paper : {"ten-bins", "soft-mean", "logit-smoothing", "truthful", "ambiguous"}
+    paper : {"ten-bins", "soft-mean", "logit-smoothing", "truthful", "ambiguous", "literature"}
         McCaffrey's tutorial, Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu,
-        or Tao et al. (2026).
+        or Tao et al. (2026); "literature" for printed numbers of public repositories.
     out : str or os.PathLike, optional
         The folder to write: one page, the tables as CSV and JSON, the figures as SVG and PNG. It
         must be new, empty or an earlier reproduction. Without it nothing is written.
     data : str or os.PathLike, optional
         A folder of saved predictions (.npz), for the papers that measure real predictors; for
-        "ambiguous", with the votes of annotators.
+        "ambiguous", with the votes of annotators; for "literature", of checkouts.
     quick : bool, default False
         Run fewer replications: seconds, instead of the paper's own counts.
     seed : int, optional

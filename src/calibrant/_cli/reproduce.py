@@ -24,10 +24,12 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "paper",
         metavar="PAPER",
-        help="ten-bins, soft-mean, logit-smoothing, truthful or ambiguous",
+        help="ten-bins, soft-mean, logit-smoothing, truthful, ambiguous or literature",
     )
     parser.option("-o --out FOLDER", "folder for the page, tables and figures")
-    parser.option("--data FILE", "folder of saved predictions (.npz), or a pool's table")
+    parser.option(
+        "--data FILE", "folder of saved predictions (.npz) or checkouts, or a pool's table"
+    )
     parser.option("--quick", "fewer replications")
     parser.option("--seed SEED", "a seed instead of the paper's")
     parser.option("--tau TAU", "soft-mean: threshold of labels, in place of 0.5")
