@@ -203,6 +203,9 @@ class Measure:
     folds : bool, default False
         Whether it takes (n,) predictions for one of two classes, by their side of 1/2: it is not
         defined where labels say if an answer was right.
+    certifiable : bool, default False
+        Whether it, or its root if `power` is 2, is the largest mean of ``f(u) (u - z)`` over
+        functions f between -1 and 1 that are fixed before the rows are seen: `certify` has a bound.
     """
 
     name: str
@@ -249,6 +252,7 @@ class Measure:
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
     folds: bool = field(default=False, kw_only=True)
+    certifiable: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._base import Result as Result
     from calibrant.results._bayes_error import BayesError as BayesError
     from calibrant.results._bin_sensitivity import BinSensitivity as BinSensitivity
+    from calibrant.results._certificate import Certificate as Certificate
     from calibrant.results._check import Check as Check
     from calibrant.results._check import Limit as Limit
     from calibrant.results._check import LimitCheck as LimitCheck
@@ -65,6 +66,7 @@ _MODULES = {
     "_base": ("Record", "Result"),
     "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
+    "_certificate": ("Certificate",),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
     "_comparison": ("Comparison",),

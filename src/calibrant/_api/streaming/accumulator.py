@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
     from calibrant._inference.pooled_rows import PooledSums
+    from calibrant.results._certificate import Certificate
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._reliability_curve import ReliabilityCurve
 
@@ -471,6 +472,42 @@ class Accumulator:
         check_recalibration(recalibration, seed)
         given = (thresholds, recalibration, float(level), int(seed))
         return decisions_of_sums(self.pooled_sums(), *given)
+
+    def certify(
+        self,
+        measure: str = "ece",
+        *,
+        level: float = 0.999,
+        sigma: float | None = None,
+        anytime: bool = True,
+    ) -> Certificate:
+        """Give a proved upper bound of a calibration error of everything added so far.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            A measure that `calibrant.certify` bounds, and that the sums have.
+        level : float, default 0.999
+            Probability with which the bound holds, at least.
+        sigma : float, optional
+            Width of the noise of a smooth error, chosen before the rows are seen.
+        anytime : bool, default True
+            Whether the bound holds however often one looks while rows of one population are added;
+            it is some 1.3 times as wide. If not, it holds at one number of rows, chosen beforehand.
+
+        Returns
+        -------
+        Certificate
+            As `calibrant.certify` returns.
+
+        Raises
+        ------
+        InputError
+            If nothing was added yet, if rows have weights, or if the sums do not have the measure.
+        """
+        from calibrant._api.certify import certify_stream
+
+        return certify_stream(self.copy(), measure, level, sigma, anytime)
 
     def pooled_sums(self) -> PooledSums:
         """The sums of this moment, as intervals and curves read them.

@@ -33,6 +33,7 @@ from calibrant.results._windows import Windows
 if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
+    from calibrant.results._certificate import Certificate
     from calibrant.results._evaluation import Evaluation
 
 
@@ -439,6 +440,31 @@ class Monitor:
         if self.by is None:
             return table
         return sliced_table(table, sums, ", ".join(self.by), span, measures, other)
+
+    def certify(
+        self, measure: str = "ece", *, level: float = 0.999, sigma: float | None = None
+    ) -> Certificate:
+        """Give a proved upper bound of a calibration error, valid however often one looks.
+
+        It is about all windows together, and holds if their rows (or clusters, where the monitor is
+        `grouped`) are independent and of one population. After a change of the population look at
+        `Window.e_change`.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            A measure that `calibrant.certify` bounds, and that the sums have.
+        level : float, default 0.999
+            Probability with which the bound holds at all times together, at least.
+        sigma : float, optional
+            Width of the noise of a smooth error, chosen before the rows are seen.
+
+        Returns
+        -------
+        Certificate
+            As `calibrant.certify` returns.
+        """
+        return self.total().certify(measure, level=level, sigma=sigma)
 
     def _baseline_span(self, span: tuple[Any, ...]) -> tuple[int | None, int]:
         """The start and stop of windows as a baseline, in microseconds; None for an open start."""
