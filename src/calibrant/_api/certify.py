@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,12 +19,8 @@ from calibrant._data.samples import Samples, Shape
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.certificates import Units, certificate
 from calibrant._measures.catalogue import Measure, catalogue, find
-from calibrant._summaries.requirements import is_available
 from calibrant._summaries.samples import Summary
 from calibrant.results._certificate import Certificate
-
-if TYPE_CHECKING:
-    from calibrant._api.streaming.accumulator import Accumulator
 
 
 @public
@@ -139,30 +134,6 @@ def certify(
         bins=str(rule),
     )
     return note_two_columns(found, source, chosen.notion)
-
-
-def certify_stream(
-    stream: Accumulator, measure: str, level: float, sigma: float | None, anytime: bool
-) -> Certificate:
-    """The certificate of everything that was added to a stream, from its sums."""
-    chosen = certifiable(measure, stream.shape)
-    summary = replace(stream.pooled_sums().summary, own_bins=True, approximate=False)
-    summed = is_available(chosen, stream.measures, stream.columns > 1)
-    if not (summed and summary.has(chosen)):
-        raise InputError(
-            f"the sums of this stream do not have {chosen.name!r} exactly: "
-            + ("make it with measures='all'" if not summed else "certify the rows themselves")
-        )
-    return certificate(
-        chosen,
-        summary,
-        check_level(level),
-        stream.columns,
-        sigma=sigma,
-        anytime=anytime,
-        clusters=stream.counts_clusters,
-        bins=str(stream.rule),
-    )
 
 
 def _units(samples: Samples, clusters: Any, measure: Measure, rule: Rule) -> Units:

@@ -71,19 +71,25 @@ class Units:
         residuals of a cluster and a bin cancel.
         """
         weights, most = w, np.abs(w * sizes)
+        if groups is not None and bins is not None:
+            m = int(bins.max()) + 1
+            by_bin, cell = np.unique(groups * m + bins, return_inverse=True)
+            most = _sums_by(by_bin // m, np.abs(_sums_by(cell, w * sizes)))
+        elif groups is not None:
+            most = _sums_by(groups, most)
         if groups is not None:
-            weights = np.bincount(groups, w)
-            if bins is None:
-                most = np.bincount(groups, most)
-            else:
-                m = int(bins.max()) + 1
-                sums = np.bincount(groups * m + bins, w * sizes, minlength=weights.size * m)
-                most = np.abs(sums).reshape(weights.size, m).sum(axis=1)
+            weights = _sums_by(groups, w)
         counts = weights > 0
         mean = float(weights[counts].mean())
         weights, most = weights[counts] / mean, most[counts] / mean
         squares = float((most**2).mean()), float(weights.max()), float((weights**2).mean())
         return cls(weights.size, *squares)
+
+
+def _sums_by(groups: Index, values: Array) -> Array:
+    """The sum of values by group."""
+    out: Array = np.bincount(groups, values).astype(np.float64)
+    return out
 
 
 def upper_bound(
@@ -103,10 +109,11 @@ def upper_bound(
     e, square = value / span, units.square / span**2
     j = np.arange(N_BETS)
     if anytime:
-        stakes, shares = 2.0 ** (1.0 - j / 2), 1.0 / ((j + 1.0) * (j + 2.0))
+        stakes: Array = 2.0 ** (1.0 - j / 2)
+        shares: Array = 1.0 / ((j + 1.0) * (j + 2.0))
     else:
         usual = LARGEST_SQUARE * units.spread / units.largest**2
-        stakes = np.sqrt(-2.0 * math.log1p(-level) / (units.n * usual)) * 2.0 ** (j / 2)
+        stakes = math.sqrt(-2.0 * math.log(1.0 - level) / (units.n * usual)) * 2.0 ** (j / 2)
         shares = 0.5 ** (j + 1.0)
     bets = stakes / (1.0 + stakes)
     cost = np.log1p(stakes) - bets
@@ -116,12 +123,12 @@ def upper_bound(
         """Whether the average of the bets excludes a mean, in units of the span."""
         each = logs - units.n * np.log1p(-bets * mean)
         most = each.max()
-        return bool(most + math.log(np.exp(each - most).sum()) > -math.log1p(-level))
+        return bool(most + math.log(np.exp(each - most).sum()) > -math.log(1.0 - level))
 
     highest = 1.0 / units.largest
     if not is_excluded(highest):
         return reach
-    return span * _first_from(lambda mean: is_excluded(mean), max(0.0, e), highest)
+    return span * _first_from(is_excluded, max(0.0, e), highest)
 
 
 def _first_from(holds: Callable[[float], bool], low: float, high: float) -> float:
@@ -291,7 +298,11 @@ def _smooth(
 
     if sigma is not None:
         return error(sigma), bound(error(sigma))
+
+    def holds(width: float) -> bool:
+        """Whether a width exceeds its own bound."""
+        return bound(error(width)) <= width
+
     least = CELLS_PER_SIGMA / grid.cells
-    holds = lambda width: bound(error(width)) <= width  # noqa: E731
     upper = least if holds(least) else _first_from(holds, least, 1.0)
     return smooth_ece_of_grid(grid, total), upper

@@ -73,9 +73,10 @@ class Certificate(Record):
         """The certificate in one sentence."""
         where = f" in {self.bins}" if self.bins else ""
         noise = f" at sigma {self.sigma:g}" if self.sigma is not None else ""
+        rows = counted(self.n, f"independent {self.unit}")
         return (
             f"{self.of}{noise} is at most {shown(self.upper)}, with probability {self.level:g} or "
-            f"more; on {counted(self.n, f'independent {self.unit}')} it is {shown(self.value)}{where}."
+            f"more; on {rows} it is {shown(self.value)}{where}."
         )
 
     def to_dict(self) -> dict[str, Any]:

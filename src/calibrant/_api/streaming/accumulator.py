@@ -505,9 +505,12 @@ class Accumulator:
         InputError
             If nothing was added yet, if rows have weights, or if the sums do not have the measure.
         """
-        from calibrant._api.certify import certify_stream
+        from calibrant._api.streaming.certified import certify_stream
 
-        return certify_stream(self.copy(), measure, level, sigma, anytime)
+        now = self.copy()
+        return certify_stream(
+            now.pooled_sums(), now.shape, now.measures, measure, level, sigma, anytime
+        )
 
     def pooled_sums(self) -> PooledSums:
         """The sums of this moment, as intervals and curves read them.
