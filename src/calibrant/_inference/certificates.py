@@ -39,7 +39,7 @@ from calibrant._summaries.stream import StreamSummary
 from calibrant.results._certificate import Certificate
 
 # How many bets are averaged: each has stakes sqrt(2) times those of the one before, or as much
-# smaller, so that they reach from any mean square of residuals to any other.
+# smaller, so that some fit any mean square of residuals.
 N_BETS = 40
 # The largest mean square of residuals of calibrated rows, for which the first bet is best.
 LARGEST_SQUARE = 0.25
@@ -48,7 +48,7 @@ LARGEST_SQUARE = 0.25
 MOVED_BY_NOISE = math.sqrt(2.0 / math.pi) / 4.0
 # The narrowest logit noise that the grid of streams and samples resolves.
 LEAST_LOGIT_SIGMA = 1 / 32
-_STEPS = 60
+_STEPS = 48
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,7 @@ def upper_bound(
     """
     span = reach * units.largest
     e, square = value / span, units.square / span**2
-    j = np.arange(N_BETS)
-    if anytime:
-        stakes: Array = 2.0 ** (1.0 - j / 2)
-        shares: Array = 1.0 / ((j + 1.0) * (j + 2.0))
-    else:
-        usual = LARGEST_SQUARE * units.spread / units.largest**2
-        stakes = math.sqrt(-2.0 * math.log(1.0 - level) / (units.n * usual)) * 2.0 ** (j / 2)
-        shares = 0.5 ** (j + 1.0)
+    stakes, shares = _stakes(units, level, anytime)
     bets = stakes / (1.0 + stakes)
     cost = np.log1p(stakes) - bets
     logs = np.log(shares) - units.n * (bets * e + cost * square)
@@ -129,6 +122,19 @@ def upper_bound(
     if not is_excluded(highest):
         return reach
     return span * _first_from(is_excluded, max(0.0, e), highest)
+
+
+def _stakes(units: Units, level: float, anytime: bool) -> tuple[Array, Array]:
+    """The stakes x of the bets ``x / (1 + x)``, and their shares of the average, which add up to
+    at most 1.
+    """
+    j = np.arange(N_BETS, dtype=np.float64)
+    shares = 1.0 / ((j + 1.0) * (j + 2.0))
+    if anytime:
+        return 2.0 ** (1.0 - j / 2), shares
+    usual = LARGEST_SQUARE * units.spread / units.largest**2
+    first = math.sqrt(-2.0 * math.log(1.0 - level) / (units.n * usual))
+    return first * 2.0 ** (j / 2), shares
 
 
 def _first_from(holds: Callable[[float], bool], low: float, high: float) -> float:

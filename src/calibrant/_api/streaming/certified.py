@@ -35,8 +35,8 @@ def certify_stream(
         )
     if not summary.has(chosen):
         raise InputError(
-            f"{chosen.name!r} needs the predictions in order, which a stream does not keep: certify "
-            "the rows themselves, or 'ece'"
+            f"{chosen.name!r} needs the predictions in order, which a stream does not keep: "
+            "certify the rows themselves, or 'ece'"
         )
     return certificate(
         chosen,
