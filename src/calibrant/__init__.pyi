@@ -47,6 +47,7 @@ from calibrant.results._annotators import Annotators
 from calibrant.results._audit import Audit
 from calibrant.results._bayes_error import BayesError
 from calibrant.results._bin_sensitivity import BinSensitivity
+from calibrant.results._certificate import Certificate
 from calibrant.results._check import Check
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._comparison import Comparison
@@ -93,6 +94,7 @@ __all__ = [
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
+    "Certificate",
     "Check",
     "CheckFailed",
     "ClasswiseReliability",
@@ -152,6 +154,7 @@ __all__ = [
     "brier_decomposition",
     "brier_score",
     "catalogue",
+    "certify",
     "check",
     "classification_error",
     "classwise_ce",
@@ -1208,6 +1211,108 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     ['ece', 'rmsce', 'mce', 'debiased_l2']
     >>> cal.catalogue()[0].title
     'expected calibration error'
+    """
+
+def certify(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "ece",
+    bins: Bins = 15,
+    level: float = 0.999,
+    sigma: float | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Certificate:
+    r"""Give a proved upper bound of a calibration error.
+
+    The population's error exceeds the bound with probability at most ``1 - level``, for every
+    population and every number of rows, if rows (or clusters) are independent. An interval by
+    resampling holds for many rows; this one costs width, and holds always.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        "ece", "ks_error", "cutoff_ce", "ls_ece", "smooth_ece", "top_label_ece", "classwise_ece", or
+        one of squares, whose root is bounded: "lin_ce", "classwise_ce", "atb",
+        "confidence_ce_uncorrected".
+    bins : int, sequence of float, EqualWidth, Edges or LevelSets, default 15
+        Bins that are fixed before the rows are seen. A number means equal-width bins for truthful
+        errors too. Quantile bins follow the rows, and are refused.
+    level : float in (0, 1), default 0.999
+        Probability with which the bound holds, at least.
+    sigma : float, optional
+        Width of the noise of a smooth error, chosen before the rows are seen: by default 0.1 for
+        "ls_ece"; "smooth_ece" is bounded at its fixed point by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row, where rows are not independent. Clusters are then one bounded number
+        each.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    Certificate
+        `upper`, the `value` on the sample, `level`, `n`; prints as one sentence.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also for a measure without a certificate, and for bins that follow the rows.
+
+    Notes
+    -----
+    These errors are the largest mean of ``f(u) (u - z)`` over functions f between -1 and 1, such as
+    signs by bin. In the population that is the mean of one of them; on the sample this one has at
+    most the sample's value e. Bets on a mean of n rows with a mean square s (Fan, Grama and Liu
+    2015) give for each lambda
+
+    .. math:: \frac{1}{\lambda} \left(1 - \exp\left(-\lambda e - \psi s
+        - \tfrac{1}{n} \log \tfrac{1}{\delta}\right)\right),
+        \quad \psi = -\log(1 - \lambda) - \lambda
+
+    as a bound with probability :math:`1 - \delta`; several lambda are averaged.
+
+    Weights, and the sizes of clusters, count as fixed: the bound is of the weighted mean over the
+    populations of these rows. The largest weight costs width.
+
+    References
+    ----------
+    Fan, Grama and Liu (2015), Exponential inequalities for martingales with applications, lemma
+    4.1; Waudby-Smith and Ramdas (2024), Estimating means of bounded random variables by betting,
+    doi:10.1093/jrsssb/qkad009; Maurer and Pontil (2009), arXiv:0907.3740.
+
+    Examples
+    --------
+    >>> import numpy as np, calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(10_000)
+    >>> y = rng.random(10_000) < p
+    >>> found = cal.certify(y, p)
+    >>> round(found.value, 3), round(found.upper, 3)
+    (0.01, 0.027)
     """
 
 def check(

@@ -101,7 +101,7 @@ def certify(
     >>> y = rng.random(10_000) < p
     >>> found = cal.certify(y, p)
     >>> round(found.value, 3), round(found.upper, 3)
-    (0.011, 0.028)
+    (0.01, 0.027)
     """
     level = check_level(level)
     rows["data"] = data = scan_if_path(rows.get("data"))
