@@ -97,6 +97,7 @@ _NAMES = {
         "LevelSets",
         "Quantile",
     ),
+    "calibrant._core.given_cells": ("Cells",),
     "calibrant._core.errors": (
         "CalibrantError",
         "CalibrantWarning",

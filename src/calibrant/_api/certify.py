@@ -7,10 +7,18 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_samples, as_source, check_without, group_index, note_two_columns
+from calibrant._api.rows import (
+    as_samples,
+    as_source,
+    check_without,
+    group_index,
+    note_two_columns,
+    read_cells,
+)
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, FixedRule, LevelSets, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.messages import setting, worded
 from calibrant._core.validation import check_level, public
 from calibrant._data.columns import is_lazy, scan_if_path
@@ -47,7 +55,7 @@ def certify(
         "ece", "ks_error", "cutoff_ce", "ls_ece", "smooth_ece", "top_label_ece", "classwise_ece", or
         one of squares, whose root is bounded: "lin_ce", "classwise_ce", "atb",
         "confidence_ce_uncorrected".
-    bins : int, sequence of float, EqualWidth, Edges or LevelSets, default 15
+    bins : int, sequence of float, EqualWidth, Edges, LevelSets or Cells, default 15
         Bins that are fixed before the rows are seen. A number means equal-width bins for truthful
         errors too. Quantile bins follow the rows, and are refused.
     level : float in (0, 1), default 0.999
@@ -113,6 +121,7 @@ def certify(
     if groups is not None or weights is not None:
         source = as_samples(y_true, y_proba, **rows)
     chosen = certifiable(measure, source.shape)
+    bins = read_cells(bins, data)
     rule = fixed_rule(bins, source.count_rows if isinstance(source, FrameSamples) else source.n)
     if isinstance(source, FrameSamples):
         from calibrant._summaries.frame import sum_frame
@@ -141,8 +150,11 @@ def _units(samples: Samples, clusters: Any, measure: Measure, rule: Rule) -> Uni
     u, z, w, _ = whole_problem(samples, "confidence" if samples.multiclass else "binary")
     weights = np.ones(u.size) if w is None else w.astype(np.float64)
     bins = None
-    if measure.is_binned and measure.notion == "scalar" and isinstance(rule, FixedRule):
-        bins = fixed_cuts(rule, samples.precision).find(u)
+    if measure.is_binned and measure.notion == "scalar":
+        if isinstance(rule, Cells):
+            bins = rule.of_rows(samples.n, samples.kept)
+        elif isinstance(rule, FixedRule):
+            bins = fixed_cuts(rule, samples.precision).find(u)
     return Units.of_rows(u - z, weights, clusters, bins)
 
 
@@ -160,8 +172,8 @@ def certifiable(name: str, shape: Shape) -> Measure:
 
 def fixed_rule(bins: Bins, n: Any) -> Rule:
     """The rule of bins; InputError if it follows the rows."""
-    rule = as_rule(bins, n=n)
-    if isinstance(rule, FixedRule | LevelSets):
+    rule = as_rule(bins, n=n, cells=True)
+    if isinstance(rule, FixedRule | LevelSets | Cells):
         return rule
     raise InputError(
         f"a certificate needs bins that are fixed before the rows are seen; {rule} follow the "

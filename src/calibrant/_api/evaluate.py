@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.rows import as_samples, as_source, cluster_column, group_index
+from calibrant._api.rows import as_samples, as_source, cluster_column, group_index, read_cells
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
@@ -96,7 +96,7 @@ def evaluate(
     """
     rows["data"] = data = scan_if_path(rows.get("data"))
     options = Options(
-        bins=bins,
+        bins=read_cells(bins, data),
         measures=measures,
         intervals="all" if uncertainty else "none",
         tolerance=tolerance,

@@ -16,6 +16,7 @@ from calibrant._api.rows import (
     group_index,
     is_top_label_of_two,
     note_two_columns,
+    read_cells,
 )
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.arguments import WeightedRows
@@ -108,7 +109,7 @@ def noise_floor(
     """
     samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, n_resamples, seed, clusters
+        samples, measure, read_cells(bins, rows["data"]), n_resamples, seed, clusters
     )
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
@@ -182,7 +183,14 @@ def interval(
     level = check_level(level)
     samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
+        samples,
+        measure,
+        read_cells(bins, rows["data"]),
+        n_resamples,
+        seed,
+        clusters,
+        level=level,
+        resample=resample,
     )
     found = uncertainty.interval(chosen, chosen.compute(summary))
     return note_two_columns(found, samples, chosen.notion)
@@ -263,7 +271,14 @@ def verdict(
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
+        samples,
+        measure,
+        read_cells(bins, rows["data"]),
+        n_resamples,
+        seed,
+        clusters,
+        level=level,
+        resample=resample,
     )
     if chosen.is_ranking:
         raise InputError(
@@ -418,13 +433,13 @@ def _uncertainty_of_measure(
 
         if resample is not None:
             check_resample(resample, None)
-        rules = both_rules(bins, samples.count_rows)
+        rules = both_rules(bins, samples.count_rows, cells=True)
         summary, _ = sum_frame(samples, rules, (chosen.name,), fine=True)
         sums = sums_of_frame(samples, summary, rules, groups)
         sums.refuse([chosen])
         return sums.uncertainty((chosen,), level, n_resamples, seed), chosen, summary
     resampling = Resampling(
-        rules=both_rules(bins, samples.n),
+        rules=both_rules(bins, samples.n, cells=True),
         level=level,
         n_resamples=int(n_resamples),
         seed=int(seed),
