@@ -30,6 +30,7 @@ from calibrant._core.errors import (
     StateError,
     UnknownOption,
 )
+from calibrant._core.given_cells import Cells
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._core.version import __version__
 from calibrant._data.readers.read_rows import FileArrays
@@ -94,6 +95,7 @@ __all__ = [
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
+    "Cells",
     "Certificate",
     "Check",
     "CheckFailed",
@@ -1245,7 +1247,7 @@ def certify(
         "ece", "ks_error", "cutoff_ce", "ls_ece", "smooth_ece", "top_label_ece", "classwise_ece", or
         one of squares, whose root is bounded: "lin_ce", "classwise_ce", "atb",
         "confidence_ce_uncorrected".
-    bins : int, sequence of float, EqualWidth, Edges or LevelSets, default 15
+    bins : int, sequence of float, EqualWidth, Edges, LevelSets or Cells, default 15
         Bins that are fixed before the rows are seen. A number means equal-width bins for truthful
         errors too. Quantile bins follow the rows, and are refused.
     level : float in (0, 1), default 0.999
@@ -3028,9 +3030,9 @@ def evaluate_file(
         Column of the number of votes behind each soft label, or behind counts of class 1.
     counts : str or list of str, optional
         Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
-    bins : int, str, sequence of float, EqualWidth or Edges, default 15
-        Bins that are fixed before the rows are seen; a number means so many quantile bins where a
-        measure goes by these.
+    bins : int, str, sequence of float, EqualWidth, Edges or Cells, default 15
+        Bins that are fixed before the rows are seen, or cells by columns; a number means so many
+        quantile bins where a measure goes by these.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply.

@@ -21,7 +21,7 @@ from calibrant._api.limited_models import (
 )
 from calibrant._api.limits import limits_of
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import OF_ROWS, GivenRows, check_without
+from calibrant._api.rows import OF_ROWS, GivenRows, check_without, read_cells
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
@@ -180,7 +180,8 @@ def check(
         return asked.check((at_most, at_least, max_increase, max_decrease), baseline)
     new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
-    rules, level = both_rules(bins, new.samples.n), check_level(level)
+    bins, own_rows = read_cells(bins, given.data), baseline is None and by is None
+    rules, level = both_rules(bins, new.samples.n, cells=own_rows), check_level(level)
     of_baseline = {"ids": ids is not None, "own_labels": own_labels}
     check_options(
         [(each.limit.kind, each.limit.measure) for each in limits if each.limit.of_change],

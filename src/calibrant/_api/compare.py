@@ -17,7 +17,7 @@ from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.model_rows import model_set, own_labels_note
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index
+from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index, read_cells
 from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
 from calibrant._core.arguments import WeightedRows
@@ -203,7 +203,7 @@ def compare(
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
-    rules = both_rules(bins, first.n)
+    rules = both_rules(read_cells(bins, data), first.n, cells=ids is None and by is None)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(compared.groups, first, compared.data)
     drawn_anew = check_resample(resample, first.votes)

@@ -74,11 +74,12 @@ def _certify_rows(options: argparse.Namespace) -> tuple[Certificate, tuple[str, 
     from calibrant._api.certify import certify
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
-    given = inputs.options_by_name(options, "measure", "bins", "level", "sigma")
+    given = inputs.options_by_name(options, "measure", "level", "sigma")
     try:
         rows = read_rows(inputs.request_of(options, options.files), at_most=SUMMED_FROM)
     except TooLarge:
-        if options.groups is None and options.weight is None:
+        cells = getattr(options.bins, "names", None)
+        if options.groups is None and options.weight is None and not cells:
             return _certify_sums(options)
         rows = read_rows(inputs.request_of(options, options.files), at_most=40 * SUMMED_FROM)
     found = certify(
@@ -89,6 +90,7 @@ def _certify_rows(options: argparse.Namespace) -> tuple[Certificate, tuple[str, 
         classes=rows.class_names,
         groups=inputs.groups_of(rows, options.groups),
         from_logits=options.from_logits,
+        bins=inputs.bins_of(rows, options.bins),
         **given,
     )
     return found, tuple(rows.messages)

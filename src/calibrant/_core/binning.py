@@ -273,8 +273,9 @@ def as_rule(
     """
     if isinstance(bins, Cells) and not cells:
         raise InputError(
-            "bins=Cells(...) is for errors of one set of rows (ece, lin_ce, reliability, interval, "
-            "evaluate without by=, ...): here bins go by predictions, so give a number or edges"
+            "bins=Cells(...) has a value for each row, in its order, and is for errors over bins "
+            "(ece, lin_ce, interval, evaluate, compare, ...) without by= or ids=. Here bins go "
+            "by predictions: give a number or edges"
         )
     if isinstance(bins, Rule):
         return bins

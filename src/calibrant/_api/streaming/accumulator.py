@@ -32,6 +32,7 @@ from calibrant._core.binning import (
     both_rules,
 )
 from calibrant._core.errors import InputError, StateError, check_weight_total
+from calibrant._core.given_cells import Cells as GivenCells
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Array
 from calibrant._core.validation import N_RESAMPLES, check_level, public
@@ -138,6 +139,11 @@ class Accumulator:
         missing: str = "error",
         approximate: bool = False,
     ) -> None:
+        if isinstance(bins, GivenCells):
+            raise InputError(
+                "an Accumulator has bins of predictions; cells of a stream are the slices of a "
+                "monitor: Monitor(by=[...]).over_cells()"
+            )
         rule = as_rule(bins)
         if not isinstance(rule, FixedRule):
             raise InputError(

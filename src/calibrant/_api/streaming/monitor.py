@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.cells_of_sums import over_cells
 from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
@@ -22,6 +23,7 @@ from calibrant._api.streaming.summed_stream import alternatives
 from calibrant._api.streaming.sums import WindowedSums, n_stacked
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
+from calibrant._core.given_cells import Cells
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import public
 from calibrant._data.samples import Shape, shape_of
@@ -440,6 +442,36 @@ class Monitor:
         if self.by is None:
             return table
         return sliced_table(table, sums, ", ".join(self.by), span, measures, other)
+
+    def over_cells(
+        self, *, measures: Iterable[str] | None = None, start: Any = None, stop: Any = None
+    ) -> Evaluation:
+        """Evaluate errors over cells: each slice of a monitor made with `by` is one bin.
+
+        Parameters
+        ----------
+        measures : iterable of str, optional
+            Names of `catalogue()`; by default those the monitor was made for.
+        start : datetime, str, float, optional
+            Start of the first window; by default the oldest.
+        stop : datetime, str, float, optional
+            Start of the first window that is not included; by default there is no end.
+
+        Returns
+        -------
+        Evaluation
+            As `evaluate` returns for ``bins=Cells(...)`` of these columns.
+        """
+        if self.by is None:
+            raise InputError("over_cells needs a Monitor with slices: make it with Monitor(by=...)")
+        span = self._span_in_microseconds(start, stop)
+        sums = self._snapshot()[0]
+        total = sums.between(*span)
+        total.own_bins = True  # truthful errors are of cells too
+        parts = {name: sums.slices[name].between(*span) for name in sorted(sums.slices)}
+        tables = {name: part.summary().bins for name, part in parts.items() if part.n_rows}
+        result = total.evaluate(measures=measures)
+        return over_cells(result, Cells(*self.by), tables, total.shape, asked=measures is not None)
 
     def certify(
         self, measure: str = "ece", *, level: float = 0.999, sigma: float | None = None

@@ -129,6 +129,7 @@ def classwise_table(
     if isinstance(rule, LevelSets):
         columns = class_columns(samples)
         return stack([level_sets(column, "binary")[0] for column in columns]), findings
+    assert isinstance(rule, Quantile)
     check_ranks(rule)
     problems = ClassQuantiles(samples).refined(rule.m)
     return stack([groups.table for groups in problems.values()]), findings
