@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,50 +18,63 @@ from calibrant.results._evaluation import Estimate, Evaluation
 
 
 def over_cells(
-    result: Evaluation, cells: Cells, tables: Mapping[str, BinTable], shape: Shape, *, asked: bool
+    result: Evaluation,
+    cells: Cells,
+    tables: Mapping[str, BinTable],
+    shape: Shape,
+    names: Iterable[str] | None = None,
 ) -> Evaluation:
     """The evaluation with its errors over bins computed over cells: the rows of each of the
-    `tables`, by its name, are one cell. Errors of every class are left out, which is an InputError
-    if they were `asked` for.
+    `tables`, by its name, are one cell.
+
+    `names` are the measures asked for, all of the `result` by default. Errors of every class are
+    left out, which is an InputError if they were asked for.
     """
     rows = [table.sums[0].sum(axis=0) + table.dropped[0] for table in tables.values()]
     table = BinTable(np.stack(rows)[None])
-    measures = {measure.name: measure for measure in choose_measures(list(result), shape)}
-    gone = [name for name, measure in measures.items() if _is_by_class(measure, shape)]
-    if gone and asked:
+    chosen = choose_measures(list(result) if names is None else names, shape)
+    gone = [m.name for m in chosen if is_over_bins(m) and not _is_scalar(m, shape)]
+    if gone and names is not None:
         raise InputError(
             f"{', '.join(gone)}: cells of each class need the rows in memory: leave these out, or "
             "evaluate arrays"
         )
+    notion = result.reliability.notion
     estimates = tuple(
-        _over(each, measures[each.name], table, cells)
-        for each in result.estimates
-        if each.name not in gone
+        _over(m, table, cells, notion) if is_over_bins(m) else result.estimate(m.name)
+        for m in chosen
+        if m.name not in gone
     )
     note = (f"{', '.join(gone)}: left out, cells of each class need the rows",) if gone else ()
-    reliability = replace(
-        result.reliability, table=table, rule=cells, cuts=CellCuts.of(list(tables))
-    )
-    recipe = {**result.recipe, "bins": str(cells), "truthful_bins": str(cells)}
+    cuts = CellCuts.of(list(tables))
     return replace(
         result,
         estimates=estimates,
-        reliability=reliability,
-        recipe=recipe,
+        reliability=replace(result.reliability, table=table, rule=cells, cuts=cuts),
+        recipe={**result.recipe, "bins": str(cells), "truthful_bins": str(cells)},
         notes=(*result.notes, *note),
     )
 
 
-def _over(estimate: Estimate, measure: Measure, table: BinTable, cells: Cells) -> Estimate:
-    """The estimate of a measure over cells; the same if the measure has no bins, or its own."""
-    if not measure.is_binned or measure.equal_mass:
-        return estimate
-    return replace(estimate, value=measure.compute(OneTable(table)), rule=str(cells))
+def is_over_bins(measure: Measure) -> bool:
+    """Whether a measure goes by the bins that are given."""
+    return measure.is_binned and not measure.equal_mass
 
 
-def _is_by_class(measure: Measure, shape: Shape) -> bool:
-    """Whether a measure over bins needs more than the sums of the scalar problem."""
-    if not measure.is_binned or measure.equal_mass:
-        return False
+def _over(measure: Measure, table: BinTable, cells: Cells, notion: str) -> Estimate:
+    """The estimate of a measure over the cells of a table."""
+    return Estimate(
+        measure.name,
+        measure.compute(OneTable(table)),
+        measure.title,
+        notion if measure.notion == "scalar" else measure.notion,
+        str(cells),
+        measure.claims.truthful,
+        measure.higher_is_better,
+    )
+
+
+def _is_scalar(measure: Measure, shape: Shape) -> bool:
+    """Whether the sums of the scalar problem give a measure over bins."""
     problem = STATISTICS[measure.statistic].problem
-    return problem != "scalar" and not (problem == "confidence" and shape == "multiclass")
+    return problem == "scalar" or (problem == "confidence" and shape == "multiclass")

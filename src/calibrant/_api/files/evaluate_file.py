@@ -280,7 +280,7 @@ def _evaluate_cells(
     if not tables:
         raise InputError("cells of votes need the rows in memory: evaluate arrays")
     shape: Shape = "multiclass" if whole.sums.summary.n_columns > 1 else "binary"
-    result = over_cells(whole.result, cells, tables, shape, asked=options.measures is not None)
+    result = over_cells(whole.result, cells, tables, shape, options.measures)
     return whole._replace(result=result, slices=())
 
 

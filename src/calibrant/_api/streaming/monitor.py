@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.cells_of_sums import over_cells
+from calibrant._api.cells_of_sums import is_over_bins, over_cells
 from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
@@ -467,11 +467,15 @@ class Monitor:
         span = self._span_in_microseconds(start, stop)
         sums = self._snapshot()[0]
         total = sums.between(*span)
-        total.own_bins = True  # truthful errors are of cells too
         parts = {name: sums.slices[name].between(*span) for name in sorted(sums.slices)}
         tables = {name: part.summary().bins for name, part in parts.items() if part.n_rows}
-        result = total.evaluate(measures=measures)
-        return over_cells(result, Cells(*self.by), tables, total.shape, asked=measures is not None)
+        names = None if measures is None else list(measures)
+        plain = names
+        if names is not None:
+            chosen = choose_measures(names, total.shape)
+            plain = [m.name for m in chosen if not is_over_bins(m)] or ["ece"]
+        result = total.evaluate(measures=plain)
+        return over_cells(result, Cells(*self.by), tables, total.shape, names)
 
     def certify(
         self, measure: str = "ece", *, level: float = 0.999, sigma: float | None = None
