@@ -720,6 +720,11 @@ def audit(
         - "sound": it stays above that for miscalibrated predictors;
         - "weighted": weights are shares, and multiplying them by a constant changes nothing;
         - "bin_sensitivity": how often another number of bins reverses the order of two predictors.
+
+        And on request, for (n,) predictions:
+
+        - "sequential": no strategy that sees the outcomes of earlier rows beats the truth; the best
+          one is searched by optimisation.
     shape : {"binary", "multiclass"}, optional
         Audit one shape of predictions only; by default both.
     bins : int or binning rule, optional
@@ -1389,7 +1394,8 @@ def check(
         Whether to compare the values alone, without intervals, which is unreliable on few rows.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
@@ -1546,8 +1552,8 @@ def classwise_ce(
     y_proba : array-like of shape (n, k), or list of str
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -1610,7 +1616,7 @@ def classwise_reliability(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -1793,7 +1799,8 @@ def compare(
         losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
@@ -1906,8 +1913,8 @@ def confidence_ce(
         Whether to add the second term; without it, a prediction can gain by moving its top label
         (example C.1 of the paper).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -2386,8 +2393,8 @@ def debiased_l2(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
@@ -2724,7 +2731,7 @@ def ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -2907,7 +2914,8 @@ def evaluate(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply, but for distances between distributions
@@ -3261,8 +3269,8 @@ def hosmer_lemeshow(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     fitted : bool, default False
         Whether the model was fitted to these rows.
     notion : {"binary", "confidence"}, optional
@@ -3415,7 +3423,8 @@ def interval(
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
@@ -3742,8 +3751,8 @@ def lin_ce(
         `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
         case and which is not truthful.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -4074,7 +4083,8 @@ def noise_floor(
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
@@ -4462,7 +4472,7 @@ def reliability(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : array-like of shape (n,) or str, optional
@@ -4648,7 +4658,8 @@ def report(
         included.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
@@ -5017,7 +5028,7 @@ def soft_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -5521,7 +5532,8 @@ def verdict(
         Largest value of the measure, as a gap, that you can accept.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
@@ -5631,7 +5643,8 @@ def vote_noise(
         Number of votes behind each label; counts as `y_true` carry their own.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.

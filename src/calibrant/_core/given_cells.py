@@ -59,7 +59,18 @@ class Cells:
             raise InputError(f"Cells needs arrays of one length; got {sizes}")
 
     def with_columns(self, columns: Sequence[Any]) -> Cells:
-        """The cells by the same names, with these columns as their values."""
+        """Give the cells by the same names, with these columns as their values.
+
+        Parameters
+        ----------
+        columns : sequence of array-like of shape (n,)
+            The columns of these names.
+
+        Returns
+        -------
+        Cells
+            The cells of n rows.
+        """
         out = Cells(*columns)
         out.names = self.names
         return out
@@ -88,7 +99,20 @@ class Cells:
         return [", ".join(row) for row in self._distinct[0].tolist()]
 
     def of_rows(self, n: int, kept: Mask | None) -> Index:
-        """The number of each row's cell, (n,), of the rows that were `kept` (None: all)."""
+        """Give the number of each row's cell.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows that were kept.
+        kept : array of bool or None
+            A mask of the rows as they were given; None if all were kept.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers from 0, in the order of `labels`.
+        """
         index = self._distinct[1]
         if kept is not None and kept.size == index.size:
             index = index[kept]
