@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.out is not None:
         check_own_files(options.out, FILES, lambda name, content: content.startswith(FILES[name]))
     with spinner("the audit"):
-        result = audit(options.measures or None, properties=options.properties, seed=options.seed)
+        some = {} if options.properties is None else {"properties": options.properties}
+        result = audit(options.measures or None, seed=options.seed, **some)
     if options.out is not None:
         _save(result, options.out)
         print_status(f"written: {options.out}")
