@@ -15,6 +15,7 @@ _NAMES = {
     "calibrant._api.annotators": ("annotators",),
     "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
+    "calibrant._api.certify": ("certify",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
     "calibrant._api.compare": ("compare",),
@@ -96,6 +97,7 @@ _NAMES = {
         "LevelSets",
         "Quantile",
     ),
+    "calibrant._core.given_cells": ("Cells",),
     "calibrant._core.errors": (
         "CalibrantError",
         "CalibrantWarning",
@@ -115,6 +117,7 @@ _NAMES = {
     "calibrant._research.papers.reproduce": ("reproduce",),
     "calibrant.results._bin_sensitivity": ("BinSensitivity",),
     "calibrant.results._bounds": ("Bound", "Bounds"),
+    "calibrant.results._certificate": ("Certificate",),
     "calibrant.results._check": ("Check",),
     "calibrant.results._clinical": ("ClinicalSummary",),
     "calibrant.results._comparison": ("Comparison",),

@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from calibrant._core.errors import (
     StateError,
     UnknownOption,
 )
+from calibrant._core.given_cells import Cells
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._core.version import __version__
 from calibrant._data.between import Between
@@ -49,6 +50,7 @@ from calibrant.results._audit import Audit
 from calibrant.results._bayes_error import BayesError
 from calibrant.results._bin_sensitivity import BinSensitivity
 from calibrant.results._bounds import Bound, Bounds
+from calibrant.results._certificate import Certificate
 from calibrant.results._check import Check
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._comparison import Comparison
@@ -98,6 +100,8 @@ __all__ = [
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
+    "Cells",
+    "Certificate",
     "Check",
     "CheckFailed",
     "ClasswiseReliability",
@@ -157,6 +161,7 @@ __all__ = [
     "brier_decomposition",
     "brier_score",
     "catalogue",
+    "certify",
     "check",
     "classification_error",
     "classwise_ce",
@@ -720,6 +725,11 @@ def audit(
         - "sound": it stays above that for miscalibrated predictors;
         - "weighted": weights are shares, and multiplying them by a constant changes nothing;
         - "bin_sensitivity": how often another number of bins reverses the order of two predictors.
+
+        And on request, for (n,) predictions:
+
+        - "sequential": no strategy that sees the outcomes of earlier rows beats the truth; the best
+          one is searched by optimisation.
     shape : {"binary", "multiclass"}, optional
         Audit one shape of predictions only; by default both.
     bins : int or binning rule, optional
@@ -1215,6 +1225,108 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     'expected calibration error'
     """
 
+def certify(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "ece",
+    bins: Bins = 15,
+    level: float = 0.999,
+    sigma: float | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Certificate:
+    r"""Give a proved upper bound of a calibration error.
+
+    The population's error exceeds the bound with probability at most ``1 - level``, for every
+    population and every number of rows, if rows (or clusters) are independent. An interval by
+    resampling holds for many rows; this one costs width, and holds always.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        "ece", "ks_error", "cutoff_ce", "ls_ece", "smooth_ece", "top_label_ece", "classwise_ece", or
+        one of squares, whose root is bounded: "lin_ce", "classwise_ce", "atb",
+        "confidence_ce_uncorrected".
+    bins : int, sequence of float, EqualWidth, Edges, LevelSets or Cells, default 15
+        Bins that are fixed before the rows are seen. A number means equal-width bins for truthful
+        errors too. Quantile bins follow the rows, and are refused.
+    level : float in (0, 1), default 0.999
+        Probability with which the bound holds, at least.
+    sigma : float, optional
+        Width of the noise of a smooth error, chosen before the rows are seen: by default 0.1 for
+        "ls_ece"; "smooth_ece" is bounded at its fixed point by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row, where rows are not independent. Clusters are then one bounded number
+        each.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    Certificate
+        `upper`, the `value` on the sample, `level`, `n`; prints as one sentence.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also for a measure without a certificate, and for bins that follow the rows.
+
+    Notes
+    -----
+    These errors are the largest mean of ``f(u) (u - z)`` over functions f between -1 and 1, such as
+    signs by bin. In the population that is the mean of one of them; on the sample this one has at
+    most the sample's value e. Bets on a mean of n rows with a mean square s (Fan, Grama and Liu
+    2015) give for each lambda
+
+    .. math:: \frac{1}{\lambda} \left(1 - \exp\left(-\lambda e - \psi s
+        - \tfrac{1}{n} \log \tfrac{1}{\delta}\right)\right),
+        \quad \psi = -\log(1 - \lambda) - \lambda
+
+    as a bound with probability :math:`1 - \delta`; several lambda are averaged.
+
+    Weights, and the sizes of clusters, count as fixed: the bound is of the weighted mean over the
+    populations of these rows. The largest weight costs width.
+
+    References
+    ----------
+    Fan, Grama and Liu (2015), Exponential inequalities for martingales with applications, lemma
+    4.1; Waudby-Smith and Ramdas (2024), Estimating means of bounded random variables by betting,
+    doi:10.1093/jrsssb/qkad009; Maurer and Pontil (2009), arXiv:0907.3740.
+
+    Examples
+    --------
+    >>> import numpy as np, calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(10_000)
+    >>> y = rng.random(10_000) < p
+    >>> found = cal.certify(y, p)
+    >>> round(found.value, 3), round(found.upper, 3)
+    (0.01, 0.027)
+    """
+
 def check(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -1287,7 +1399,8 @@ def check(
         Whether to compare the values alone, without intervals, which is unreliable on few rows.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
@@ -1444,8 +1557,8 @@ def classwise_ce(
     y_proba : array-like of shape (n, k), or list of str
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -1508,7 +1621,7 @@ def classwise_reliability(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -1691,7 +1804,8 @@ def compare(
         losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
@@ -1807,8 +1921,8 @@ def confidence_ce(
         Whether to add the second term; without it, a prediction can gain by moving its top label
         (example C.1 of the paper).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -2287,8 +2401,8 @@ def debiased_l2(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
@@ -2625,7 +2739,7 @@ def ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -2772,8 +2886,9 @@ def entropy_bands(
     ['1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69', '1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69']
     """
 
+@overload
 def evaluate(
-    y_true: ArrayLike | Between,
+    y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     bins: Bins = 15,
@@ -2809,7 +2924,119 @@ def evaluate(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        with hard labels and full calibration with more than 200 classes.
+    uncertainty : bool, default False
+        Whether to add a confidence interval and a noise floor to each measure, and a verdict.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+        Needs `uncertainty` or `by`.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has an evaluation for each value, with
+        p-values corrected for their number.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    Evaluation
+        `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
+        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
+        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if a measure asked for by name has no value for these data; one that was not asked
+        for is left out with a note.
+
+    Notes
+    -----
+    `classes` names the classes in the order of the columns, and a label belongs to the class of its
+    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
+    its name are numeric labels class indices. `inferred` says how labels were read.
+
+    Rows are matched by position: pandas objects with different indexes are an error.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> result = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece", "brier"])
+    >>> result["ece"], round(result["brier"], 4)
+    (0.25, 0.075)
+    """
+
+@overload
+def evaluate(
+    y_true: Between,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    measures: Iterable[str] | None = None,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    by: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> Bounds:
+    """Compute every measure that applies, with the reliability table and notes on the input.
+
+    The values are those of the functions of the same name with their defaults; files, frames and
+    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
+    they take its number of bins, and a note says so.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        Labels that are known only to lie `Between` two ends have bounds.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply, but for distances between distributions
@@ -2932,9 +3159,9 @@ def evaluate_file(
         Column of the number of votes behind each soft label, or behind counts of class 1.
     counts : str or list of str, optional
         Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
-    bins : int, str, sequence of float, EqualWidth or Edges, default 15
-        Bins that are fixed before the rows are seen; a number means so many quantile bins where a
-        measure goes by these.
+    bins : int, str, sequence of float, EqualWidth, Edges or Cells, default 15
+        Bins that are fixed before the rows are seen, or cells by columns; a number means so many
+        quantile bins where a measure goes by these.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply.
@@ -3163,8 +3390,8 @@ def hosmer_lemeshow(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     fitted : bool, default False
         Whether the model was fitted to these rows.
     notion : {"binary", "confidence"}, optional
@@ -3317,7 +3544,8 @@ def interval(
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
@@ -3644,8 +3872,8 @@ def lin_ce(
         `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
         case and which is not truthful.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -3976,7 +4204,8 @@ def noise_floor(
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
@@ -4381,7 +4610,7 @@ def reliability(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : array-like of shape (n,) or str, optional
@@ -4521,8 +4750,9 @@ def reliability_curve(
     ([0.0, 0.5, 1.0], 'consistency')
     """
 
+@overload
 def report(
-    y_true: ArrayLike | Between,
+    y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     name: str | None = None,
@@ -4568,7 +4798,124 @@ def report(
         included.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns, by which rows are split into slices.
+    segments : mapping of str to array-like, or list of str, optional
+        Columns to search for segments where predictions are wrong, as `find_segments` has them.
+    depth : int, default 2
+        The most columns that segments are crossings of.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    annotators : Annotators, optional
+        The table that `annotators` gives, to be shown on the page beside the votes.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    recalibrate : str or iterable of str, optional
+        Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
+        that such rows can have.
+    source : str or mapping, optional
+        Where the rows come from, for the recipe: a text, or names with values (file, columns,
+        command).
+
+    Returns
+    -------
+    Report
+        `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
+        shows itself in notebooks. For labels `Between` two ends it is `Bounds`, with a page too.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
+    >>> found.answer
+    'No: they are miscalibrated.'
+    >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+    True
+    """
+
+@overload
+def report(
+    y_true: Between,
+    y_proba: ArrayLike,
+    *,
+    name: str | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    by: ArrayLike | None = None,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+    depth: int = 2,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    annotators: Annotators | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+    recalibrate: str | Iterable[str] | None = None,
+    source: Mapping[str, Any] | str | None = None,
+) -> Bounds:
+    """Everything worth knowing about some predictions, as data and as an HTML page.
+
+    The page answers in words, shows every measure with its interval and noise floor, and has an
+    interactive reliability diagram, the classes, the slices, the effect of recalibration, the
+    values of other tools, and the recipe. ``report(...).save("page.html")`` writes it as one file
+    that needs no network.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        Labels that are known only to lie `Between` two ends have a page of bounds.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    name : str, optional
+        Title of the page; by default a neutral one.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
+        included.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
@@ -4951,7 +5298,7 @@ def soft_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -5455,7 +5802,8 @@ def verdict(
         Largest value of the measure, as a gap, that you can accept.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
@@ -5565,7 +5913,8 @@ def vote_noise(
         Number of votes behind each label; counts as `y_true` carry their own.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+        both.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.

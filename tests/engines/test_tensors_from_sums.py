@@ -158,6 +158,9 @@ def test_what_sums_do_not_tell_is_computed_of_rows(on_device, monkeypatch):
 
     for module in (predictor, uncertainty):
         monkeypatch.setattr(module, "is_summed_on_device", torch.is_tensor)
+    cells = cal.Cells(np.arange(600) % 7)
+    known, found = (cal.interval(*each, bins=cells) for each in ((y, p), map(torch.tensor, (y, p))))
+    assert (found.low, found.high) == (known.low, known.high)
     known = cal.interval(y, p, measure="classwise_ece")
     found = cal.interval(torch.tensor(y), torch.tensor(p), measure="classwise_ece")
     assert (found.low, found.high) == (known.low, known.high)

@@ -32,6 +32,7 @@ WRITTEN = (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8
 LOSSES = {name.rpartition(".")[2] for name in WRITTEN if name.startswith("calibrant.losses.")}
 # What a guide shows that is not part of every installation.
 NEEDS = {
+    "cells": ("polars",),
     "at-scale": ("duckdb",),
     "coming-from": ("sklearn",),
     "files": ("pyarrow",),

@@ -21,10 +21,11 @@ from calibrant._api.limited_models import (
 )
 from calibrant._api.limits import limits_of
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import OF_ROWS, GivenRows, check_without
+from calibrant._api.rows import OF_ROWS, GivenRows, check_without, read_cells
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.arrays import is_summed_on_device
@@ -179,7 +180,8 @@ def check(
             given, reading, bins, check_level(level), int(n_resamples), int(seed), bool(point)
         )
         return asked.check((at_most, at_least, max_increase, max_decrease), baseline)
-    if is_summed_on_device(y_proba) and all(value is None for value in (votes, by, ids, paired)):
+    needs_rows = any(value is not None for value in (votes, by, ids, paired))
+    if not needs_rows and not isinstance(bins, Cells) and is_summed_on_device(y_proba):
         # Imported where large tensors are given.
         from calibrant._api.compare_tensors import check_on_device
 
@@ -207,7 +209,8 @@ def check(
             return found
     new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
-    rules, level = both_rules(bins, new.samples.n), check_level(level)
+    bins, own_rows = read_cells(bins, given.data), baseline is None and by is None
+    rules, level = both_rules(bins, new.samples.n, cells=own_rows), check_level(level)
     of_baseline = {"ids": ids is not None, "own_labels": own_labels}
     check_options(
         [(each.limit.kind, each.limit.measure) for each in limits if each.limit.of_change],

@@ -19,7 +19,7 @@ from calibrant._api.model_rows import model_set, own_labels_note
 from calibrant._api.order_bias import has_order_bias, order_bias
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index
+from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index, read_cells
 from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
 from calibrant._core.arguments import WeightedRows
@@ -27,6 +27,7 @@ from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, errors_about
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array
 from calibrant._core.validation import (
     N_RESAMPLES,
@@ -188,7 +189,8 @@ def compare(
             seed=int(seed),
         )
     absent = (models, ids, by, votes, resample, scale_on, ceiling or None)
-    if all(value is None for value in absent) and _is_on_device(y_proba):
+    needs_rows = isinstance(bins, Cells) or any(value is not None for value in absent)
+    if not needs_rows and _is_on_device(y_proba):
         # Imported where large tensors are given.
         from calibrant._api.compare_tensors import compare_on_device
 
@@ -219,7 +221,7 @@ def compare(
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
-    rules = both_rules(bins, first.n)
+    rules = both_rules(read_cells(bins, data), first.n, cells=ids is None and by is None)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(compared.groups, first, compared.data)
     drawn_anew = check_resample(resample, first.votes)

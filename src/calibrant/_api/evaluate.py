@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.label_bounds import bounds_of, check_has_no
-from calibrant._api.rows import as_samples, as_source, cluster_column, group_index
+from calibrant._api.rows import as_samples, as_source, cluster_column, group_index, read_cells
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.between import Between
@@ -106,7 +107,7 @@ def evaluate(
         return bounds_of(y_true, y_proba, bins=bins, measures=measures, **rows)  # type: ignore[return-value]
     rows["data"] = data = scan_if_path(rows.get("data"))
     options = Options(
-        bins=bins,
+        bins=read_cells(bins, data),
         measures=measures,
         intervals="all" if uncertainty else "none",
         tolerance=tolerance,
@@ -133,7 +134,8 @@ def evaluate(
     if not uncertainty and by is None:
         samples = as_source(y_true, y_proba, votes=votes, **rows)
         return evaluate_samples(samples, options)
-    if by is None and resample is None and votes is None and is_summed_on_device(y_proba):
+    needs_rows = by is not None or resample is not None or votes is not None
+    if not needs_rows and not isinstance(bins, Cells) and is_summed_on_device(y_proba):
         # Imported where large tensors are given.
         from calibrant._api.evaluate_tensors import evaluate_on_device
         from calibrant._api.tensor_predictor import read_on_device

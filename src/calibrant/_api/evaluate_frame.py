@@ -35,7 +35,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         if options.by is None
         else named_columns(options.by, "by", samples.frame.collect_schema())
     )
-    fixed, truthful = both_rules(options.bins, samples.count_rows)
+    fixed, truthful = both_rules(options.bins, samples.count_rows, cells=options.by is None)
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
     chosen = choose_measures(names, shape)

@@ -87,7 +87,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     """Evaluate validated rows, with the intervals, slices and segments that `options` ask for."""
     check_some_left(samples.n)
     asked = options.measures is not None
-    fixed, quantile = both_rules(options.bins, samples.n)
+    fixed, quantile = both_rules(options.bins, samples.n, cells=options.by is None)
     summary = Summary(samples, fixed, quantile, together=not asked)
     chosen = choose_measures(options.measures, samples.shape)
     reliability = reliability_table(summary)

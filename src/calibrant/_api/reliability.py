@@ -15,6 +15,7 @@ from calibrant._api.rows import (
     cluster_column,
     group_index,
     note_two_columns,
+    read_cells,
 )
 from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
@@ -68,7 +69,7 @@ def reliability(
     rows["data"] = data = scan_if_path(rows.get("data"))
     stays = groups is None or is_lazy(data)
     samples: Any = (as_source if stays else as_samples)(y_true, y_proba, **rows)
-    rule = as_rule(bins, n=samples.count_rows)
+    rule = as_rule(read_cells(bins, data), n=samples.count_rows, cells=True)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import collect_hint
 from calibrant._data.checks import TWO_COLUMNS
@@ -76,6 +77,16 @@ def as_samples(
     """Validate samples, and bring them into memory as arrays."""
     given = given_as(from_logits, from_logprobs)
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+
+
+def read_cells(bins: Any, data: Any) -> Any:
+    """The option `bins`, where given cells that name columns have these columns of `data`; of a
+    lazy frame they keep their names.
+    """
+    if not isinstance(bins, Cells) or not bins.names or data is None or is_lazy(data):
+        return bins
+    columns = [pick(data, name, "bins") for name in bins.names]
+    return bins.with_columns([read_groups(column, None)[0] for column in columns])
 
 
 def check_without(**given: Any) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from calibrant._cli.output import Outcome, check_folder, check_own_files, print_status
-from calibrant._cli.parsing import Parser
+from calibrant._cli.parsing import Parser, names
 from calibrant._cli.terminal import spinner
 
 if TYPE_CHECKING:
@@ -31,6 +31,12 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
     )
+    parser.option(
+        "--properties NAME,...",
+        "some of truthful, continuous, complete, sound, weighted and bin_sensitivity (default: "
+        "all), or sequential: can who sees earlier outcomes beat the truth?",
+        type=names,
+    )
     parser.option("-o --out FOLDER", "folder for the tables (CSV, JSON, Markdown)")
     parser.option("--seed SEED", "seed of the simulated data; default 0", default=0)
 
@@ -43,7 +49,8 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.out is not None:
         check_own_files(options.out, FILES, lambda name, content: content.startswith(FILES[name]))
     with spinner("the audit"):
-        result = audit(options.measures or None, seed=options.seed)
+        some = {} if options.properties is None else {"properties": options.properties}
+        result = audit(options.measures or None, seed=options.seed, **some)
     if options.out is not None:
         _save(result, options.out)
         print_status(f"written: {options.out}")

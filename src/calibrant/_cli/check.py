@@ -237,9 +237,8 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             rows.y_true,
             rows.y_proba,
             **inputs.row_arguments(rows, options),
-            **inputs.options_by_name(
-                options, "level", "point", "bins", "seed", "from_logits", "missing"
-            ),
+            **inputs.options_by_name(options, "level", "point", "seed", "from_logits", "missing"),
+            bins=inputs.bins_of(rows, options.bins),
             **_limit_arguments(options),
             **about_baseline,
         )
@@ -258,6 +257,8 @@ def _sums_suffice(options: argparse.Namespace) -> bool:
     `rows_needed` is set where they did not.
     """
     limits = _limit_arguments(options)
+    if getattr(options.bins, "names", None):  # cells
+        return False
     rows = ("baseline", "id", "votes", "counts", "item", "annotator", "rows_needed")
     changes = limits["max_increase"] or limits["max_decrease"]
     given = any(getattr(options, name, None) for name in rows)

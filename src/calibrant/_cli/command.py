@@ -27,6 +27,7 @@ VERBS = {
     "report": "evaluate predictions in files",
     "compare": "several models on the same rows",
     "check": "hold predictions to limits: 0 pass, 1 fail, 2 undecided",
+    "certify": "a proved upper bound of a calibration error",
     "decide": "net benefit of acting on predictions, by threshold",
     "scale": "recalibrate: fit a map, put predictions through it",
     "conventions": "what each well-known tool would report",

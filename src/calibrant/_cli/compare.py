@@ -27,6 +27,7 @@ from calibrant._cli.output import (
 from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
+from calibrant._core.given_cells import Cells
 from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ def _compare_models(
     from calibrant._api.compare import compare
 
     first = models.first
+    if options.id is not None and isinstance(options.bins, Cells):
+        raise InputError("cells have the order of the rows, which --id changes: leave out one")
     comparison = compare(
         first.y_true if models.labels is None else models.labels,
         models.predictions,
@@ -156,7 +159,8 @@ def _compare_models(
         scale_on=None if validation is None else _validation_arguments(validation),
         scaler=options.method or "temperature",
         **inputs.row_arguments(first, options),
-        **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
+        bins=inputs.bins_of(first, options.bins),
+        **inputs.options_by_name(options, "measures", "tolerance", "level", "seed"),
         **inputs.options_by_name(options, "from_logits", "ceiling"),
     )
     slices = comparison.slices

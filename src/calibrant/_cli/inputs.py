@@ -64,6 +64,8 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         named = getattr(options, option, None) or []
         for name in [named] if isinstance(named, str) else named:
             others.setdefault(name, argument)
+    for name in getattr(getattr(options, "bins", None), "names", ()):
+        others.setdefault(name, "bins")
     return ReadRequest.build(
         unpack_single(path) if isinstance(path, list) else path,
         **column_arguments(options),
@@ -217,6 +219,15 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
     from calibrant._data.slice_names import row_names
 
     return row_names([rows.others[name] for name in by])
+
+
+def bins_of(rows: Rows, bins: Any) -> Any:
+    """The option --bins, where cells have the values of their columns."""
+    from calibrant._core.given_cells import Cells
+
+    if not isinstance(bins, Cells):
+        return bins
+    return bins.with_columns([rows.other("bins", name).astype(str) for name in bins.names])
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:

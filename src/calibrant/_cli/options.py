@@ -100,8 +100,9 @@ def add_bins(parser: Parser) -> None:
     """Add --bins, the rule of the bins, by default 15 of equal width."""
     parser.option(
         "--bins BINS",
-        "a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
-        "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
+        "a count (the default is 15), edges such as 0,0.5,1, quantile:15, cells:COLUMN,... (a bin "
+        "for each of their values), or a count that follows from the rows: cbrt (their cube root) "
+        "or auto (the same, from 5 to 100)",
         default=15,
     )
 

@@ -87,7 +87,7 @@ def class_shares(text: str) -> float | list[float]:
 
 
 def bins(text: str) -> Any:
-    """Parse bins: a count, edges, quantile:COUNT, cbrt or auto.
+    """Parse bins: a count, edges, quantile:COUNT, cells:COLUMN,..., cbrt or auto.
 
     cbrt and auto are counts that follow from the number of rows.
     """
@@ -100,6 +100,10 @@ def bins(text: str) -> Any:
             from calibrant._core.binning import Quantile
 
             return Quantile(int(text.removeprefix("quantile:")))
+        if text.startswith("cells:"):
+            from calibrant._core.given_cells import Cells
+
+            return Cells(*names(text.removeprefix("cells:")))
         return [float(edge) for edge in text.split(",")] if "," in text else int(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

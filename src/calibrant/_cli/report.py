@@ -341,7 +341,8 @@ def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
             by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
-            **inputs.options_by_name(options, "bins", "measures", "tolerance", "level", "seed"),
+            bins=inputs.bins_of(rows, options.bins),
+            **inputs.options_by_name(options, "measures", "tolerance", "level", "seed"),
             **_segment_arguments(rows, options),
         ),
     )
@@ -386,7 +387,8 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
         classes=rows.class_names,
         source=_page_source(rows, options),
         **inputs.row_arguments(rows, options),
-        **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
+        bins=inputs.bins_of(rows, options.bins),
+        **inputs.options_by_name(options, "measures", "tolerance", "level", "seed"),
         **inputs.options_by_name(options, "from_logits", "missing", "recalibrate"),
         **_segment_arguments(rows, options),
     )

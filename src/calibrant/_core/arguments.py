@@ -124,14 +124,15 @@ norm : {"l1", "l2", "max"}
     How gaps are put together: their mean, the root of their mean square, or the largest.
 bins : int, str, sequence of float or bin rule
     A number means so many equal-width bins for ordinary errors and so many quantile bins for
-    truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
+    both.
     `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
 bins (equal-width) : int, str, sequence of float or bin rule
     Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-    `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
 bins (quantile) : int, str, sequence of float or bin rule
-    Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-    `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+    `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
 by : array-like of shape (n,), str or list of str
 measures : iterable of str
 tolerance : float in (0, 1)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_counts import BY_ROWS, RowCount, bins_by_rows, is_by_rows
 from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array, Index
 
 # Sums of weights may be rounded up or down. A rank that is this close to the border of a bin, as a
@@ -229,7 +230,7 @@ class LevelSets(BinningRule):
 
 
 FixedRule: TypeAlias = EqualWidth | Edges
-Rule: TypeAlias = FixedRule | Quantile | LevelSets
+Rule: TypeAlias = FixedRule | Quantile | LevelSets | Cells
 Bins: TypeAlias = Rule | int | str | Sequence[float]
 
 
@@ -263,12 +264,19 @@ def as_rule(
     *,
     default: type[EqualWidth] | type[Quantile] = EqualWidth,
     n: RowCount | None = None,
+    cells: bool = False,
 ) -> Rule:
     """The binning rule that the option `bins` means, which may be a rule, a number of bins (for the
-    class `default`), a name, or edges.
+    class `default`), a name, or edges; and with `cells`, given cells.
 
     The names "cbrt" and "auto" mean numbers of bins that follow from the number of rows `n`.
     """
+    if isinstance(bins, Cells) and not cells:
+        raise InputError(
+            "bins=Cells(...) has a value for each row, in its order, and is for errors over bins "
+            "(ece, lin_ce, interval, evaluate, compare, ...) without by= or ids=. Here bins go "
+            "by predictions: give a number or edges"
+        )
     if isinstance(bins, Rule):
         return bins
     if isinstance(bins, str):
@@ -357,6 +365,25 @@ class Cuts:
     def find(self, predictions: NDArray[np.floating[Any]]) -> Index:
         """The bin of each prediction: the number of inner edges at or below it."""
         return np.searchsorted(self.inner, np.asarray(predictions, dtype=np.float64), side="right")
+
+
+@dataclass(frozen=True, eq=False)
+class CellCuts(Cuts):
+    """In place of cuts, the names of given cells, and the cell of each row where rows are known."""
+
+    labels: tuple[str, ...] = ()
+    rows: Index | None = None
+
+    @classmethod
+    def of(cls, labels: Sequence[str], rows: Index | None = None) -> CellCuts:
+        """The names of cells in the order of a table's bins."""
+        return cls(np.empty(0), tuple(labels), rows)
+
+    def find(self, predictions: NDArray[np.floating[Any]]) -> Index:
+        """The cell of each row, which does not follow from its prediction."""
+        if self.rows is None or self.rows.size != predictions.size:
+            raise InputError("given cells do not follow from predictions: this needs their rows")
+        return self.rows
 
 
 def _share_a_cell(first: Index, n: int) -> bool:
@@ -487,15 +514,16 @@ def equal_mass_rule(rule: Rule) -> Quantile:
     """
     if isinstance(rule, Quantile):
         return rule
-    return Quantile(15 if isinstance(rule, LevelSets) else rule.m)
+    return Quantile(15 if isinstance(rule, LevelSets | Cells) else rule.m)
 
 
-def both_rules(bins: Bins, n: RowCount | None = None) -> tuple[Rule, Rule]:
+def both_rules(bins: Bins, n: RowCount | None = None, *, cells: bool = False) -> tuple[Rule, Rule]:
     """The binning rules that `bins` means for ordinary and for truthful measures. A number of bins
     means equal-width bins for ordinary and quantile bins for truthful measures; any other `bins`
-    means one rule for both. `n` is the number of rows, for "cbrt" and "auto".
+    means one rule for both. `n` is the number of rows, for "cbrt" and "auto"; `cells` says whether
+    `bins` may be given cells.
     """
-    fixed = as_rule(bins, n=n)
+    fixed = as_rule(bins, n=n, cells=cells)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):
         return fixed, _note_origin(Quantile(fixed.m), fixed.origin)
     return fixed, fixed

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ColumnTable
-from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.typing import Array, Index
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
-from calibrant._engines.arrays.counting import bin_table, rank_order
+from calibrant._engines.arrays.counting import bin_table, has_row_bins, row_bins
 from calibrant._engines.arrays.draws import fit_isotonic, rising_bins
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
@@ -176,16 +176,15 @@ def problem_of(
     if rule.drops_one:
         return None
     u, z, w, findings = rows or whole_problem(samples, notion)
-    if isinstance(rule, Quantile) and rule.ties == "rank":
-        order, in_order = rank_order(u, w, rule.m)
-        bins = np.empty(u.size, dtype=np.intp)
-        bins[order] = in_order
-        return Problem(u, z, w, bins, rule.m, not findings.soft, counts=counts)
+    if has_row_bins(rule):
+        bins, m = row_bins(samples, rule, u, w)
+        return Problem(u, z, w, bins, m, not findings.soft, counts=counts)
     if isinstance(rule, LevelSets):
         _, cuts, _ = bin_table(samples, notion, rule)
     elif isinstance(rule, Quantile):
         cuts = quantile_cuts(Samples(u, z, w), "binary", rule.m, checked=True)
     else:
+        assert isinstance(rule, FixedRule)
         cuts = fixed_cuts(rule, samples.precision)
     return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft, counts=counts)
 

@@ -18,6 +18,7 @@ import numpy as np
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Rule
 from calibrant._core.errors import NeedsRows
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
@@ -92,6 +93,8 @@ class PooledSums:
         if of_rows and self.pooled is None and self._has_soft_labels:
             return "sums of soft labels by cell do not tell how losses vary"
         rule = self.rules[0] if statistic.binning == "fixed" else self.rules[1]
+        if isinstance(rule, Cells) and statistic.is_binned:
+            return "rows of a given cell have many predictions, which its sums do not keep"
         if self._is_crowded and not of_rows and not (statistic.merges and rule.is_fixed):
             return (
                 "the order of predictions is needed, and too many of them share one cell of the "

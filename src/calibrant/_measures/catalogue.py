@@ -188,7 +188,7 @@ _ENTRIES: tuple[Measure, ...] = (
             label="ECE", soft_label="SMECE", listed=Listed(
                 headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1,
                 metric=1),
-            aliases=("SMECE", "soft_ece", "expected_calibration_error")),
+            aliases=("SMECE", "soft_ece", "expected_calibration_error"), certifiable=True),
     Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
             "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
             "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
@@ -221,13 +221,15 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("ks_error", "Kolmogorov-Smirnov calibration error",
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
-            of_cells=ks_errors, group="unbinned", rank=3, label="KS error", cost="low"),
+            of_cells=ks_errors, group="unbinned", rank=3, label="KS error", cost="low",
+            certifiable=True),
     Measure("cutoff_ce", "cutoff calibration error",
             "max_{s<=t} (1/W) |sum_{s<=u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Rossellini et al. (2025), arXiv:2502.19851; Arrieta-Ibarra et al. (2022), JMLR 23",
             "cutoff_ce", lambda s: cutoff_error(s.levels), of_cells=cutoff_errors,
             group="unbinned", rank=4, label="cutoff error", cost="low",
-            aliases=("kuiper", "ecce_r", "kuiper_statistic", "cutoff_calibration_error")),
+            aliases=("kuiper", "ecce_r", "kuiper_statistic", "cutoff_calibration_error"),
+            certifiable=True),
     # --- distances between a local regression and the diagonal ---
     Measure("ici", "integrated calibration index", "(1/W) sum w |loess(u) - u|", "scalar", _BINARY,
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici",
@@ -253,14 +255,15 @@ _ENTRIES: tuple[Measure, ...] = (
             "Gupta and Ramdas (2022), ICLR, arXiv:2107.08353", "top_label_ece",
             lambda s: binned_error(s.confidence_by_class.as_one_class()), of_tables=binned_errors,
             label_bounds="bins", group="classwise", rank=2, label="TL-ECE", on_request=True,
-            cost="medium", aliases=("TL-ECE", "tl_ece", "top_label_calibration_error")),
+            cost="medium", aliases=("TL-ECE", "tl_ece", "top_label_calibration_error"),
+            certifiable=True),
     # --- over all classes ---
     Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
             "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
             "Kull et al. (2019), arXiv:1910.12656", "ece(notion='classwise')",
             lambda s: binned_error(s.class_bins), of_tables=binned_errors,
             label_bounds="bins", group="classwise",
-            label="classwise ECE", listed=Listed(headline=3, bins=7)),
+            label="classwise ECE", listed=Listed(headline=3, bins=7), certifiable=True),
     Measure("ace", "adaptive calibration error",
             "(1/k) sum_r (1/W) sum_B |R_{B,r}| over equal-mass bins", "classwise", _MULTI,
             "class_quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
@@ -291,7 +294,7 @@ _ENTRIES: tuple[Measure, ...] = (
               "logit_grid", 0, 1, Claims(False, shape == "binary", True, True),
               "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML", "ls_ece",
               lambda s: ls_ece_of_grid(s.logit_grid, LS_SIGMA), of_cells=ls_eces, group="unbinned",
-              rank=2, label="LS-ECE")
+              rank=2, label="LS-ECE", certifiable=True)
       for shape in _BOTH),
     *(Measure("smooth_ece", "smooth calibration error",
               "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", (shape,),
@@ -299,7 +302,7 @@ _ENTRIES: tuple[Measure, ...] = (
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
               group="unbinned", rank=1, label="smECE",
-              listed=Listed(headline=2, compare=2, metric=2))
+              listed=Listed(headline=2, compare=2, metric=2), certifiable=True)
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
@@ -308,7 +311,8 @@ _ENTRIES: tuple[Measure, ...] = (
             form="squares", aliases=("LinCE",),
             label_bounds="bins", group="truthful", rank=1, label="LinCE",
             null_mean=linear_null_mean, vote_excess=top_excess,
-            listed=Listed(headline=3, bins=2, recalibration=2, compare=2, robustness=2, scale=2)),
+            listed=Listed(headline=3, bins=2, recalibration=2, compare=2, robustness=2, scale=2),
+            certifiable=True),
     # At a tie the top label of a row changes, and what it is worth to name another is not known.
     *(Measure("atb", "averaged two-bin calibration error",
               "(1/W^2) integral of (sum_{u<q} w (u - z))^2 + (sum_{u>=q} w (u - z))^2 dq",
@@ -319,7 +323,7 @@ _ENTRIES: tuple[Measure, ...] = (
               power=2, form="nearness", null_mean=linear_null_mean, group="truthful", rank=2,
               label="ATB",
               cost="low", spread=lambda s: averaged_two_bin_spread(s.levels),
-              aliases=("averaged_two_bin", "averaged_two_bin_error"))
+              aliases=("averaged_two_bin", "averaged_two_bin_error"), certifiable=True)
       for shape in _BOTH),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
@@ -327,7 +331,7 @@ _ENTRIES: tuple[Measure, ...] = (
             lambda s: vector_linear_error(s.full_bins), power=2, form="squares",
             aliases=("LinCE",),
             of_vectors=vector_linear_errors, group="truthful", rank=1, label="LinCE",
-            vote_excess=summed_excess),
+            vote_excess=summed_excess, certifiable=True),
     Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
             "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
             "classwise_ce", lambda s: linear_error(s.class_quantile_bins),
@@ -335,7 +339,7 @@ _ENTRIES: tuple[Measure, ...] = (
             label_bounds="bins", group="truthful", rank=3,
             label="classwise LinCE",
             vote_excess=mean_excess,
-            listed=Listed(bins=9, compare=2, robustness=4, scale=2)),
+            listed=Listed(bins=9, compare=2, robustness=4, scale=2), certifiable=True),
     Measure("confidence_ce", "truthful confidence error",
             "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
@@ -351,7 +355,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins),
             of_tables=linear_errors, power=2, form="squares", aliases=("ConfCE",),
             label_bounds="bins", group="binned", label="ConfCE", null_mean=linear_null_mean,
-            listed=Listed(robustness=2), vote_excess=top_excess),
+            listed=Listed(robustness=2), vote_excess=top_excess, certifiable=True),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
             0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",

@@ -207,6 +207,9 @@ class Measure:
         How its bounds are found where labels are known only to lie between two ends (`Between`):
         it grows with each |R_B| of its bins and reads no other sum of labels; it is a distance of
         each row to its label; or it falls as the label's mass moves to what is predicted most.
+    certifiable : bool, default False
+        Whether it, or its root if `power` is 2, is the largest mean of ``f(u) (u - z)`` over
+        functions f between -1 and 1 that are fixed before the rows are seen: `certify` has a bound.
     """
 
     name: str
@@ -254,6 +257,7 @@ class Measure:
     vote_model: bool = False
     folds: bool = field(default=False, kw_only=True)
     label_bounds: Literal["", "bins", "distance", "score"] = field(default="", kw_only=True)
+    certifiable: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:

@@ -22,6 +22,7 @@ from calibrant._core.binning import (
     fixed_cuts,
 )
 from calibrant._core.errors import NotDefined, check_weight_total
+from calibrant._core.given_cells import Cells as GivenCells
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
@@ -132,10 +133,10 @@ class FrameSummary(StreamSummary):
         """The table of the binary or the confidence problem by a rule of bins, and the cuts between
         the bins.
         """
-        if rule.is_fixed:
+        if isinstance(rule, FixedRule):
             cells = self.sums["cells" if notion == self.scalar else "top_cells"]
             return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
-        if isinstance(rule, LevelSets):
+        if isinstance(rule, LevelSets | GivenCells):
             return frames.bin_table(self.samples, notion, rule)[:2]
         bins = self._equal_mass_of(rule.m)
         refined = bins.own if notion == self.scalar else bins.folded
@@ -163,7 +164,7 @@ class FrameSummary(StreamSummary):
     @cached_property
     def class_bins(self) -> BinTable:
         """Each class against the rest in the ordinary bins."""
-        if self.fixed.is_fixed:
+        if isinstance(self.fixed, FixedRule):
             return without_dropped(self.sums["classwise"].copy(), self.fixed, True)
         return frames.classwise_table(self.samples, self.fixed)[0]
 

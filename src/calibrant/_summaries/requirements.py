@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from calibrant._core.binning import LevelSets, Rule
 from calibrant._core.errors import InputError
+from calibrant._core.given_cells import Cells
 from calibrant._measures.catalogue import Measure, Shape, canonical, catalogue, nearest_measure
 from calibrant._measures.statistics import STATISTICS
 
@@ -101,6 +102,8 @@ def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
     statistic = STATISTICS[measure.statistic]
     if statistic.problem == "full" and isinstance(truthful, LevelSets):
         return False
+    if isinstance(truthful, Cells) and statistic.problem in ("classwise", "full", "by class"):
+        return n_columns == 1
     by_class = statistic.over_classes and statistic.binning == "quantile"
     return n_columns <= FRAME_CLASSES or not by_class
 

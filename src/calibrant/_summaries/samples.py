@@ -14,6 +14,7 @@ from calibrant._core.bin_tables import BinTable, VectorTable, table_has_squares
 from calibrant._core.binning import (
     Cuts,
     EqualWidth,
+    FixedRule,
     LevelSets,
     Quantile,
     Rule,
@@ -157,6 +158,7 @@ class Summary:
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
         """The bin table of the binary or the confidence problem, and the cuts between the bins."""
         if self._reads_once and notion == self.scalar and rule == self.fixed:
+            assert isinstance(rule, FixedRule)
             return self.bins, fixed_cuts(rule, self.samples.precision)
         table, cuts = self._call_engine(self.engine.bin_table, self.samples, notion, rule)
         if notion == self.scalar and rule == self.fixed and not self._reads_once:
@@ -183,7 +185,7 @@ class Summary:
         """The sums of one read of (n, k) predictions: every class and the top label in the ordinary
         bins, and the losses.
         """
-        assert self.fixed.is_fixed
+        assert isinstance(self.fixed, FixedRule)
         cuts = fixed_cuts(self.fixed, self.samples.precision)
         with explained(self.samples):
             total = self.engine.matrix_sums(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ratio
-from calibrant._core.binning import Cuts, FixedRule, LevelSets, Rule, outer_edges
+from calibrant._core.binning import CellCuts, Cuts, FixedRule, LevelSets, Rule, outer_edges
 from calibrant._core.errors import InputError, nearest, one_of
 from calibrant._core.validation import check_level
 from calibrant._measures.binned import binned_error
@@ -112,16 +112,18 @@ class ReliabilityTable(Result):
         Returns
         -------
         dict of str to list
-            `bin`, `lower`, `upper`, `n`, `weight`, `mean_predicted`, `mean_target` and `gap`; NaN
-            where a bin is empty.
+            `bin`, `lower`, `upper` (or `cell`, for given cells), `n`, `weight`, `mean_predicted`,
+            `mean_target` and `gap`; NaN where a bin is empty.
         """
         table = self.table
-        lower, upper = self._edges()
         mean_u, mean_z = table.mean_u[0], table.mean_z[0]
+        if isinstance(self.cuts, CellCuts):
+            where: dict[str, list[Any]] = {"cell": list(self.cuts.labels)}
+        else:
+            lower, upper = self._edges()
+            where = {"bin": list(range(table.n_bins)), "lower": lower, "upper": upper}
         return {
-            "bin": list(range(table.n_bins)),
-            "lower": lower,
-            "upper": upper,
+            **where,
             "n": table.n[0].tolist(),
             "weight": table.sum_w[0].tolist(),
             "mean_predicted": mean_u.tolist(),
@@ -288,6 +290,7 @@ class ReliabilityTable(Result):
         ReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
+        self._check_order()
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
         return ReliabilityDisplay(self, name=name).plot(
@@ -317,9 +320,18 @@ class ReliabilityTable(Result):
         altair.Chart
             The diagram.
         """
+        self._check_order()
         from calibrant.results._plots.notebook_charts import reliability_chart
 
         return reliability_chart(self, level=level, curve=curve, cutoff=cutoff)
+
+    def _check_order(self) -> None:
+        """Raise an InputError for given cells, whose predictions overlap."""
+        if isinstance(self.cuts, CellCuts):
+            raise InputError(
+                "a reliability diagram has bins along the predictions, and given cells overlap: "
+                "draw reliability(..., bins=15), or read the table of cells"
+            )
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
         """Give the table as JSON has it.

@@ -18,6 +18,7 @@ from calibrant._core.binning import (
     fixed_cuts,
 )
 from calibrant._core.errors import InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
@@ -100,7 +101,7 @@ class HistogramBinning(OneVsRest):
         rule = as_rule(self.bins, n=n)
         by_rank = isinstance(rule, Quantile) and rule.ties == "rank"
         dropping = rule.drops_one
-        if isinstance(rule, LevelSets) or by_rank or dropping:
+        if isinstance(rule, LevelSets | Cells) or by_rank or dropping:
             raise InputError(
                 f"bins={self.bins!r} does not give every new prediction one bin: use a number of "
                 "equal-width bins, Quantile(m) or Edges([...])"

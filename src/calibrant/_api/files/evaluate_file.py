@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from calibrant._api.cells_of_sums import over_cells
 from calibrant._api.evaluate_samples import (
     LONG_FULL,
     Options,
@@ -25,8 +26,9 @@ from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
 from calibrant._api.slices import SliceOfSums
 from calibrant._core.bin_counts import is_by_rows
-from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.given_cells import Cells
 from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import N_RESAMPLES, public
@@ -99,9 +101,9 @@ def evaluate_file(
         Column of the number of votes behind each soft label, or behind counts of class 1.
     counts : str or list of str, optional
         Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
-    bins : int, str, sequence of float, EqualWidth or Edges, default 15
-        Bins that are fixed before the rows are seen; a number means so many quantile bins where a
-        measure goes by these.
+    bins : int, str, sequence of float, EqualWidth, Edges or Cells, default 15
+        Bins that are fixed before the rows are seen, or cells by columns; a number means so many
+        quantile bins where a measure goes by these.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures
         Names of `catalogue()`; by default all that apply.
@@ -231,6 +233,8 @@ def evaluate_request(
     `fine` rows are summed in fine cells even if no interval is asked for, and so are those of each
     slice, in place of a table of slices.
     """
+    if isinstance(options.bins, Cells):
+        return _evaluate_cells(request, options, options.bins, exact=exact, progress=progress)
     # Counting the rows takes a pass of its own.
     counted, bins = is_by_rows(options.bins), options.bins
     fixed, quantile = both_rules(15 if counted else bins)
@@ -257,6 +261,27 @@ def evaluate_request(
             tally.merge(piece)
     _check_not_empty(tally, rows)
     return _evaluation(tally, rows, quantile, options, progress, request)
+
+
+def _evaluate_cells(
+    request: ReadRequest, options: Options, cells: Cells, *, exact: bool, progress: bool | None
+) -> FileEvaluation:
+    """Evaluate files over given cells, whose columns split the rows in the first pass."""
+    if not cells.names or request.by or options.intervals != "none":
+        raise InputError(
+            "cells of files are columns of them, Cells('site', 'age'), and give values: leave out "
+            "by= and uncertainty=, or read the rows and evaluate arrays"
+        )
+    split = replace(request, by=list(cells.names))
+    whole = evaluate_request(
+        split, replace(options, bins=EqualWidth(15)), exact=exact, fine=True, progress=progress
+    )
+    tables = {name: own.summary.bins for name, _, own in whole.slices if own is not None}
+    if not tables:
+        raise InputError("cells of votes need the rows in memory: evaluate arrays")
+    shape: Shape = "multiclass" if whole.sums.summary.n_columns > 1 else "binary"
+    result = over_cells(whole.result, cells, tables, shape, options.measures)
+    return whole._replace(result=result, slices=())
 
 
 def _count_rows(rows: FileRows, progress: bool | None) -> int:

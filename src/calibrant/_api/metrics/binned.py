@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_source
+from calibrant._api.rows import as_source, read_cells
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
@@ -88,7 +88,7 @@ def ece(
     0.25
     """
     samples = as_source(y_true, y_proba, **rows)
-    rule = as_rule(bins, n=samples.count_rows)
+    rule = as_rule(read_cells(bins, rows.get("data")), n=samples.count_rows, cells=True)
     resolved = _binned_notion(samples, notion)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
@@ -276,7 +276,8 @@ def debiased_l2(
     0.0
     """
     samples = as_source(y_true, y_proba, **rows)
-    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
+    bins = read_cells(bins, rows.get("data"))
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows, cells=True)
     resolved = _binned_notion(samples, notion)
     return debiased_l2_of(Summary(samples).table(resolved, rule))
 
@@ -432,5 +433,5 @@ def top_label_ece(
             "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "
             "both columns, np.stack([1 - p, p], axis=1), or use ece(...)"
         )
-    rule = as_rule(bins, n=samples.count_rows)
+    rule = as_rule(read_cells(bins, rows.get("data")), n=samples.count_rows, cells=True)
     return binned_error(Summary(samples).top_class_table(rule).as_one_class(), norm)

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_source
+from calibrant._api.rows import as_source, read_cells
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
@@ -85,7 +85,8 @@ def lin_ce(
     """
     one_of("norm", norm, ("l1", "l2"))
     samples = as_source(y_true, y_proba, **rows)
-    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
+    bins = read_cells(bins, rows.get("data"))
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows, cells=True)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
         if phi is not None:
@@ -150,7 +151,8 @@ def classwise_ce(
     0.01
     """
     samples = as_source(y_true, y_proba, **rows)
-    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
+    bins = read_cells(bins, rows.get("data"))
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows, cells=True)
     if not samples.multiclass:
         raise InputError(
             "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
@@ -204,7 +206,8 @@ def confidence_ce(
     0.09
     """
     samples = as_source(y_true, y_proba, **rows)
-    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
+    bins = read_cells(bins, rows.get("data"))
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows, cells=True)
     if samples.answers:
         find("confidence_ce", samples.shape)  # an error: the class is not on a side of 1/2
     table = Summary(samples).table("confidence", rule, squares=False)

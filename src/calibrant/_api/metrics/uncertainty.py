@@ -16,11 +16,13 @@ from calibrant._api.rows import (
     group_index,
     is_top_label_of_two,
     note_two_columns,
+    read_cells,
 )
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.validation import (
     N_RESAMPLES,
     check_level,
@@ -110,7 +112,7 @@ def noise_floor(
     """
     samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, n_resamples, seed, clusters
+        samples, measure, read_cells(bins, rows["data"]), n_resamples, seed, clusters
     )
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
@@ -184,7 +186,14 @@ def interval(
     level = check_level(level)
     samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
+        samples,
+        measure,
+        read_cells(bins, rows["data"]),
+        n_resamples,
+        seed,
+        clusters,
+        level=level,
+        resample=resample,
     )
     found = uncertainty.interval(chosen, chosen.compute(summary))
     return note_two_columns(found, samples, chosen.notion)
@@ -265,7 +274,14 @@ def verdict(
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     samples, clusters = _samples_and_clusters(y_true, y_proba, votes, groups, rows)
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
+        samples,
+        measure,
+        read_cells(bins, rows["data"]),
+        n_resamples,
+        seed,
+        clusters,
+        level=level,
+        resample=resample,
     )
     if chosen.is_ranking:
         raise InputError(
@@ -428,7 +444,7 @@ def _uncertainty_of_measure(
 
         if resample is not None:
             check_resample(resample, None)
-        rules = both_rules(bins, samples.count_rows)
+        rules = both_rules(bins, samples.count_rows, cells=True)
         summary, _ = sum_frame(samples, rules, (chosen.name,), fine=True)
         sums = sums_of_frame(samples, summary, rules, groups)
         sums.refuse([chosen])
@@ -436,14 +452,15 @@ def _uncertainty_of_measure(
     if isinstance(samples, TensorSamples):
         from calibrant._api.tensor_predictor import sums_on_device
 
-        rules = both_rules(bins, samples.n)
-        sums = sums_on_device(samples, rules, groups)
-        if resample is None and not sums.why_not(chosen):
-            uncertainty = sums.uncertainty((chosen,), level, n_resamples, seed)
-            return uncertainty, chosen, Summary(samples, *rules)
+        if resample is None and not isinstance(bins, Cells):
+            rules = both_rules(bins, samples.n)
+            sums = sums_on_device(samples, rules, groups)
+            if not sums.why_not(chosen):
+                uncertainty = sums.uncertainty((chosen,), level, n_resamples, seed)
+                return uncertainty, chosen, Summary(samples, *rules)
         samples, groups = samples.in_memory(), None if groups is None else groups.cpu().numpy()
     resampling = Resampling(
-        rules=both_rules(bins, samples.n),
+        rules=both_rules(bins, samples.n, cells=True),
         level=level,
         n_resamples=int(n_resamples),
         seed=int(seed),

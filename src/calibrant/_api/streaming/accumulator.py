@@ -32,6 +32,7 @@ from calibrant._core.binning import (
     both_rules,
 )
 from calibrant._core.errors import InputError, StateError, check_weight_total
+from calibrant._core.given_cells import Cells as GivenCells
 from calibrant._core.messages import values_of
 from calibrant._core.typing import Array
 from calibrant._core.validation import N_RESAMPLES, check_level, public
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
     from calibrant._inference.pooled_rows import PooledSums
+    from calibrant.results._certificate import Certificate
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._reliability_curve import ReliabilityCurve
 
@@ -137,6 +139,11 @@ class Accumulator:
         missing: str = "error",
         approximate: bool = False,
     ) -> None:
+        if isinstance(bins, GivenCells):
+            raise InputError(
+                "an Accumulator has bins of predictions; cells of a stream are the slices of a "
+                "monitor: Monitor(by=[...]).over_cells()"
+            )
         rule = as_rule(bins)
         if not isinstance(rule, FixedRule):
             raise InputError(
@@ -471,6 +478,45 @@ class Accumulator:
         check_recalibration(recalibration, seed)
         given = (thresholds, recalibration, float(level), int(seed))
         return decisions_of_sums(self.pooled_sums(), *given)
+
+    def certify(
+        self,
+        measure: str = "ece",
+        *,
+        level: float = 0.999,
+        sigma: float | None = None,
+        anytime: bool = True,
+    ) -> Certificate:
+        """Give a proved upper bound of a calibration error of everything added so far.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            A measure that `calibrant.certify` bounds, and that the sums have.
+        level : float, default 0.999
+            Probability with which the bound holds, at least.
+        sigma : float, optional
+            Width of the noise of a smooth error, chosen before the rows are seen.
+        anytime : bool, default True
+            Whether the bound holds however often one looks while rows of one population are added;
+            it is some 1.3 times as wide. If not, it holds at one number of rows, chosen beforehand.
+
+        Returns
+        -------
+        Certificate
+            As `calibrant.certify` returns.
+
+        Raises
+        ------
+        InputError
+            If nothing was added yet, if rows have weights, or if the sums do not have the measure.
+        """
+        from calibrant._api.streaming.certified import certify_stream
+
+        now = self.copy()
+        return certify_stream(
+            now.pooled_sums(), now.shape, now.measures, measure, level, sigma, anytime
+        )
 
     def pooled_sums(self) -> PooledSums:
         """The sums of this moment, as intervals and curves read them.

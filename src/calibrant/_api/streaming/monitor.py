@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.cells_of_sums import is_over_bins, over_cells
 from calibrant._api.evaluate_samples import choose_measures
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
@@ -22,6 +23,7 @@ from calibrant._api.streaming.summed_stream import alternatives
 from calibrant._api.streaming.sums import WindowedSums, n_stacked
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
+from calibrant._core.given_cells import Cells
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import public
 from calibrant._data.samples import Shape, shape_of
@@ -33,6 +35,7 @@ from calibrant.results._windows import Windows
 if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
+    from calibrant.results._certificate import Certificate
     from calibrant.results._evaluation import Evaluation
 
 
@@ -439,6 +442,65 @@ class Monitor:
         if self.by is None:
             return table
         return sliced_table(table, sums, ", ".join(self.by), span, measures, other)
+
+    def over_cells(
+        self, *, measures: Iterable[str] | None = None, start: Any = None, stop: Any = None
+    ) -> Evaluation:
+        """Evaluate errors over cells: each slice of a monitor made with `by` is one bin.
+
+        Parameters
+        ----------
+        measures : iterable of str, optional
+            Names of `catalogue()`; by default those the monitor was made for.
+        start : datetime, str, float, optional
+            Start of the first window; by default the oldest.
+        stop : datetime, str, float, optional
+            Start of the first window that is not included; by default there is no end.
+
+        Returns
+        -------
+        Evaluation
+            As `evaluate` returns for ``bins=Cells(...)`` of these columns.
+        """
+        if self.by is None:
+            raise InputError("over_cells needs a Monitor with slices: make it with Monitor(by=...)")
+        span = self._span_in_microseconds(start, stop)
+        sums = self._snapshot()[0]
+        total = sums.between(*span)
+        parts = {name: sums.slices[name].between(*span) for name in sorted(sums.slices)}
+        tables = {name: part.summary().bins for name, part in parts.items() if part.n_rows}
+        names = None if measures is None else list(measures)
+        plain = names
+        if names is not None:
+            chosen = choose_measures(names, total.shape)
+            plain = [m.name for m in chosen if not is_over_bins(m)] or ["ece"]
+        result = total.evaluate(measures=plain)
+        return over_cells(result, Cells(*self.by), tables, total.shape, names)
+
+    def certify(
+        self, measure: str = "ece", *, level: float = 0.999, sigma: float | None = None
+    ) -> Certificate:
+        """Give a proved upper bound of a calibration error, valid however often one looks.
+
+        It is about all windows together, and holds if their rows (or clusters, where the monitor is
+        `grouped`) are independent and of one population. After a change of the population look at
+        `Window.e_change`.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            A measure that `calibrant.certify` bounds, and that the sums have.
+        level : float, default 0.999
+            Probability with which the bound holds at all times together, at least.
+        sigma : float, optional
+            Width of the noise of a smooth error, chosen before the rows are seen.
+
+        Returns
+        -------
+        Certificate
+            As `calibrant.certify` returns.
+        """
+        return self.total().certify(measure, level=level, sigma=sigma)
 
     def _baseline_span(self, span: tuple[Any, ...]) -> tuple[int | None, int]:
         """The start and stop of windows as a baseline, in microseconds; None for an open start."""

@@ -17,9 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import ROUNDING, Cuts, LevelSets, Quantile, Rule, fixed_cuts, rank_bins
+from calibrant._core.binning import (
+    ROUNDING,
+    CellCuts,
+    Cuts,
+    FixedRule,
+    LevelSets,
+    Quantile,
+    Rule,
+    fixed_cuts,
+    rank_bins,
+)
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
@@ -58,11 +69,12 @@ def bin_table(
     if isinstance(rule, LevelSets):
         levels, findings = level_table(samples, notion)
         return levels, Cuts(levels.mean_u[0, 1:]), findings
+    if has_row_bins(rule):
+        return _table_of_rows(samples, notion, rule)
     if isinstance(rule, Quantile):
-        if rule.ties == "rank":
-            return _rank_table(samples, notion, rule.m)
         cuts = quantile_cuts(samples, notion, rule.m)
     else:
+        assert isinstance(rule, FixedRule)
         cuts = fixed_cuts(rule, samples.precision)
     sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
     return without_dropped(sums[None], rule, squares), cuts, findings
@@ -74,7 +86,7 @@ def classwise_table(
     """One table with the bin sums of every class against the rest, each class with its own bins,
     and the findings (what was clipped or tolerated).
     """
-    if rule.is_fixed:
+    if isinstance(rule, FixedRule):
         cuts = fixed_cuts(rule, samples.precision)
         total = matrix_sums(samples, classwise=cuts, squares=squares)
         assert total.classwise is not None
@@ -203,14 +215,37 @@ def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
     return order, np.clip(bins, 0, m - 1).astype(np.intp)
 
 
-def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
-    """The table of m bins with equal shares of the ranks, where equal predictions may be in
-    different bins; the edges between them, for display only; and the findings.
+def has_row_bins(rule: Rule) -> bool:
+    """Whether the rule gives each row its bin, and no edges between predictions."""
+    return isinstance(rule, Cells) or (isinstance(rule, Quantile) and rule.ties == "rank")
+
+
+def row_bins(samples: Samples, rule: Rule, u: Array, w: Array | None) -> tuple[Index, int]:
+    """The bin of each row by a rule that `has_row_bins`, and the number of bins: given cells, or
+    bins by the rank of predictions u with weights w.
+    """
+    if isinstance(rule, Cells):
+        return rule.of_rows(samples.n, samples.kept), rule.m
+    assert isinstance(rule, Quantile)
+    order, in_order = rank_order(u, w, rule.m)
+    bins = np.empty(u.size, dtype=np.intp)
+    bins[order] = in_order
+    return bins, rule.m
+
+
+def _table_of_rows(samples: Samples, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts, Findings]:
+    """The table of a rule that gives each row its bin; the edges between bins by rank, for display
+    only (given cells have none); and the findings.
     """
     u, z, w, findings = whole_problem(samples, notion)
-    order, bins = rank_order(u, w, m)
-    sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
-    firsts = np.searchsorted(bins, np.arange(1, m))
+    if isinstance(rule, Cells):
+        bins, m = row_bins(samples, rule, u, w)
+        table = BinTable(sums_by_index(bins, m, u, z, w)[None])
+        return table, CellCuts.of(rule.labels, bins), findings
+    assert isinstance(rule, Quantile)
+    order, bins = rank_order(u, w, rule.m)
+    sums = sums_by_index(bins, rule.m, u[order], z[order], None if w is None else w[order])
+    firsts = np.searchsorted(bins, np.arange(1, rule.m))
     cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut
     return BinTable(sums[None]), cuts, findings
 

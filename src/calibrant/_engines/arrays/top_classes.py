@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
-from calibrant._engines.arrays.counting import rank_order, without_dropped
+from calibrant._engines.arrays.counting import has_row_bins, row_bins, without_dropped
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import (
     Span,
@@ -32,20 +32,19 @@ def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
     All classes share the bins of the confidence. For level sets the table has one class, with a bin
     for each pair of predicted class and distinct confidence.
     """
-    if isinstance(rule, LevelSets) or (isinstance(rule, Quantile) and rule.ties == "rank"):
+    if isinstance(rule, LevelSets) or has_row_bins(rule):
         top, u, z, findings = top_classes(samples)
         w = None if samples.weights is None else samples.weights.astype(np.float64)
         if isinstance(rule, LevelSets):
             index, m = level_index(top, u)
             return BinTable(sums_by_index(index, m, u, z, w)[None]), findings
-        order, bins = rank_order(u, w, rule.m)
-        cells = samples.n_classes * rule.m
-        index = np.empty(samples.n, dtype=np.intp)
-        index[order] = top[order] * rule.m + bins
-        return BinTable(_split_by_class(sums_by_index(index, cells, u, z, w), rule.m)), findings
+        bins, m = row_bins(samples, rule, u, w)
+        sums = sums_by_index(top * m + bins, samples.n_classes * m, u, z, w)
+        return BinTable(_split_by_class(sums, m)), findings
     if isinstance(rule, Quantile):
         cuts = quantile_cuts(samples, "confidence", rule.m)
     else:
+        assert isinstance(rule, FixedRule)
         cuts = fixed_cuts(rule, samples.precision)
     sums, findings = top_class_sums(samples, cuts)
     return without_dropped(sums, rule, True), findings

@@ -12,8 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from calibrant._core.bin_tables import VectorTable
-from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.engine_choice import n_threads
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Block, Samples
 from calibrant._engines.arrays.counting import rank_order
@@ -163,7 +164,7 @@ def _coordinate_ranges(phi: Array | None) -> tuple[Array | float, Array | float]
 
 def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     """The cuts between the bins of the largest coordinate, scaled to [0, 1]."""
-    if rule.is_fixed:
+    if isinstance(rule, FixedRule):
         return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
     assert isinstance(rule, Quantile)
     if phi is None:
@@ -177,6 +178,8 @@ def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, In
     """The number of bins, and each row's bin by the rank of its largest coordinate, for a rule of
     bins by rank; None for any other rule.
     """
+    if isinstance(rule, Cells):
+        return rule.m, rule.of_rows(samples.n, samples.kept)
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
     weights = None if samples.weights is None else samples.weights.astype(np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import (
+    CellCuts,
     Cuts,
     Edges,
     EqualWidth,
@@ -19,7 +20,9 @@ from calibrant._core.binning import (
     fixed_cuts,
 )
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.given_cells import Cells as GivenCells
 from calibrant._core.typing import Array
+from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack, without_dropped
@@ -54,6 +57,8 @@ def bin_table(
     """The bin sums of the binary or the confidence problem by any rule of bins, the cuts between
     the bins, and the findings.
     """
+    if isinstance(rule, GivenCells):
+        return _cell_table(samples, notion, rule)
     if isinstance(rule, LevelSets):
         return level_sets(samples, notion)
     if isinstance(rule, Quantile):
@@ -61,9 +66,38 @@ def bin_table(
         groups = Query(samples, notion).add_fields().add_cells(Cells(EqualWidth(1))).run()
         bins = EqualMass(samples, notion, groups, rule.m).own
         return bins.table, bins.cuts, groups.findings
+    assert isinstance(rule, FixedRule)
     cuts = fixed_cuts(rule, samples.precision)
     sums, findings = scalar_sums(samples, notion, cuts)
     return without_dropped(sums[None], rule, True), cuts, findings
+
+
+def _cell_table(
+    samples: FrameSamples, notion: Notion, rule: GivenCells
+) -> tuple[BinTable, Cuts, Findings]:
+    """The table of given cells: the engine groups the rows by the columns that they name."""
+    if not rule.names:
+        raise InputError(
+            "cells of a lazy frame are columns of it: give their names, Cells('site', 'age')"
+        )
+    names = named_columns(rule.names, "bins", samples.frame.collect_schema())
+    groups = Query(samples, notion, by=names).add_fields().run()
+    keys = [groups.columns[f"by{j}"].tolist() for j in range(len(rule.names))]
+    if any(key is None or key != key for column in keys for key in column):
+        raise InputError(f"{rule} have no value in some rows: drop these, or fill them")
+    labels = [", ".join(map(str, row)) for row in zip(*keys, strict=True)]
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    cuts = CellCuts.of([labels[j] for j in order])
+    return BinTable(groups.fields[order][None]), cuts, groups.findings
+
+
+def refuse_cells(rule: Rule) -> None:
+    """Raise an InputError for given cells of every class of a lazy frame."""
+    if isinstance(rule, GivenCells):
+        raise InputError(
+            "cells of each class need the rows in memory: collect the frame first, or measure the "
+            "top label"
+        )
 
 
 def check_ranks(rule: Quantile) -> None:
@@ -83,7 +117,9 @@ def classwise_table(
     """One table with the bin sums of every class against the rest, each class with its own bins,
     and the findings.
     """
-    if not samples.multiclass:  # one problem, which is its own class
+    if samples.multiclass:
+        refuse_cells(rule)
+    else:  # one problem, which is its own class
         table, _, findings = bin_table(samples, "binary", rule)
         return table, findings
     findings = check_samples(samples)
@@ -93,6 +129,7 @@ def classwise_table(
     if isinstance(rule, LevelSets):
         columns = class_columns(samples)
         return stack([level_sets(column, "binary")[0] for column in columns]), findings
+    assert isinstance(rule, Quantile)
     check_ranks(rule)
     problems = ClassQuantiles(samples).refined(rule.m)
     return stack([groups.table for groups in problems.values()]), findings
@@ -150,9 +187,11 @@ def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findin
             "a bin for every distinct confidence of every class would bring the rows themselves "
             "here: use Quantile(m) or a count of bins, or collect the frame first"
         )
+    refuse_cells(rule)
     if isinstance(rule, Quantile):
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
+        assert isinstance(rule, FixedRule)
         cuts = fixed_cuts(rule, samples.precision)
     sums, findings = top_class_sums(samples, cuts)
     return without_dropped(sums, rule, True), findings

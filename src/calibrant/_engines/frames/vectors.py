@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from calibrant._core.bin_tables import VectorTable
-from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
@@ -29,7 +29,7 @@ from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.losses import class_rows
 from calibrant._engines.frames.problem import clean
 from calibrant._engines.frames.query import check_samples
-from calibrant._engines.frames.tables import bin_table, check_ranks
+from calibrant._engines.frames.tables import bin_table, check_ranks, refuse_cells
 from calibrant._engines.protocol import Findings
 
 
@@ -46,6 +46,7 @@ def vector_table(
             "a cell for every distinct vector of predictions would bring the rows themselves "
             "here: use Quantile(m) or a count of bins, or collect the frame first"
         )
+    refuse_cells(rule)
     if isinstance(rule, Quantile):
         check_ranks(rule)
     d = samples.n_classes if phi is None else phi.shape[1]
@@ -128,7 +129,7 @@ def _cuts(
     """
     precision = samples.precision if phi is None else np.dtype(np.float64)
     if not isinstance(rule, Quantile):
-        assert not isinstance(rule, LevelSets)
+        assert isinstance(rule, FixedRule)
         cuts = fixed_cuts(rule, precision)
     elif phi is None:
         cuts = bin_table(samples, "confidence", rule)[1]

@@ -9,9 +9,11 @@ from torch import Tensor
 from calibrant._core.bin_tables import FIELDS, BinTable, ColumnTable
 from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays import engine as arrays
 from calibrant._engines.arrays.counting import stack, without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
@@ -68,6 +70,8 @@ def bin_table(
         return without_dropped(sums[None], rule, squares), cuts, findings
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
+    if isinstance(rule, Cells):  # their names are on the host
+        return arrays.bin_table(samples.in_memory(), notion, rule)
     if has_kernels(samples.predictions):
         fast = _table_from_keys(samples, notion, rule, squares)
         if fast is not None:
@@ -156,7 +160,9 @@ def classwise_table(
     """One table with the bin sums of every class against the rest, each class with its own bins,
     and the findings.
     """
-    if rule.is_fixed:
+    if isinstance(rule, Cells):
+        return arrays.classwise_table(samples.in_memory(), rule)
+    if isinstance(rule, FixedRule):
         read = plain_row_pass if squares else row_pass  # fused kernels leave squares out
         total = read(samples, fixed_cuts(rule, samples.precision), None, False)
         assert total.classwise is not None

@@ -8,8 +8,10 @@ from torch import Tensor
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays import engine as arrays
 from calibrant._engines.arrays.counting import without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
@@ -23,6 +25,8 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
     """The table of the confidence problem with the rows of each predicted class as a class of the
     table, and the findings. All classes share the bins of the confidence.
     """
+    if isinstance(rule, Cells):
+        return arrays.top_class_table(samples.in_memory(), rule)
     if isinstance(rule, LevelSets | Quantile):
         if samples.n == 0:
             raise InputError(NO_WEIGHT)

@@ -12,8 +12,10 @@ from torch import Tensor
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays import engine as arrays
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
@@ -30,6 +32,8 @@ def vector_table(
     with a 1 for its class. A cell is which coordinate is largest and the bin of that coordinate.
     Level sets, and bins by rank, need every vector prediction at once, on the device.
     """
+    if isinstance(rule, Cells):
+        return arrays.vector_table(samples.in_memory(), rule, phi)
     tally = Tally(samples.place)
     property_ = _Property(samples, phi)
     if isinstance(rule, LevelSets):

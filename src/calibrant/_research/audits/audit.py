@@ -17,6 +17,7 @@ from calibrant._research.audits import (
     bin_sensitivity,
     continuity,
     limits,
+    sequences,
     truthfulness,
     weighting,
 )
@@ -24,6 +25,8 @@ from calibrant._research.audits.subjects import Function, Subject, call_function
 from calibrant.results._audit import Audit, AuditVerdict
 
 PROPERTIES = ("truthful", "continuous", "complete", "sound", "weighted", "bin_sensitivity")
+# Tested where it is asked for: whoever sees outcomes can cheat most calibration errors.
+ON_REQUEST = ("sequential",)
 _SHAPES: tuple[Shape, ...] = ("binary", "multiclass")
 _REPLAYS: dict[str, Callable[[Subject, dict[str, Any]], dict[str, float]]] = {
     "truthful": truthfulness.replay,
@@ -32,6 +35,7 @@ _REPLAYS: dict[str, Callable[[Subject, dict[str, Any]], dict[str, float]]] = {
     "sound": limits.replay,
     "weighted": weighting.replay,
     "bin_sensitivity": bin_sensitivity.replay,
+    "sequential": sequences.replay,
 }
 
 
@@ -67,6 +71,11 @@ def audit(
         - "sound": it stays above that for miscalibrated predictors;
         - "weighted": weights are shares, and multiplying them by a constant changes nothing;
         - "bin_sensitivity": how often another number of bins reverses the order of two predictors.
+
+        And on request, for (n,) predictions:
+
+        - "sequential": no strategy that sees the outcomes of earlier rows beats the truth; the best
+          one is searched by optimisation.
     shape : {"binary", "multiclass"}, optional
         Audit one shape of predictions only; by default both.
     bins : int or binning rule, optional
@@ -212,13 +221,15 @@ def _run_tests(
         rows += weighting.weighting(fit, n_draws=n_draws, seed=seed)
     if "bin_sensitivity" in wanted:
         rows += bin_sensitivity.bin_sensitivity(subjects, n_draws=n_draws, seed=seed)
+    if "sequential" in wanted:
+        rows += sequences.sequences([s for s in subjects if s.applies("sequential")])
     return rows
 
 
 def _check_properties(properties: Iterable[str] | None) -> tuple[str, ...]:
     """Check the names of the requested properties, and put them in the order of `PROPERTIES`.
 
-    None requests all of them.
+    None requests all of them but those on request.
     """
     if properties is None:
         return PROPERTIES
@@ -226,8 +237,8 @@ def _check_properties(properties: Iterable[str] | None) -> tuple[str, ...]:
     if not asked:
         raise InputError("properties is empty: leave it out for all of " + ", ".join(PROPERTIES))
     for name in asked:
-        one_of("properties", name, PROPERTIES)
-    return tuple(p for p in PROPERTIES if p in asked)
+        one_of("properties", name, (*PROPERTIES, *ON_REQUEST))
+    return tuple(p for p in (*PROPERTIES, *ON_REQUEST) if p in asked)
 
 
 def _make_subjects(

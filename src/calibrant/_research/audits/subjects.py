@@ -81,6 +81,8 @@ class Subject:
         """Whether a property, such as "sound", is defined for the measure."""
         if property_name == "weighted" and not self.takes_weights:
             return False
+        if property_name == "sequential":  # nothing is claimed
+            return self.shape == "binary"
         return self.measure is None or getattr(self.measure.claims, property_name) is not None
 
     @cached_property

@@ -1,0 +1,94 @@
+"""Certificate: a proved upper bound of a calibration error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._core.errors import counted
+from calibrant.results._base import Record
+from calibrant.results._rendering import shown
+
+
+@dataclass(frozen=True)
+class Certificate(Record):
+    """A proved upper bound of a calibration error, without a condition on the population.
+
+    Made by `certify`, `Accumulator.certify` and `Monitor.certify`. The population's error exceeds
+    `upper` with probability at most ``1 - level``, however few rows or many bins there are.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    upper : float
+        The bound, of what `of` says.
+    value : float
+        The same on the sample.
+    level : float
+        The probability with which the bound holds, at least.
+    n : int
+        Number of independent rows, or of clusters.
+    unit : {"row", "cluster"}
+        Which of the two.
+    of : str
+        What is bounded: "ECE", or "root of LinCE", for squares are bounded by their roots.
+    bins : str
+        The bins; "" for a measure without.
+    sigma : float or None
+        The width of the noise of a smooth error; None for others, and for the fixed point of smECE.
+    anytime : bool
+        Whether the bound holds at all sample sizes together, however often one looks.
+    note : str
+        What to know about the result.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.certify([0, 1, 1, 0] * 500, [0.2, 0.7, 0.9, 0.4] * 500)
+    >>> found.value < found.upper < 0.35
+    True
+    """
+
+    measure: str
+    upper: float
+    value: float
+    level: float
+    n: int
+    unit: str
+    of: str
+    bins: str = ""
+    sigma: float | None = None
+    anytime: bool = False
+    note: str = ""
+
+    @property
+    def method(self) -> str:
+        """How the bound was found."""
+        looks = "at all sample sizes together" if self.anytime else "at this sample size"
+        return f"bets on the mean of one bounded number a {self.unit}, {looks}"
+
+    @property
+    def sentence(self) -> str:
+        """The certificate in one sentence."""
+        where = f" in {self.bins}" if self.bins else ""
+        noise = f" at sigma {self.sigma:g}" if self.sigma is not None else ""
+        rows = counted(self.n, f"independent {self.unit}")
+        return (
+            f"{self.of}{noise} is at most {shown(self.upper)}, with probability {self.level:g} or "
+            f"more; on {rows} it is {shown(self.value)}{where}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute, with `method` and `sentence`.
+        """
+        return {**super().to_dict(), "method": self.method, "sentence": self.sentence}
+
+    def __repr__(self) -> str:
+        note = f"; {self.note}" if self.note else ""
+        return f"Certificate({self.sentence} {self.method[0].upper()}{self.method[1:]}{note})"
