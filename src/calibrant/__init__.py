@@ -24,6 +24,7 @@ _NAMES = {
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.find_segments": ("find_segments",),
+    "calibrant._api.judge": ("judge",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -122,6 +123,7 @@ _NAMES = {
         "Estimate",
         "Evaluation",
     ),
+    "calibrant.results._judged_rate": ("JudgedRate",),
     "calibrant.results._loss_decomposition": ("LossDecomposition",),
     "calibrant.results._multilabel": ("Multilabel",),
     "calibrant.results._recommendation": ("Recommendation",),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._decision_curve import NetBenefit as NetBenefit
     from calibrant.results._evaluation import Estimate as Estimate
     from calibrant.results._evaluation import Evaluation as Evaluation
+    from calibrant.results._judged_rate import JudgedQuantity as JudgedQuantity
+    from calibrant.results._judged_rate import JudgedRate as JudgedRate
     from calibrant.results._ranked_pairs import Difference as Difference
     from calibrant.results._reliability import ClasswiseReliability as ClasswiseReliability
     from calibrant.results._reliability import ReliabilityTable as ReliabilityTable
@@ -71,6 +73,7 @@ _MODULES = {
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
+    "_judged_rate": ("JudgedQuantity", "JudgedRate"),
     "_ranked_pairs": ("Difference",),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "_reliability_curve": ("ReliabilityCurve",),

@@ -381,7 +381,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         np.concatenate([batch.y_proba for batch in nonempty]),
         np.concatenate(weights) if weights else None,
         {
-            name: np.concatenate([_texts(batch.by[j]) for batch in nonempty])
+            name: np.concatenate([as_texts(batch.by[j]) for batch in nonempty])
             for j, name in enumerate(rows.chosen.by)
         },
         np.concatenate(positions),
@@ -391,7 +391,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
         np.concatenate(votes) if votes else None,
         others_dropped={
-            name: np.concatenate([_texts(batch.by_dropped[j]) for batch in gappy])
+            name: np.concatenate([as_texts(batch.by_dropped[j]) for batch in gappy])
             for j, name in enumerate(rows.chosen.by if gappy else ())
         },
     )
@@ -446,7 +446,7 @@ def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
         first += batch.chunk.n_rows
 
 
-def _texts(names: Names) -> NDArray[Any]:
+def as_texts(names: Names) -> NDArray[Any]:
     """The name of each row as an array (n,) of objects; None for a row that has no name."""
     known = np.empty(len(names.known), dtype=object)
     known[:] = names.known
