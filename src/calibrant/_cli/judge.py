@@ -21,8 +21,8 @@ DESCRIPTION = (
     "A model has judged all rows, and people have labelled some of them: the true rate with an "
     "interval, by two methods with different assumptions; the judge's bias, sensitivity, "
     "specificity and kappa; the calibration of a judge that gives scores; and how many labels are "
-    "still needed. Files are those of `calibrant report`; rows whose human label is empty are those "
-    "that only the judge has answered."
+    "still needed. Files are those of `calibrant report`; rows whose human label is empty are those"
+    " that only the judge has answered."
 )
 
 

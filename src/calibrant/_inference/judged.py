@@ -1,4 +1,4 @@
-"""The rate behind a judge's answers: some rows have a human label too, all others the judge's alone.
+"""The rate behind a judge's answers to all rows, some of which have a human label too.
 
 Every estimate is a smooth function of weighted means, so its variance is the sum of squared
 influences of rows, or of clusters (Angelopoulos et al., 2023, arXiv:2311.01453, for the
