@@ -127,8 +127,8 @@ class JudgedRows:
         variance. `cornered` is the estimate with the corners.
         """
         value, inside = min(max(value, 0.0), 1.0), min(max(cornered, 1e-6), 1.0 - 1e-6)
-        rows = np.float64(min(inside * (1.0 - inside) / variance, self.judged.size))
-        low, high = wilson_limits(np.float64(value), rows, self.quantile)
+        independent = np.float64(inside * (1.0 - inside) / variance)
+        low, high = wilson_limits(np.float64(value), independent, self.quantile)
         return Limits(value, float(low), float(high))
 
     def about(self, value: float, cornered: float, variance: float, least: float) -> Limits:
