@@ -3545,8 +3545,8 @@ def judge(
     >>> says = np.where(right, rng.random(5000) < 0.95, rng.random(5000) < 0.3)  # too kind
     >>> human = np.where(np.arange(5000) < 300, right, np.nan)  # people looked at 300
     >>> result = cal.judge(human, says)
-    >>> round(says.mean(), 2), round(result.rate, 2), [round(end, 2) for end in result.interval]
-    (0.69, 0.6, [0.56, 0.64])
+    >>> round(float(says.mean()), 2), round(result.rate, 2), [round(e, 2) for e in result.interval]
+    (0.68, 0.58, [0.54, 0.62])
     >>> round(result["Rogan-Gladen rate"].value, 2), round(result.kappa, 2)
     (0.61, 0.69)
     """

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from command import csv, run
 
 import calibrant as cal
-from command import csv, run
 
 rng = np.random.default_rng(0)
 RIGHT = rng.random(800) < 0.5

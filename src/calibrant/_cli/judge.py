@@ -85,15 +85,15 @@ def _judge_files(options: argparse.Namespace) -> JudgedRate:
     columns = {name: argument for argument, name in named.items() if name is not None}
     texts = read_texts(options.files, columns, options.format)
 
-    def numbers(argument: str) -> NDArray[np.float64] | None:
-        """A column of numbers; None if the user named none."""
-        name = named[argument]
-        return None if name is None else numbers_of_texts(argument, name, texts[name])
+    def numbers(argument: str, name: str) -> NDArray[np.float64]:
+        """A column of numbers, by the argument that names it."""
+        return numbers_of_texts(argument, name, texts[name])
 
+    weight = options.weight
     return judge(
-        numbers("human"),
-        numbers("judged"),
+        numbers("human", options.human),
+        numbers("judged", options.judged),
         groups=None if options.groups is None else texts[options.groups],
-        sample_weight=numbers("sample_weight"),
+        sample_weight=None if weight is None else numbers("sample_weight", weight),
         **inputs.options_by_name(options, "level", "threshold", "width"),
     )

@@ -62,8 +62,10 @@ CALLED = {
     "groupby": "by",
 }
 # Arguments with an entry for each row.
-ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time", "human")
-ROWS += ("judged",)
+ROWS = (
+    *("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time"),
+    *("human", "judged"),
+)
 
 
 def is_number(value: Any) -> bool:

@@ -127,9 +127,9 @@ class JudgedRows:
         variance. `cornered` is the estimate with the corners.
         """
         value, inside = min(max(value, 0.0), 1.0), min(max(cornered, 1e-6), 1.0 - 1e-6)
-        independent = np.float64(inside * (1.0 - inside) / variance)
-        low, high = wilson_limits(np.float64(value), independent, self.quantile)
-        return Limits(value, float(low), float(high))
+        independent = np.asarray([inside * (1.0 - inside) / variance])
+        low, high = wilson_limits(np.asarray([value]), independent, self.quantile)
+        return Limits(value, float(low[0]), float(high[0]))
 
     def about(self, value: float, cornered: float, variance: float, least: float) -> Limits:
         """Limits of an estimate between `least` and 1, symmetric about that with the corners."""
