@@ -89,6 +89,7 @@ _NAMES = {
         "entropy_bands",
         "vote_profile",
     ),
+    "calibrant._api.sampled_answers": ("sampled_answers",),
     "calibrant._api.streaming.accumulator": ("Accumulator",),
     "calibrant._api.streaming.monitor": ("Monitor",),
     "calibrant._core.binning": (
@@ -131,6 +132,7 @@ _NAMES = {
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
+    "calibrant.results._sampled_answers": ("SampledAnswers",),
     "calibrant.results._segments": ("Segments",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),

@@ -62,6 +62,7 @@ from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._report import Report
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
+from calibrant.results._sampled_answers import SampledAnswers
 from calibrant.results._segments import Segments
 from calibrant.results._slices import Slices
 from calibrant.results._smooth_curve import SmoothCurve
@@ -128,6 +129,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
+    "SampledAnswers",
     "Segments",
     "Slices",
     "SmoothCurve",
@@ -198,6 +200,7 @@ __all__ = [
     "report",
     "reproduce",
     "risk_coverage",
+    "sampled_answers",
     "smooth_ece",
     "smooth_reliability",
     "soft_ece",
@@ -4824,6 +4827,81 @@ def risk_coverage(
     >>> curve = cal.risk_coverage([1, 1, 0, 0] * 25, [0.9, 0.8, 0.7, 0.6] * 25)
     >>> round(curve.aurc, 4), curve.accuracy_at(0.5)
     (0.2083, 1.0)
+    """
+
+def sampled_answers(
+    question: ArrayLike,
+    answer: ArrayLike,
+    correct: ArrayLike,
+    confidence: ArrayLike | None = None,
+    *,
+    bins: Bins = 15,
+    level: float = 0.95,
+    seed: int = 0,
+    data: Any = None,
+) -> SampledAnswers:
+    r"""Measure calibration where a model has answered every question several times.
+
+    Of k answers to a question, c are equal to the most frequent (modal) one. Self-consistency takes
+    their share c / k as the confidence that the modal answer is right. The answers that chose it
+    also measure it, so the share is too high; held out, it is how often an answer agrees with the
+    modal answer of the other k - 1:
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} \Pr[a_i = \mathrm{mode}(a_{-i})]
+
+    where ties are broken at random. A stated confidence is held against its own answer, with
+    questions as clusters; and, as the mean of a question's answers, against the share of right
+    answers, the question's capability (SMECE with counts: the interval is about infinitely many
+    answers).
+
+    Parameters
+    ----------
+    question : array-like of shape (n,) or str
+        The question of each answer, by any name. With `data`, a column's name.
+    answer : array-like of shape (n,) or str
+        The answers: equal as numbers, or as text without the spaces around it. A missing answer
+        agrees with none.
+    correct : array-like of shape (n,) or str
+        Whether each answer is right: 0/1 or truth values.
+    confidence : array-like of shape (n,) or str, optional
+        Confidence stated with each answer, in [0, 1].
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    SampledAnswers
+        A line for each confidence, with ECE and interval; `evaluations` has all measures by line.
+
+    Raises
+    ------
+    InputError
+        If columns differ in length or have values that cannot be read, or if no question has two
+        answers.
+
+    References
+    ----------
+    Wang et al. (2023), self-consistency, arXiv:2203.11171; Wu et al. (2026), capability
+    calibration, arXiv:2602.13540; arXiv:2605.08432 on same-sample and held-out shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> question = np.repeat(np.arange(300), 8)
+    >>> skill = rng.beta(2, 1, 300)[question]  # chance of the right answer
+    >>> answer = np.where(rng.random(2400) < skill, 0, rng.integers(1, 4, 2400))
+    >>> result = cal.sampled_answers(question, answer, answer == 0)
+    >>> [round(line.mean_confidence, 2) for line in result]
+    [0.73, 0.7]
     """
 
 def smooth_ece(

@@ -64,7 +64,7 @@ CALLED = {
 # Arguments with an entry for each row.
 ROWS = (
     *("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time"),
-    *("human", "judged"),
+    *("human", "judged", "question", "answer", "correct"),
 )
 
 

@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._risk_coverage import RiskCoverage as RiskCoverage
     from calibrant.results._robustness import RankCorrelation as RankCorrelation
     from calibrant.results._robustness import RankRobustness as RankRobustness
+    from calibrant.results._sampled_answers import SampledAnswers as SampledAnswers
+    from calibrant.results._sampled_answers import SampledConfidence as SampledConfidence
     from calibrant.results._slices import Slice as Slice
     from calibrant.results._slices import Slices as Slices
     from calibrant.results._smooth_curve import OutsideBin as OutsideBin
@@ -80,6 +82,7 @@ _MODULES = {
     "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),
     "_risk_coverage": ("RiskCoverage",),
     "_robustness": ("RankCorrelation", "RankRobustness"),
+    "_sampled_answers": ("SampledAnswers", "SampledConfidence"),
     "_slices": ("Slice", "Slices"),
     "_smooth_curve": ("OutsideBin", "SmoothCurve"),
     "_uncertainty": (

@@ -60,9 +60,12 @@ def _texts(column: Column | Names) -> NDArray[Any]:
     return out
 
 
-def numbers_of_texts(option: str, name: str, texts: NDArray[Any]) -> NDArray[Any]:
+def numbers_of_texts(
+    option: str, name: str, texts: NDArray[Any], *, percent: bool = False
+) -> NDArray[Any]:
     """A column of texts as numbers: yes, true and correct are 1, their opposites 0; NaN where there
-    is no value. `option` is the argument that named the column, for the error.
+    is no value. With `percent`, 85 and "85%" are 0.85. `option` is the argument that named the
+    column, for the error.
     """
     out = np.full(texts.shape, np.nan)
     for row, value in enumerate(texts.tolist()):
@@ -70,10 +73,15 @@ def numbers_of_texts(option: str, name: str, texts: NDArray[Any]) -> NDArray[Any
         if text in GAPS:
             continue
         try:
-            out[row] = YES_AND_NO[text] if text in YES_AND_NO else float(text)
+            if percent:
+                out[row] = float(text.removesuffix("%")) / 100.0
+            else:
+                out[row] = YES_AND_NO[text] if text in YES_AND_NO else float(text)
         except ValueError:
             raise InputError(
                 f"{name_of(option)} names the column {name!r}, whose row {row} is {value!r}: "
-                "values must be 0, 1 or a number between, or yes and no; empty where there is none"
+                "values must be "
+                + ("percentages" if percent else "0, 1 or a number between, or yes and no")
+                + "; empty where there is none"
             ) from None
     return out
