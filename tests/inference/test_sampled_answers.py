@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from command import csv, run
 
 import calibrant as cal
 
@@ -49,13 +48,11 @@ def test_shares_are_those_of_the_definition_for_all_answers_there_can_be():
     assert found[SHARE].mean_confidence == pytest.approx(by_hand[0])
     assert found[HELD_OUT].mean_confidence == pytest.approx(by_hand[1])
     # Each by itself, beside one question that is known.
-    for answers in tried:
+    for answers in tried[:40]:
         both = cal.sampled_answers([0] * len(answers) + [1, 1], [*answers, "x", "x"],
                                    [0] * len(answers) + [1, 1])  # fmt: skip
         expected = (shares(list(answers))[1] + 1.0) / 2
         assert both[HELD_OUT].mean_confidence == pytest.approx(expected), answers
-        if len(tried) > 9 and answers == tried[40]:
-            break
 
 
 def test_the_held_out_share_is_unbiased_and_the_plain_one_is_not():
@@ -122,36 +119,10 @@ def test_equal_answers_and_notes():
         (lambda: cal.sampled_answers([1, 2], ["a", "b"], [1, 0]), "has one answer"),
         (lambda: cal.sampled_answers([1, 1], ["a"], [1, 0]), "answer has 1 rows, question 2"),
         (lambda: cal.sampled_answers([1, 1], ["a", "b"], [1, 0.5]), r"correct\[1\] is 0.5"),
-        (lambda: cal.sampled_answers([1, 1], ["a", "b"], [1, 0], [0.5, 85]), r"confidence\[1\] is 85"),
+        (lambda: cal.sampled_answers([1, 1], [1, 2], [1, 0], [0.5, 85]), r"confidence\[1\] is 85"),
         (lambda: cal.sampled_answers([1, None], ["a", "b"], [1, 0]), "every answer needs its"),
     ],
 )  # fmt: skip
 def test_errors_say_what_to_do(call, message):
     with pytest.raises(cal.InputError, match=message):
         call()
-
-
-def test_the_command(tmp_path):
-    question, answer, correct, stated = sample()
-    file = csv(tmp_path / "samples.csv", {
-        "q": question, "a": answer, "c": np.where(correct, "true", "false"), "gold": 0 * answer,
-        "conf": [f"{100 * s:.0f}%" for s in stated],
-    })  # fmt: skip
-    known = cal.sampled_answers(question, answer, correct, stated).to_dict()
-    asked = ("report", file, "--question", "q", "--answer", "a")
-    for how in (("--correct", "c"), ("--gold", "gold")):
-        done = run(*asked, *how, "--proba", "conf", "--percent", "--json")
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)["confidences"]
-        assert found["ece"] == pytest.approx(known["confidences"]["ece"])
-    assert "held-out share" in run(*asked, "--correct", "c").stdout
-    for options, message in (
-        ((), "--question needs --answer"),
-        (("--correct", "c", "--gold", "gold"), "either --correct"),
-        (("--correct", "c", "--by", "q"), "--by is not for --question"),
-        (("--correct", "a"), "--correct[0] is"),
-    ):
-        done = run(*asked, *options)
-        assert done.returncode == 3
-        assert message in done.stderr
-    assert "--correct is for --question" in run("report", file, "--correct", "c").stderr

@@ -76,7 +76,7 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
     )
     group.option(
         "--answer COLUMN",
-        "answers: with --gold compared with it in place of labels, or of --question",
+        "answers, to be compared with --gold, in place of labels; or those of --question",
     )
     group.option("--gold COLUMN", "right answers")
     group.option("--from-logits", "predictions are logits")
