@@ -19,7 +19,7 @@ def test_the_command(tmp_path):
         "q": question, "a": answer, "c": np.where(correct, "true", "false"), "gold": 0 * answer,
         "conf": [f"{100 * s:.0f}%" for s in stated],
     })  # fmt: skip
-    known = cal.sampled_answers(question, answer, correct, stated).to_dict()
+    known = cal.sampled_answers(question.astype(str), answer, correct, stated).to_dict()
     asked = ("report", file, "--question", "q", "--answer", "a")
     for how in (("--correct", "c"), ("--gold", "gold")):
         done = run(*asked, *how, "--proba", "conf", "--percent", "--json")

@@ -48,7 +48,7 @@ def test_shares_are_those_of_the_definition_for_all_answers_there_can_be():
     assert found[SHARE].mean_confidence == pytest.approx(by_hand[0])
     assert found[HELD_OUT].mean_confidence == pytest.approx(by_hand[1])
     # Each by itself, beside one question that is known.
-    for answers in tried[:40]:
+    for answers in tried[16:40:4]:
         both = cal.sampled_answers([0] * len(answers) + [1, 1], [*answers, "x", "x"],
                                    [0] * len(answers) + [1, 1])  # fmt: skip
         expected = (shares(list(answers))[1] + 1.0) / 2
@@ -82,7 +82,7 @@ def test_lines_are_evaluations_with_questions_as_clusters():
     capability = found.evaluations[A_QUESTION]
     assert capability["ece"] == pytest.approx(cal.soft_ece(counts, mean, bins=10), abs=1e-12)
     assert found[A_QUESTION].mean_right == pytest.approx(correct.mean())
-    assert "votes" in capability.estimate("ece").interval.estimand
+    assert any("behind the votes" in note for note in capability.notes)
     assert len(json.loads(found.to_json())["evaluations"]) == 4
 
 
