@@ -29,6 +29,7 @@ _NAMES = {
         "ace",
         "debiased_l2",
         "ece",
+        "hle_rms",
         "ks_error",
         "soft_ece",
         "sweep_ece",

@@ -14,6 +14,7 @@ FORMATS = (
     "json",
     "lm-eval",
     "inspect",
+    "hle",
     "excel",
     "stata",
     "sas",

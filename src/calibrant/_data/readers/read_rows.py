@@ -240,8 +240,9 @@ def read_file(
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
-        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
-        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+        "inspect", "hle", "excel", "stata", "sas" or "r"; by default it follows from their names,
+        and of records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI or
+        Humanity's Last Exam.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
     percent : bool, default False
