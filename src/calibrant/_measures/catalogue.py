@@ -202,7 +202,7 @@ _ENTRIES: tuple[Measure, ...] = (
     # Runs have 100 rows of however many, so calibrated predictions keep an error of about 0.05.
     Measure("hle_rms", "root-mean-square error of Humanity's Last Exam",
             "sqrt((1/W) sum_B R_B^2 / 100) over runs of 100 rows, without the last", "scalar",
-            _BOTH, "levels", 0, 1, Claims(False, False, False, False, False),
+            _BOTH, "levels", 0, 1, Claims(None, None, False, None, False),
             "Phan et al. (2025), arXiv:2501.14249; Hendrycks et al. (2019), arXiv:1812.04606",
             "hle_rms", lambda s: hle_rms(s.levels), group="unbinned", rank=9,
             label="HLE RMS", on_request=True, cost="medium", aliases=("calib_err", "HLE")),

@@ -38,7 +38,7 @@ class HleReader(RecordReader):
         unjudged = sum(row["correct"] is None for row in rows)
         self.messages = (
             "judged answers of Humanity's Last Exam, recognised by their fields",
-            "confidences are in percent, divided by 100; the measure hle_rms is the exam's own number",
+            "confidences are in percent, divided by 100; hle_rms is the exam's own number",
             *([f"{counted(unjudged, 'answer')} not judged"] if unjudged else []),
         )
 
