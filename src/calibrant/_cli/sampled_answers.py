@@ -48,6 +48,8 @@ def run(options: argparse.Namespace) -> Outcome:
 
 def _evaluate(options: argparse.Namespace) -> Any:
     """Read the columns of the files and evaluate them."""
+    import numpy as np
+
     from calibrant._api.sampled_answers import sampled_answers
     from calibrant._data.readers.text_columns import numbers_of_texts, read_texts
     from calibrant._data.readers.written import is_right_answer
@@ -60,7 +62,7 @@ def _evaluate(options: argparse.Namespace) -> Any:
         correct = numbers_of_texts("correct", options.correct, texts[options.correct])
     else:
         pairs = zip(texts[options.answer], texts[options.gold], strict=True)
-        correct = [float(is_right_answer(answer, gold)) for answer, gold in pairs]
+        correct = np.array([is_right_answer(answer, gold) for answer, gold in pairs])
     stated = None
     if options.proba is not None:
         stated = numbers_of_texts(

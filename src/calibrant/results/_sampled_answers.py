@@ -63,9 +63,9 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
     evaluations : dict of str to Evaluation
         All measures of every line, with bins and intervals.
     n : int
-        Questions.
+        Number of questions.
     n_answers : int
-        Answers.
+        Number of answers.
     level : float
         Level of the intervals.
     notes : tuple of str
