@@ -576,6 +576,25 @@ def twin_of_rmsce(case: Case) -> float:
     return binned_error(case.scalar, WIDTH, "l2")
 
 
+def twin_of_hle_rms(case: Case) -> float:
+    """Whole weights as rows; the square of each run in expectation over the order of ties, by the
+    variance of a sum of draws without replacement.
+    """
+    rows = sorted((u, z) for u, z, w in zip(*case.scalar, strict=True) for _ in range(round(w)))
+    n, total = len(rows), 0.0
+    for k in range(n // 100 - 1):
+        run = rows[100 * k : 100 * (k + 1)]
+        mean, variance = 0.0, 0.0
+        for u in {u for u, _ in run}:
+            level, m = [z for v, z in rows if v == u], sum(v == u for v, _ in run)
+            middle = math.fsum(level) / len(level)
+            spread = math.fsum((z - middle) ** 2 for z in level) / max(len(level) - 1, 1)
+            mean += m * (u - middle)
+            variance += m * (1 - m / len(level)) * spread
+        total += (mean**2 + variance) / 100
+    return math.sqrt(total / n) if n else 0.0
+
+
 def twin_of_mce(case: Case) -> float:
     return binned_error(case.scalar, WIDTH, "max")
 

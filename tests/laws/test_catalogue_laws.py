@@ -216,6 +216,8 @@ def test_no_weights_are_weights_of_one(shape: str, kind: str, data: Any) -> None
 def test_only_shares_of_weight_matter(shape: str, kind: str) -> None:
     sample = random_sample(shape, kind)
     for name in NAMES[shape]:
+        if find(name, shape).claims.weighted is False:  # type: ignore[arg-type]
+            continue  # its weights count rows
         once = value(name, sample.y, sample.p, sample.w)
         for scale in (7e-3, 1e6):
             scaled = value(name, sample.y, sample.p, scale * sample.w)
@@ -247,8 +249,9 @@ def test_the_names_of_classes_do_not_matter(kind: str, data: Any) -> None:
 
 
 # Not the Kolmogorov-Smirnov error: partial sums from the other end differ by the total. Nor what
-# calls y = 1 right, nor the distances to R's local regression, which cuts after the lower half.
-ONE_SIDED = {"ks_error", "aurc", "accuracy_at_coverage", "ici", "e50", "e90", "emax"}
+# calls y = 1 right, nor the distances to R's local regression, which cuts after the lower half;
+# the error of Humanity's Last Exam leaves out the highest run.
+ONE_SIDED = {"ks_error", "hle_rms", "aurc", "accuracy_at_coverage", "ici", "e50", "e90", "emax"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

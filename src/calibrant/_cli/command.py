@@ -29,6 +29,7 @@ VERBS = {
     "check": "hold predictions to limits: 0 pass, 1 fail, 2 undecided",
     "certify": "a proved upper bound of a calibration error",
     "decide": "net benefit of acting on predictions, by threshold",
+    "judge": "the true rate behind the answers of a model as judge",
     "scale": "recalibrate: fit a map, put predictions through it",
     "conventions": "what each well-known tool would report",
     "audit": "put measures' claims to the test",

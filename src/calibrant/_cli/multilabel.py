@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrant._cli import inputs
 from calibrant._cli.output import Outcome
@@ -12,8 +12,6 @@ from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from calibrant.results._multilabel import Multilabel
 
 # Options of one problem, or of a page, which a table of labels cannot have.
@@ -69,6 +67,7 @@ def _evaluate_labels(
 
     from calibrant._api.multilabel import multilabel
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.readers.text_columns import numbers_of_texts
 
     groups = [] if options.groups is None else [options.groups]
     # The reader needs labels without gaps, so a column of predictions stands in for them.
@@ -81,7 +80,9 @@ def _evaluate_labels(
         columns=list(dict.fromkeys([*labels, *groups])),
     )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
-    y_true = np.stack([_label_values(name, rows.columns[name]) for name in labels], axis=1)
+    y_true = np.stack(
+        [numbers_of_texts("y_true", name, rows.columns[name]) for name in labels], axis=1
+    )
     with spinner("labels"):
         return multilabel(
             y_true,
@@ -93,31 +94,3 @@ def _evaluate_labels(
             **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
             **inputs.options_by_name(options, "from_logits", "from_logprobs"),
         )
-
-
-_WORDS = {"true": 1.0, "false": 0.0}
-_GAPS = ("", "na", "nan", "null", "none")
-
-
-def _label_values(name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """Convert a column of labels from texts into numbers; true and false become 1 and 0.
-
-    An empty text becomes NaN: the label was not annotated. `name` is the column's, for the error.
-    """
-    import numpy as np
-
-    out = np.full(column.shape, np.nan)
-    for row, value in enumerate(column.tolist()):
-        if value is None or value != value:
-            continue
-        text = str(value).strip().lower()
-        if text in _GAPS:
-            continue
-        try:
-            out[row] = _WORDS[text] if text in _WORDS else float(text)
-        except ValueError:
-            raise InputError(
-                f"--label names the column {name!r}, whose row {row} is {value!r}: labels must be "
-                "0, 1 or a probability, and empty where one was not annotated"
-            ) from None
-    return out

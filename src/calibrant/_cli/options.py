@@ -14,6 +14,7 @@ FORMATS = (
     "json",
     "lm-eval",
     "inspect",
+    "hle",
     "excel",
     "stata",
     "sas",
@@ -74,7 +75,10 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
         "NEGATIVE,POSITIVE",
         type=names,
     )
-    group.option("--answer COLUMN", "answers, to be compared with --gold, in place of labels")
+    group.option(
+        "--answer COLUMN",
+        "answers, to be compared with --gold, in place of labels; or those of --question",
+    )
     group.option("--gold COLUMN", "right answers")
     group.option("--from-logits", "predictions are logits")
     group.option("--from-logprobs", "predictions are log-probabilities")

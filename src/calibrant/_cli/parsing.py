@@ -219,11 +219,13 @@ _PARSED: dict[str, Callable[[str], Any]] = {
     "MEASURE=LIMIT": named_number,
     "N": at_least_one,
     "NAME,...": distinct_names,
+    "SCORE": between_0_and_1,
     "SD": finite_number,
     "SEED": whole_number,
     "SHARE": class_shares,
     "TAU": between_0_and_1,
     "TOLERANCE": between_0_and_1,
+    "WIDTH": between_0_and_1,
     "WORD=P,...": word_table,
 }
 

@@ -63,6 +63,12 @@ def add_options(parser: Parser) -> None:
         "rows may have several labels: every column of --label, with its own of --proba, is a "
         "problem of its own; empty where a label was not annotated",
     )
+    parser.option(
+        "--question COLUMN",
+        "rows are answers, several to each question: self-consistency, and stated confidences "
+        "(--proba) of answers and of questions; with --answer, and --correct or --gold",
+    )
+    parser.option("--correct COLUMN", "whether each sampled answer is right")
     add_bins(parser)
     parser.option("--measures NAME,...", "evaluate only these measures")
     add_slices(parser, "evaluate each value of these columns too")
@@ -103,6 +109,15 @@ def run(options: argparse.Namespace) -> Outcome:
         from calibrant._cli import multilabel
 
         return multilabel.run(options)
+    if options.question is not None:
+        from calibrant._cli import sampled_answers
+
+        return sampled_answers.run(options)
+    if options.correct is not None:
+        raise InputError(
+            "--correct is for --question, where a question has several answers; otherwise --label "
+            "names the column that says whether an answer is right"
+        )
     check_page_options(options.out, options.title)
     check_writable(options.out, options.files, options.format)
     if options.label_low is not None or options.label_high is not None:

@@ -62,7 +62,10 @@ CALLED = {
     "groupby": "by",
 }
 # Arguments with an entry for each row.
-ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time")
+ROWS = (
+    *("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time"),
+    *("human", "judged", "question", "answer", "correct"),
+)
 
 
 def is_number(value: Any) -> bool:

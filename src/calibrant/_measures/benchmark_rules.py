@@ -12,16 +12,14 @@ import numpy as np
 
 from calibrant._core.typing import Array
 from calibrant._measures.peer_rules import PeerRule
-
-# Rows of a bin in the rule of Hendrycks.
-HENDRYCKS_ROWS = 100
+from calibrant._measures.runs import RUN, runs_rms
 
 
 def hendrycks_bins(n: int) -> int:
     """The number of bins of 100 rows that n rows make; the last bin also takes the remaining
     rows.
     """
-    return n // HENDRYCKS_ROWS
+    return n // RUN
 
 
 def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
@@ -34,27 +32,16 @@ def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
     this is the root of the mean of its square over all of their orders.
     """
     n = predictions.size
-    rows = HENDRYCKS_ROWS if n_bins == hendrycks_bins(n) else n // n_bins
+    rows = RUN if n_bins == hendrycks_bins(n) else n // n_bins
     used = rows * (n_bins - 1)
     if used <= 0:
         return 0.0
     order = np.argsort(predictions, kind="stable")
-    u, z = predictions[order], targets[order].astype(np.float64)
-    # Where the rows of each confidence begin, and how many they are.
+    u, z = predictions[order].astype(np.float64), targets[order].astype(np.float64)
+    # Where the rows of each confidence begin.
     firsts = np.flatnonzero(np.append(True, u[1:] != u[:-1]))
-    sizes = np.diff(np.append(firsts, n))
-    means = np.add.reduceat(z, firsts) / sizes
-    spreads = np.maximum(np.add.reduceat(z * z, firsts) / sizes - means**2, 0.0)
-    level, run = np.repeat(np.arange(sizes.size), sizes)[:used], np.arange(used) // rows
-    starts = np.flatnonzero(np.append(True, (np.diff(level) != 0) | (np.diff(run) != 0)))
-    within, level, run = np.diff(np.append(starts, used)), level[starts], run[starts]
-    # A run may have only some of the rows of a confidence; which of them, chance decides.
-    left = (sizes[level] - within) / np.maximum(sizes[level] - 1, 1)
-    expected = np.bincount(run, within * means[level])
-    variance = np.bincount(run, within * left * spreads[level])
-    predicted = np.add.reduceat(u[:used], np.arange(0, used, rows))
-    squares = (np.square(predicted - expected) + variance) / rows**2
-    return math.sqrt(float(rows / n * squares.sum()))
+    sums = (np.add.reduceat(column, firsts) for column in (np.ones(n), u, z, z * z))
+    return runs_rms(*sums, run=rows, n_runs=n_bins)
 
 
 def _right_closed(predictions: Array, n_bins: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -105,7 +92,7 @@ BENCHMARK_RULES: tuple[PeerRule, ...] = (
         version="as published",
         default_bins=0,
         bins_of_rows=hendrycks_bins,
-        fewest_rows=HENDRYCKS_ROWS,
+        fewest_rows=RUN,
         rule="runs of 100 rows in order of confidence, the last with what is left over; root mean "
         "square; the last run is dropped, and counted in n; over all orders of equal confidences",
         why="It is the root mean square gap, and the loop ends one bin early: the 100 to 199 most "

@@ -57,6 +57,7 @@ from calibrant._measures.ranking import (
     auroc_influence,
     mean_target,
 )
+from calibrant._measures.runs import hle_rms
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import (
@@ -201,6 +202,13 @@ _ENTRIES: tuple[Measure, ...] = (
             of_tables=lambda t: binned_errors(t, "max"),
             label_bounds="bins", group="binned", gaps="largest",
             label="MCE", listed=Listed(monitor=6, bins=5), aliases=("maximum_calibration_error",)),
+    # Runs have 100 rows of however many, so calibrated predictions keep an error of about 0.05.
+    Measure("hle_rms", "root-mean-square error of Humanity's Last Exam",
+            "sqrt((1/W) sum_B R_B^2 / 100) over runs of 100 rows, without the last", "scalar",
+            _BOTH, "levels", 0, 1, Claims(None, None, False, None, False),
+            "Phan et al. (2025), arXiv:2501.14249; Hendrycks et al. (2019), arXiv:1812.04606",
+            "hle_rms", lambda s: hle_rms(s.levels), group="unbinned", rank=9,
+            label="HLE RMS", on_request=True, cost="medium", aliases=("calib_err", "HLE")),
     Measure("debiased_l2", "debiased root-mean-square error",
             "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(n_B - 1)])), "
             "n_B = W_B^2 / sum_B w^2", "scalar", _BOTH,

@@ -64,7 +64,11 @@ def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
     """
     from scipy import special
 
-    z = float(special.ndtri(1.0 - (1.0 - level) / 2.0))
+    return wilson_limits(p, n, float(special.ndtri(1.0 - (1.0 - level) / 2.0)))
+
+
+def wilson_limits(p: Array, n: Array, z: float) -> tuple[Array, Array]:
+    """Wilson's limits of shares p, each of n rows, z standard errors from them."""
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._decision_curve import NetBenefit as NetBenefit
     from calibrant.results._evaluation import Estimate as Estimate
     from calibrant.results._evaluation import Evaluation as Evaluation
+    from calibrant.results._judged_rate import JudgedQuantity as JudgedQuantity
+    from calibrant.results._judged_rate import JudgedRate as JudgedRate
     from calibrant.results._order_bias import CoveredOrder as CoveredOrder
     from calibrant.results._order_bias import OrderBias as OrderBias
     from calibrant.results._order_bias import PredictorBias as PredictorBias
@@ -49,6 +51,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._risk_coverage import RiskCoverage as RiskCoverage
     from calibrant.results._robustness import RankCorrelation as RankCorrelation
     from calibrant.results._robustness import RankRobustness as RankRobustness
+    from calibrant.results._sampled_answers import SampledAnswers as SampledAnswers
+    from calibrant.results._sampled_answers import SampledConfidence as SampledConfidence
     from calibrant.results._slices import Slice as Slice
     from calibrant.results._slices import Slices as Slices
     from calibrant.results._smooth_curve import OutsideBin as OutsideBin
@@ -80,6 +84,7 @@ _MODULES = {
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
+    "_judged_rate": ("JudgedQuantity", "JudgedRate"),
     "_order_bias": ("CoveredOrder", "OrderBias", "PredictorBias"),
     "_ranked_pairs": ("Difference",),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
@@ -87,6 +92,7 @@ _MODULES = {
     "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),
     "_risk_coverage": ("RiskCoverage",),
     "_robustness": ("RankCorrelation", "RankRobustness"),
+    "_sampled_answers": ("SampledAnswers", "SampledConfidence"),
     "_slices": ("Slice", "Slices"),
     "_smooth_curve": ("OutsideBin", "SmoothCurve"),
     "_uncertainty": (

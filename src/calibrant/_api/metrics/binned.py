@@ -18,6 +18,7 @@ from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
 from calibrant._measures.ordered import ks_error as ks_of
 from calibrant._measures.ordered import sweep_bins
+from calibrant._measures.runs import hle_rms as hle_rms_of
 from calibrant._summaries.samples import Summary, resolve_notion
 
 
@@ -357,6 +358,45 @@ def ks_error(
     samples = as_source(y_true, y_proba, **rows)
     resolved = _binned_notion(samples, notion)
     return ks_of(Summary(samples).table(resolved, LevelSets()))
+
+
+@public
+def hle_rms(
+    y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
+) -> float:
+    r"""Calibration error of Humanity's Last Exam: root mean square gap over runs of 100 rows.
+
+    .. math:: \sqrt{\frac{1}{W} \sum_{B} \frac{R_B^2}{100}}
+
+    for runs B of 100 rows in order of the predictions, with residual sums R_B. As in the published
+    script the last run, of 100 to 199 rows, is dropped, while W counts it: the most confident
+    answers have no part in it, and of fewer than 200 rows it is 0. The script's number depends on
+    the order of rows with equal predictions; this is the root of the mean square over all orders.
+    A weight counts that many rows. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    notion
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1]; a calibrated model has about 0.05, the noise of 100 rows.
+
+    References
+    ----------
+    Phan et al. (2025), Humanity's Last Exam, arXiv:2501.14249; Hendrycks et al. (2019),
+    arXiv:1812.04606.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.hle_rms([0, 0, 0, 1] * 100, [0.85] * 400), 3)
+    0.521
+    """
+    samples = as_source(y_true, y_proba, **rows)
+    resolved = _binned_notion(samples, notion)
+    return hle_rms_of(Summary(samples).table(resolved, LevelSets()))
 
 
 @public

@@ -45,7 +45,7 @@ CONVERTED = {
     ".npy": "save labels and predictions together, with numpy.savez",
 }
 # Formats of logs of evaluations of language models, each with the format of its text.
-LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
+LOGS = {"lm-eval": "jsonl", "inspect": "jsonl", "hle": "jsonl"}
 # These and lists of records are read into memory, all of a file at once.
 READ_WHOLE = {"json": "jsonl", **LOGS}
 FORMATS = (*SUFFIXES, *READ_WHOLE)

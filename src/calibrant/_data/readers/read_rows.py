@@ -240,8 +240,9 @@ def read_file(
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
-        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
-        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+        "inspect", "hle", "excel", "stata", "sas" or "r"; by default it follows from their names,
+        and of records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI or
+        Humanity's Last Exam.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
     percent : bool, default False
@@ -381,7 +382,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         np.concatenate([batch.y_proba for batch in nonempty]),
         np.concatenate(weights) if weights else None,
         {
-            name: np.concatenate([_texts(batch.by[j]) for batch in nonempty])
+            name: np.concatenate([as_texts(batch.by[j]) for batch in nonempty])
             for j, name in enumerate(rows.chosen.by)
         },
         np.concatenate(positions),
@@ -391,7 +392,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
         np.concatenate(votes) if votes else None,
         others_dropped={
-            name: np.concatenate([_texts(batch.by_dropped[j]) for batch in gappy])
+            name: np.concatenate([as_texts(batch.by_dropped[j]) for batch in gappy])
             for j, name in enumerate(rows.chosen.by if gappy else ())
         },
     )
@@ -446,7 +447,7 @@ def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
         first += batch.chunk.n_rows
 
 
-def _texts(names: Names) -> NDArray[Any]:
+def as_texts(names: Names) -> NDArray[Any]:
     """The name of each row as an array (n,) of objects; None for a row that has no name."""
     known = np.empty(len(names.known), dtype=object)
     known[:] = names.known

@@ -14,11 +14,12 @@ from calibrant._data.readers.find import File, list_files, opened
 HEAD, FIRST = 1 << 16, 1 << 26
 _LM_EVAL = ("doc_id", "target", "filtered_resps")
 _INSPECT = ("version", "status", "eval")
+_HLE = b'"judge_response"'
 
 
 def recognise_format(file: File) -> str:
-    """The format of a file of records, recognised by its content: "json" (a list), "lm-eval" or
-    "inspect" (logs, by their fields), else "jsonl".
+    """The format of a file of records, recognised by its content: "json" (a list), "lm-eval",
+    "inspect" or "hle" (logs, by their fields), else "jsonl".
     """
     with opened(file) as (stream, _):
         head = stream.read(HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -26,6 +27,8 @@ def recognise_format(file: File) -> str:
             return "json"
         if all(f'"{name}"'.encode() in head for name in _INSPECT) and not _first_record(head):
             return "inspect"
+        if _HLE in head and head.startswith(b"{") and not _is_row(_first_record(head)):
+            return "hle"
         if b'"doc_id"' not in head and b'"eval"' not in head:
             return "jsonl"
         first = head.partition(b"\n")
@@ -39,6 +42,11 @@ def recognise_format(file: File) -> str:
 def _first_record(text: bytes) -> dict[str, Any]:
     """The record in the first line of a text; {} if that line is not a record."""
     return _parse_record(text.partition(b"\n")[0])
+
+
+def _is_row(record: dict[str, Any]) -> bool:
+    """Whether a record is a row itself, with a field judge_response, and not many rows by id."""
+    return "judge_response" in record
 
 
 def _parse_record(text: bytes) -> dict[str, Any]:

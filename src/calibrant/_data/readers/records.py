@@ -170,7 +170,8 @@ def log_columns(
         options = " or ".join(settings(y_true=p.y_true, y_proba=p.y_proba) for p in chosen)
         raise InputError(f"{logs[0].file} has several confidences: say which with {options}")
     pair = chosen[0]
-    why = _top_choice_note(logs) if pair.y_proba == "confidence" and y_proba is None else ()
+    of_choices = logs[0].file.format == "lm-eval" and pair.y_proba == "confidence"
+    why = _top_choice_note(logs) if of_choices and y_proba is None else ()
     return pair.y_true, pair.y_proba, (_note_of_columns(pair.y_true, pair.y_proba), *why)
 
 

@@ -47,6 +47,7 @@ _READERS = {
     "json": ("records", "JsonListReader"),
     "lm-eval": ("lm_eval", "LmEvalReader"),
     "inspect": ("inspect_log", "InspectReader"),
+    "hle": ("hle", "HleReader"),
     **dict.fromkeys(("excel", "stata", "sas", "r"), ("tables", "TableReader")),
 }
 # The most predictions in a chunk: enough to outweigh its cost, few enough for one thread.

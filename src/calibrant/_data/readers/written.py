@@ -231,6 +231,15 @@ def is_right_answer(answer: Any, gold: Any) -> bool:
     return one is not None and other is not None and one == other
 
 
+def answer_key(answer: Any) -> Any:
+    """A value that is equal for answers that are the same by `is_right_answer`."""
+    text = str(answer).strip()
+    if isinstance(answer, bool) or text in ("true", "false", "True", "False"):
+        return text.casefold()
+    number = _exact_number(text)
+    return text if number is None or not number.is_finite() else number
+
+
 def _exact_number(text: str) -> Decimal | None:
     """The number that a text writes, with all its digits, where a double holds about 16; None if
     the text is not a number.

@@ -1,0 +1,99 @@
+"""`calibrant judge`: the true rate behind the answers of a judge that is itself a model."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from calibrant._cli import inputs
+from calibrant._cli.options import CLUSTERS, FORMATS, add_files
+from calibrant._cli.output import Outcome
+from calibrant._cli.parsing import Parser
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from calibrant.results._judged_rate import JudgedRate
+
+DESCRIPTION = (
+    "A model has judged all rows, and people have labelled some of them: the true rate with an "
+    "interval, by two methods with different assumptions; the judge's bias, sensitivity, "
+    "specificity and kappa; the calibration of a judge that gives scores; and how many labels are "
+    "still needed. Files are those of `calibrant report`; rows whose human label is empty are those"
+    " that only the judge has answered."
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of `calibrant judge` to its parser."""
+    add_files(parser)
+    parser.option("--human COLUMN", "human labels: 0 or 1, yes or no; empty where nobody looked")
+    parser.option("--judged COLUMN", "the judge's answers, or its scores from 0 to 1")
+    parser.option("--groups COLUMN", f"{CLUSTERS} (question, document)")
+    parser.option("--weight COLUMN", "weight of each row")
+    parser.option(
+        "--threshold SCORE", "from which score on the judge says yes; default 0.5", default=0.5
+    )
+    parser.option(
+        "--width WIDTH",
+        "width of the interval for which labels are counted; default: half the present one",
+    )
+    parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
+    parser.option(
+        "--format", "format of the files, if their names or fields do not say", choices=FORMATS
+    )
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Estimate the rate behind the judge's answers, and print it with the judge's errors."""
+    result = _judge_files(options)
+
+    def show() -> None:
+        """Print the title, the messages and the table of estimates."""
+        from calibrant._cli.tables import print_summary, print_table
+
+        print_summary(f"{inputs.format_files(options.files)}: {result.title}", result._messages())
+        print_table(result.display_columns(), "Rates, and the judge's errors")
+
+    return Outcome(result.to_dict, show)
+
+
+def _judge_files(options: argparse.Namespace) -> JudgedRate:
+    """Read the columns and estimate the rate."""
+    from calibrant._api.judge import judge
+    from calibrant._data.readers.text_columns import numbers_of_texts, read_texts
+
+    named = {
+        "human": options.human,
+        "judged": options.judged,
+        "groups": options.groups,
+        "sample_weight": options.weight,
+    }
+    for argument in ("human", "judged"):
+        if named[argument] is None:
+            raise InputError(
+                f"--{argument} is missing: name the column of human labels with --human, and that "
+                "of the judge's answers with --judged"
+            )
+    if options.human == options.judged:
+        raise InputError(
+            f"--human and --judged both name the column {options.human!r}: a judge held against "
+            "itself is always right"
+        )
+    columns = {name: argument for argument, name in named.items() if name is not None}
+    texts = read_texts(options.files, columns, options.format)
+
+    def numbers(argument: str, name: str) -> NDArray[np.float64]:
+        """A column of numbers, by the argument that names it."""
+        return numbers_of_texts(argument, name, texts[name])
+
+    weight = options.weight
+    return judge(
+        numbers("human", options.human),
+        numbers("judged", options.judged),
+        groups=None if options.groups is None else texts[options.groups],
+        sample_weight=None if weight is None else numbers("sample_weight", weight),
+        **inputs.options_by_name(options, "level", "threshold", "width"),
+    )
