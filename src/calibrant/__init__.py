@@ -30,6 +30,7 @@ _NAMES = {
         "ece",
         "ks_error",
         "soft_ece",
+        "grouping_gap",
         "sweep_ece",
         "tace",
         "top_label_ece",

@@ -106,6 +106,11 @@ class Summary:
             self.scalar = "confidence"
         self.engine = engine_of(self.samples)
 
+    @property
+    def soft(self) -> bool:
+        """Whether some label is not 0 or 1, or votes are known."""
+        return self.findings.soft or self.samples.voted
+
     def _add_findings(self, findings: Findings) -> None:
         """Add the findings of a pass to those known so far. Raises InputError if labels are soft
         and every prediction is 0 or 1, which looks like swapped arguments.
