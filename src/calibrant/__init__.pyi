@@ -175,6 +175,7 @@ __all__ = [
     "evaluate",
     "evaluate_file",
     "find_segments",
+    "grouping_gap",
     "hosmer_lemeshow",
     "ici",
     "interval",
@@ -3123,6 +3124,85 @@ def find_segments(
     >>> found = cal.find_segments(rng.random(5000) < risk, p, {"age": age, "ward": ward})
     >>> found.worst.name, found.p_value < 0.01
     ('age 75 to 89, ward = b', True)
+    """
+
+def grouping_gap(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Grouping gap: the distance of predictions from soft labels that SMECE does not see.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, |u_i - z_i|
+        - \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
+
+    where u is the prediction, or the confidence in the top label, and z the probability of its
+    label. Within a bin residuals of opposite signs cancel, and SMECE (`soft_ece`) is smaller than
+    the mean distance by this. The calibration error is continuous in the predictions exactly where
+    the gap is 0: by moving them a little, so that no two rows share a group, it could rise by as
+    much. Range [0, 1].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The gap, at least 0.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, or if every label is 0 or 1: a
+        single outcome says nothing of its row's own probability.
+
+    Notes
+    -----
+    Shares of m votes scatter about the probabilities behind them, which adds to the first term
+    whatever the number of rows. An absolute value has no unbiased estimate from few votes, so with
+    `votes` the estimate and the limits of `interval` come from bounds over all distributions that
+    could have given the votes, as those of `dist_ce`. In SMECE vote noise averages out within bins.
+    The limits of both terms hold at half the error each, and so those of the gap hold together.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen and Rezchikov (2024), How Flawed Is ECE? An Analysis via Logit
+    Smoothing, ICML, arXiv:2402.10046, theorem 3.10.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> shares, predicted = [0.9, 0.5, 0.2, 0.4], [0.7, 0.7, 0.3, 0.3]
+    >>> round(cal.soft_ece(shares, predicted), 4), round(cal.grouping_gap(shares, predicted), 4)
+    (0.0, 0.15)
     """
 
 def hosmer_lemeshow(

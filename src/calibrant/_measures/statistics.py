@@ -92,6 +92,11 @@ class Statistics(Protocol):
         raise _undefined_statistic("distribution")
 
     @property
+    def bins_and_distances(self) -> tuple[BinTable, LossSums]:
+        """The scalar problem in the ordinary bins, and distances of predictions from targets."""
+        return self.bins, self.distribution
+
+    @property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem as masses on the logit grid."""
         raise _undefined_statistic("logit_grid")
