@@ -1,4 +1,4 @@
-"""What grouping hides from SMECE: theorem 3.10 as a number, with its interval and without vote noise."""
+"""What grouping hides from SMECE: theorem 3.10 as a number, its interval, vote noise taken out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import calibrant as cal
 import twins
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
-import test_catalogue_laws as laws  # noqa: E402
+import test_catalogue_laws as laws
 
 LAWS = (
     laws.test_only_shares_of_weight_matter,
