@@ -65,7 +65,13 @@ _NAMES = {
         "spiegelhalter",
         "truthful_test",
     ),
-    "calibrant._api.metrics.smooth": ("ici", "ls_ece", "smooth_ece", "smooth_reliability"),
+    "calibrant._api.metrics.smooth": (
+        "ece_kde",
+        "ici",
+        "ls_ece",
+        "smooth_ece",
+        "smooth_reliability",
+    ),
     "calibrant._api.metrics.truthful": (
         "classwise_ce",
         "confidence_ce",

@@ -20,6 +20,12 @@ from calibrant._engines.arrays.smooth import uniform_error
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings, new_status
+from calibrant._measures.kernel_ece import (
+    beta_bandwidth,
+    beta_error,
+    grid_bandwidth,
+    reflected_error,
+)
 from calibrant._measures.smooth import (
     LS_SIGMA,
     NODES_PER_SIGMA,
@@ -187,6 +193,26 @@ class SmoothSummary:
             if is_fine_enough(value, width, cells) or cells >= MOST_UNIT_CELLS:
                 return value
             cells, most = min(MOST_UNIT_CELLS, 4 * cells), least
+
+    def kernel_ece(self, kernel: str, bandwidth: float | None) -> float:
+        """ECE by kernel density estimates with a kernel of KERNELS, or with beta kernels ("beta"),
+        the mean over classes of the classwise notion; by default at each problem's own bandwidth.
+        """
+        if kernel == "beta":
+            parts = self._logit_problems("identity")
+            return float(np.mean([
+                beta_error(u, z, w, bandwidth or beta_bandwidth(u, w)) for u, z, w in parts
+            ]))  # fmt: skip
+        coarse = self.unit_grid(unit_cells_for(bandwidth or 1.0), residual_only=False)
+        total, squares = self._weights
+        values = []
+        for r in range(coarse.n_classes):
+            own = bandwidth or grid_bandwidth(coarse, r, total**2 / squares)
+            cells, grid = unit_cells_for(own), coarse
+            if cells > coarse.cells:
+                grid = self.unit_grid(cells, residual_only=False)
+            values.append(reflected_error(grid, r, max(own, smallest_unit_sigma()), kernel))
+        return float(np.mean(values))
 
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
         """Masses at the ends of equal cells of [0, 1]: weight times (target less prediction), or,

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_source
+from calibrant._api.ties import settle_ties
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
@@ -55,6 +56,7 @@ def ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
+    ties: str = "first",
     **rows: Unpack[Rows],
 ) -> float:
     r"""Expected calibration error: the mean gap between predictions and targets, over bins.
@@ -72,6 +74,7 @@ def ece(
     bins (equal-width)
     norm
     notion
+    ties
 
     Returns
     -------
@@ -87,10 +90,13 @@ def ece(
     >>> import calibrant as cal
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
+    >>> coin = [[0.5, 0.5]] * 4  # class 0 is the first of equals, and right half of the time
+    >>> [cal.ece([1, 1, 0, 0], coin, ties=ties) for ties in ("first", "any", "share")]
+    [0.0, 0.5, 0.0]
     """
     samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
-    resolved = _binned_notion(samples, notion)
+    samples, resolved = settle_ties(samples, _binned_notion(samples, notion), ties)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
@@ -102,6 +108,7 @@ def soft_ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
+    ties: str = "first",
     **rows: Unpack[Rows],
 ) -> float:
     r"""Soft mean expected calibration error (SMECE): ECE against targets that are probabilities.
@@ -120,6 +127,7 @@ def soft_ece(
     bins (equal-width)
     norm
     notion
+    ties
 
     Returns
     -------
@@ -136,7 +144,7 @@ def soft_ece(
     >>> round(cal.soft_ece([0.1, 0.8, 0.6, 0.3], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
     0.15
     """
-    return ece(y_true, y_proba, bins=bins, norm=norm, notion=notion, **rows)
+    return ece(y_true, y_proba, bins=bins, norm=norm, notion=notion, ties=ties, **rows)
 
 
 @public
