@@ -170,6 +170,7 @@ __all__ = [
     "decompose",
     "dist_ce",
     "ece",
+    "ece_kde",
     "ent_ce",
     "entropy_bands",
     "evaluate",
@@ -215,6 +216,7 @@ def accuracy(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
+    ties: str = "first",
     sample_weight: ArrayLike | None = None,
     votes: ArrayLike | int | None = None,
     from_logits: bool = False,
@@ -235,6 +237,9 @@ def accuracy(
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    ties : {"first", "any", "share"}, default "first"
+        When the top label is right where m classes share the largest probability: if it is the
+        first of them; if it is any of them; or to the share 1/m if it is any of them.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -2593,6 +2598,7 @@ def ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
+    ties: str = "first",
     sample_weight: ArrayLike | None = None,
     votes: ArrayLike | int | None = None,
     from_logits: bool = False,
@@ -2624,6 +2630,9 @@ def ece(
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
+    ties : {"first", "any", "share"}, default "first"
+        When the top label is right where m classes share the largest probability: if it is the
+        first of them; if it is any of them; or to the share 1/m if it is any of them.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -2659,6 +2668,101 @@ def ece(
     >>> import calibrant as cal
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
+    >>> coin = [[0.5, 0.5]] * 4  # class 0 is the first of equals, and right half of the time
+    >>> [cal.ece([1, 1, 0, 0], coin, ties=ties) for ties in ("first", "any", "share")]
+    [0.0, 0.5, 0.0]
+    """
+
+def ece_kde(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    kernel: str = "beta",
+    bandwidth: float | None = None,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""ECE by kernel density estimates (ECE-KDE): no bins, but a bandwidth.
+
+    .. math:: \frac{1}{W} \sum_j w_j \Bigl| \frac{\sum_{i \neq j} w_i K_b(u_j, u_i) z_i}
+        {\sum_{i \neq j} w_i K_b(u_j, u_i)} - u_j \Bigr|
+
+    where K is the density at u_j of the beta distribution with the parameters u_i / b + 1 and
+    (1 - u_i) / b + 1. With the other kernels, which are reflected at 0 and 1, it is
+
+    .. math:: \frac{1}{W} \int_0^1 \Bigl| \sum_i w_i K_b(t, u_i) (t - z_i) \Bigr| \, dt
+
+    Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    kernel : {"beta", "gaussian", "triweight"}, default "beta"
+        Kernel of the density estimates.
+    bandwidth : float, optional
+        Bandwidth b, for kernels other than beta the kernel's standard deviation. By default the
+        most likely of 20 bandwidths, each row left out of its own density (beta); or the standard
+        deviation of the predictions of events, times (2 n)^(-1/5).
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    ``kernel="beta"`` is the code of Popordanoska et al. for the same bandwidth, with ``p=1``; for
+    one column theirs is twice as large, the sum over both classes, and over several classes a sum
+    where ``notion="classwise"`` is the mean. Their choice of a bandwidth has another term, which
+    prefers small ones. It compares all pairs of rows, up to 50,000 rows, and clips predictions to
+    [1e-6, 1 - 1e-6]. ``kernel="triweight"`` is the code of Zhang et al., on a finer grid; these two
+    kernels take any number of rows. Where the bandwidth is small, single rows are their own
+    frequency, and the error is overestimated; where it is large, gaps are smoothed away.
+
+    References
+    ----------
+    Popordanoska, Sayer and Blaschko (2022), A Consistent and Differentiable Lp Canonical
+    Calibration Error Estimator, NeurIPS, arXiv:2210.07810. Zhang, Kailkhura and Han (2020),
+    Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration in Deep Learning,
+    ICML, arXiv:2003.07329.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0, 1], [0.2, 0.7, 0.9, 0.4, 0.6]
+    >>> round(cal.ece_kde(y, p, bandwidth=0.1), 4), round(cal.ece_kde(y, p, kernel="gaussian"), 4)
+    (0.4, 0.2)
     """
 
 def ent_ce(
@@ -3832,8 +3936,10 @@ def ls_ece(
     *,
     sigma: float | str = LS_SIGMA,
     noise: str = "gaussian",
+    link: str = "logit",
     method: str = "exact",
     notion: str | None = None,
+    ties: str = "first",
     eps: float = EPS,
     n_draws: int = 10000,
     rng: np.random.Generator | None = None,
@@ -3848,9 +3954,9 @@ def ls_ece(
 
     .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
 
-    where h is the logit of the prediction, rho the sigmoid and K the density of the noise:
-    Gaussian, or uniform on [-sigma/2, sigma/2]. It is continuous in the predictions, where binned
-    ECE jumps. Range [0, 1], lower is better.
+    where h is the logit of the prediction, rho the sigmoid and K the density of the noise, Gaussian
+    by default. It is continuous in the predictions, where binned ECE jumps. Range [0, 1], lower is
+    better.
 
     Parameters
     ----------
@@ -3861,13 +3967,21 @@ def ls_ece(
     sigma : float or "schedule", default 0.1
         Width of the noise, the same for every model by default, so that values can be compared;
         `"schedule"` is ``n^(-1/3)``, with which LS-ECE estimates the true ECE consistently.
-    noise : {"gaussian", "uniform"}, default "gaussian"
-        Shape of the noise.
+    noise : {"gaussian", "logistic", "uniform", "triangular", "laplace"}, default "gaussian"
+        Shape of the noise. Gaussian, logistic and Laplace noise have the scale sigma, uniform and
+        triangular noise lies on [-sigma/2, sigma/2].
+    link : {"logit", "probit", "identity"}, default "logit"
+        Where noise is added: to logits, to normal quantiles, or to the predictions themselves. Rho
+        is the link's inverse; noise that leaves [0, 1] counts as a prediction of 0 or 1.
     method : {"exact", "monte-carlo"}, default "exact"
-        Evaluate the integral, or draw places with `rng` as the paper does.
+        Evaluate the integral, or draw places with `rng` as the paper does: for logits with Gaussian
+        or uniform noise.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
+    ties : {"first", "any", "share"}, default "first"
+        When the top label is right where m classes share the largest probability: if it is the
+        first of them; if it is any of them; or to the share 1/m if it is any of them.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     n_draws : int, default 10000
@@ -3902,6 +4016,10 @@ def ls_ece(
 
     Notes
     -----
+    Section 4 of the paper takes any noise whose density is continuous almost everywhere and any
+    increasing link. The integral is right to about 1e-7 with Gaussian and logistic noise, and to
+    1e-9 with the others.
+
     With ``sigma="schedule"`` sigma tends to 0 while n sigma grows (theorem 5.4); with weights, n is
     (sum w)^2 / sum w^2. Logits are clipped to [-40, 40]. With Gaussian noise memory does not grow
     with n; uniform noise has a closed form between the sorted samples, which are copied. As sigma
@@ -4814,6 +4932,7 @@ def smooth_ece(
     *,
     sigma: float | None = None,
     notion: str | None = None,
+    ties: str = "first",
     sample_weight: ArrayLike | None = None,
     votes: ArrayLike | int | None = None,
     from_logits: bool = False,
@@ -4841,6 +4960,9 @@ def smooth_ece(
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
+    ties : {"first", "any", "share"}, default "first"
+        When the top label is right where m classes share the largest probability: if it is the
+        first of them; if it is any of them; or to the share 1/m if it is any of them.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -4964,6 +5086,7 @@ def soft_ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
+    ties: str = "first",
     sample_weight: ArrayLike | None = None,
     votes: ArrayLike | int | None = None,
     from_logits: bool = False,
@@ -4996,6 +5119,9 @@ def soft_ece(
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
+    ties : {"first", "any", "share"}, default "first"
+        When the top label is right where m classes share the largest probability: if it is the
+        first of them; if it is any of them; or to the share 1/m if it is any of them.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional

@@ -381,6 +381,11 @@ class Summary:
         check_weight_total(table.sum_w.sum(), self._n_rows)
         return table
 
+    @property
+    def bins_and_distances(self) -> tuple[BinTable, LossSums]:
+        """The scalar problem in the ordinary bins, and distances of predictions from targets."""
+        return self.bins, self.distribution
+
     @cached_property
     def logit_grid(self) -> LogitGrid:
         """The masses of the scalar problem on the logit grid of the default bandwidth."""
