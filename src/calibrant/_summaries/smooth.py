@@ -102,10 +102,10 @@ def _deposited(
 ) -> LogitGrid:
     """Sums of w z and of w (1 - z) at the nodes of a grid, of rows at any places h."""
     spacing, status = spacing_for(sigma), new_status()
-    masses = np.zeros((2, LogitGrid.n_nodes(spacing)))
-    ends = (-LOGIT_LIMIT, LOGIT_LIMIT)
-    kernels().deposit_logits(*masses, h, z, w, 1.0 / spacing, *ends, True, status)
-    return LogitGrid(spacing, masses[:1], masses[1:])
+    plus, minus = np.zeros((2, LogitGrid.n_nodes(spacing)))
+    low, high = -LOGIT_LIMIT, LOGIT_LIMIT
+    kernels().deposit_logits(plus, minus, h, z, w, 1.0 / spacing, low, high, True, status)
+    return LogitGrid(spacing, plus[None], minus[None])
 
 
 @dataclass

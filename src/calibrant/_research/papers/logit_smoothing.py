@@ -178,10 +178,9 @@ def _estimators_section(seed: int, n_replications: int) -> Section:
         (
             "LS-ECE is continuous with any noise whose density is continuous almost everywhere, "
             "and under any increasing link (theorem 4.5). The consistent estimators that the paper "
-            "names take kernels over predictions (Zhang et al. 2020; Popordanoska et al. 2022), "
-            "at bandwidths of their authors' choice.",
+            "names take kernels over predictions (Zhang et al. 2020; Popordanoska et al. 2022).",
             "In the worlds of theorem 5.4 all of them are too large where predictions are "
-            "calibrated, for gaps of either sign do not cancel; how much is a matter of width.",
+            "calibrated, because noise of either sign adds to the error; how much is a matter of width.",
         ),
         (
             Table(
