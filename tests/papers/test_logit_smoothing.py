@@ -59,7 +59,7 @@ def test_other_noise_other_links_and_kernels_estimate_the_same_error(done) -> No
     for column in (name for name in table if name.startswith("overconfident")):
         true, *means = (float(cell.split()[0]) for cell in table[column])
         assert true == pytest.approx(true_error(2.0), abs=5e-5)
-        assert means == pytest.approx([true] * 7, abs=0.03)
+        assert means == pytest.approx([true] * 7, abs=0.02 if "2,000" in column else 0.05)
     for few, many in zip(table["calibrated, n = 500"], table["calibrated, n = 2,000"], strict=True):
         assert float(few.split()[0]) >= float(many.split()[0])
 
