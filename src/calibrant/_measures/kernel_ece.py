@@ -72,8 +72,7 @@ class BetaKernel:
         from scipy.special import betaln
 
         up, down = u / bandwidth, (1.0 - u) / bandwidth
-        with np.errstate(divide="ignore"):
-            self._constant = np.log(w) - betaln(up + 1.0, down + 1.0)
+        self._constant = np.log(w) - betaln(up + 1.0, down + 1.0)
         self._powers = np.stack([up, down])
         self._logs = np.stack([np.log(u), np.log1p(-u)], axis=1)
 
@@ -112,7 +111,6 @@ def beta_bandwidth(u: Array, w: Array) -> float:
     """
     some = np.unique(np.linspace(0, u.size - 1, min(u.size, LIKELIHOOD_ROWS)).astype(np.intp))
     rows = np.argsort(u, kind="stable")[some]
-    rows = rows[w[rows] > 0]
     step = max(1, PAIRS_AT_ONCE // u.size)
     likelihoods = []
     for bandwidth in BANDWIDTHS.tolist():

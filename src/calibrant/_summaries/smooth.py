@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import check_weight_total
+from calibrant._core.errors import NotDefined, check_weight_total
 from calibrant._core.grid import LOGIT_LIMIT, STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
@@ -199,7 +199,11 @@ class SmoothSummary:
         the mean over classes of the classwise notion; by default at each problem's own bandwidth.
         """
         if kernel == "beta":
-            parts = self._logit_problems("identity")
+            every = self._logit_problems("identity")
+            counts = every[0][2] > 0.0  # the weights of all classes are the same
+            if counts.sum() < 2:
+                raise NotDefined("a row has no part in its own estimate, and one row has no other")
+            parts = [(u[counts], z[counts], w[counts]) for u, z, w in every]
             return float(np.mean([
                 beta_error(u, z, w, bandwidth or beta_bandwidth(u, w)) for u, z, w in parts
             ]))  # fmt: skip

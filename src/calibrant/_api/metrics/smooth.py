@@ -247,10 +247,9 @@ def ece_kde(
         check = _check_sigma if kernel == "beta" else _check_unit_sigma
         check(bandwidth, "bandwidth")
     samples = as_source(y_true, y_proba, **rows)
-    n = samples.count_rows()
-    if kernel == "beta" and not 2 <= n <= MOST_PAIRED:
+    if kernel == "beta" and (n := samples.count_rows()) > MOST_PAIRED:
         raise InputError(
-            f"kernel='beta' compares every row with every other: it takes 2 to {MOST_PAIRED:,} "
+            f"kernel='beta' compares every row with every other: it takes up to {MOST_PAIRED:,} "
             f"rows; got {n:,}. kernel='gaussian' takes any number, or draw a part of the rows"
         )
     return SmoothSummary(samples, _smoothed_notion(samples, notion)).kernel_ece(kernel, bandwidth)

@@ -180,7 +180,8 @@ def _estimators_section(seed: int, n_replications: int) -> Section:
             "and under any increasing link (theorem 4.5). The consistent estimators that the paper "
             "names take kernels over predictions (Zhang et al. 2020; Popordanoska et al. 2022).",
             "In the worlds of theorem 5.4 all of them are too large where predictions are "
-            "calibrated, because noise of either sign adds to the error; how much is a matter of width.",
+            "calibrated, because noise of either sign adds to the error; how much is a matter of "
+            "width.",
         ),
         (
             Table(
