@@ -1211,7 +1211,7 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     --------
     >>> import calibrant as cal
     >>> [measure.name for measure in cal.catalogue("binary")][:4]
-    ['ece', 'rmsce', 'mce', 'debiased_l2']
+    ['ece', 'grouping_gap', 'rmsce', 'mce']
     >>> cal.catalogue()[0].title
     'expected calibration error'
     """
