@@ -64,6 +64,14 @@ def test_it_is_the_mean_distance_less_smece_in_any_bins(shape: str) -> None:
     assert found == pytest.approx(twins.twin_of_grouping_gap(case), rel=1e-12)
 
 
+@every_shape
+def test_it_follows_the_number_of_bins(shape: str) -> None:
+    q, p, _ = sample(shape)
+    found = cal.bin_sensitivity(q, p, bins=(5, 10, 20), measures=["grouping_gap"])
+    for m in (5, 10, 20):
+        assert found.at(m)["grouping_gap"] == pytest.approx(cal.grouping_gap(q, p, bins=m))
+
+
 def test_a_step_as_small_as_you_like_makes_smece_jump_by_it() -> None:
     """Theorem 3.10: the error is continuous at predictions where nothing is hidden."""
     shares, p = np.array([0.9, 0.5, 0.2, 0.4]), np.array([0.7, 0.7, 0.3, 0.3])

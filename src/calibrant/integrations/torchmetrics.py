@@ -102,6 +102,7 @@ class CalibrationMetric(Metric):
     is_differentiable = False
     full_state_update = False
     recipe_digest: Tensor
+    label_kind: Tensor
 
     @public
     def __init__(
