@@ -572,6 +572,16 @@ def twin_of_ece(case: Case) -> float:
     return binned_error(case.scalar, WIDTH)
 
 
+def twin_of_grouping_gap(case: Case) -> float:
+    # Per bin, what residuals of one sign and of the other have in common, twice.
+    u, z, w = case.scalar
+    parts: dict[Hashable, list[list[float]]] = {}
+    for b, x, target, weight in zip(WIDTH(u, w), u, z, w, strict=True):
+        parts.setdefault(b, [[], []])[x > target].append(weight * abs(x - target))
+    both = [min(math.fsum(side) for side in sides) for sides in parts.values()]
+    return 2.0 * math.fsum(both) / math.fsum(w)
+
+
 def twin_of_rmsce(case: Case) -> float:
     return binned_error(case.scalar, WIDTH, "l2")
 

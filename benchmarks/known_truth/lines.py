@@ -143,7 +143,7 @@ def measures_of(
         return tuple(known)
     by_rows = [m for m in known if STATISTICS[m.statistic].problem == "rows"]
     if population.labels == "exact":
-        return tuple(by_rows)
+        return tuple(m for m in known if m in by_rows or m.soft_only)
     soft = population.labels != "outcomes"
     return tuple(
         m for m in known

@@ -33,6 +33,7 @@ _NAMES = {
         "hle_rms",
         "ks_error",
         "soft_ece",
+        "grouping_gap",
         "sweep_ece",
         "tace",
         "top_label_ece",
@@ -67,7 +68,13 @@ _NAMES = {
         "spiegelhalter",
         "truthful_test",
     ),
-    "calibrant._api.metrics.smooth": ("ici", "ls_ece", "smooth_ece", "smooth_reliability"),
+    "calibrant._api.metrics.smooth": (
+        "ece_kde",
+        "ici",
+        "ls_ece",
+        "smooth_ece",
+        "smooth_reliability",
+    ),
     "calibrant._api.metrics.truthful": (
         "classwise_ce",
         "confidence_ce",

@@ -111,6 +111,18 @@ def test_every_measure_is_there_or_refused(measure):
     assert metric.compute().item() == pytest.approx(expected, rel=rel)
 
 
+@pytest.mark.parametrize("n_updates", [1, 2, 4, 5, 8])
+def test_labels_stay_soft_whatever_the_number_of_updates(n_updates):
+    metric = CalibrationMetric("ece", num_classes=K)
+    for part in range(n_updates):
+        metric.update(ROWS[part::n_updates], SOFT[part::n_updates])
+    assert metric.accumulator().soft
+    assert (
+        metric.accumulator().evaluate().inferred
+        == cal.Accumulator().update(SOFT, ROWS).evaluate().inferred
+    )
+
+
 def test_weights_missing_rows_and_ignored_ones():
     metric = CalibrationMetric("ece")
     for preds, target, weight in parts(REPORTS, OUTCOMES, WEIGHTS):

@@ -27,7 +27,9 @@ FOLDER = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" /
 
 
 # The sections that need no predictions, in order.
-SECTIONS = ("two_point", "jumps", "no_level_sets", "figure_2", "estimation", "convergence")
+SECTIONS = (
+    "two_point", "jumps", "no_level_sets", "figure_2", "estimation", "convergence", "estimators",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,17 @@ def test_a_nudge_breaks_the_two_point_distribution(done) -> None:
     smooth = table["LS-ECE, sigma = 0.1"]
     assert abs(smooth[1] - smooth[0]) < 1e-9 and abs(smooth[2] - smooth[0]) < 1e-4
     assert table["smECE"][1] < 1e-6
+
+
+def test_other_noise_other_links_and_kernels_estimate_the_same_error(done) -> None:
+    table = done.tables["estimators"].columns
+    assert table["estimator"][0] == "true ECE" and len(table["estimator"]) == 8
+    for column in (name for name in table if name.startswith("overconfident")):
+        true, *means = (float(cell.split()[0]) for cell in table[column])
+        assert true == pytest.approx(true_error(2.0), abs=5e-5)
+        assert means == pytest.approx([true] * 7, abs=0.02 if "2,000" in column else 0.05)
+    for few, many in zip(table["calibrated, n = 500"], table["calibrated, n = 2,000"], strict=True):
+        assert float(few.split()[0]) >= float(many.split()[0])
 
 
 def test_a_perturbation_breaks_a_predictor_without_level_sets(done) -> None:

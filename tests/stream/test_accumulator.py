@@ -264,7 +264,7 @@ def test_distances_are_left_out_when_only_some_updates_had_them():
     found = stream.evaluate()
     assert "dist_ce" not in found
     assert found.notes[-1].endswith(": left out, for some updates had hard labels only")
-    assert found.notes[-1].startswith("dist_ce, ent_ce, rank_cs")
+    assert found.notes[-1].startswith("grouping_gap, dist_ce, ent_ce, rank_cs")
     with pytest.raises(InputError, match="'dist_ce' is of soft labels, and some of the updates"):
         stream.evaluate(measures=["dist_ce"])
     with pytest.raises(InputError, match="'dist_ce' is of soft labels, and all of the updates"):

@@ -40,7 +40,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     shape = samples.shape
     chosen = choose_measures(names, shape)
     inferring = options.intervals != "none"
-    distances = any(measure.statistic == "distribution" for measure in chosen)
+    distances = any(measure.notion == "distribution" for measure in chosen)
     rules = (fixed, truthful)
     summary, sums = sum_frame(samples, rules, names, distances=distances, fine=inferring)
     notes: tuple[str, ...] = ()
@@ -95,8 +95,8 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
     Distances between distributions are noted only if some labels are `soft`: otherwise they do not
     apply.
     """
-    long = [m.name for m in measures if m.statistic != "distribution"]
-    distances = [m.name for m in measures if m.statistic == "distribution" and soft]
+    long = [m.name for m in measures if m.notion != "distribution"]
+    distances = [m.name for m in measures if m.notion == "distribution" and soft]
     notes = []
     if long:
         notes.append(f"{', '.join(long)}: left out, for they make long queries here; ask by name")

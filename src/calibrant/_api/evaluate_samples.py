@@ -309,6 +309,7 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
     return {
         **dict.fromkeys(equal_mass_names(), str(equal_mass_rule(quantile))),
         "bins": str(fixed),
+        "bins_and_distances": str(fixed),
         "class_bins": str(fixed),
         "confidence_by_class": f"top class x {fixed}",
         "quantile_bins": str(quantile),

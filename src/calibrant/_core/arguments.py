@@ -120,6 +120,9 @@ notion : {"binary", "confidence", "classwise"}
     or the mean over classes (`"classwise"`).
 notion (scalar) : {"binary", "confidence"}
     What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+ties : {"first", "any", "share"}
+    When the top label is right where m classes share the largest probability: if it is the
+    first of them; if it is any of them; or to the share 1/m if it is any of them.
 norm : {"l1", "l2", "max"}
     How gaps are put together: their mean, the root of their mean square, or the largest.
 bins : int, str, sequence of float or bin rule

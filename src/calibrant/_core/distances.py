@@ -40,6 +40,9 @@ def distances(
         out["relative_entropy"] = kullback_leibler(p, q, floor)
     if only in (None, "transport"):
         out["transport"] = wasserstein(p, q, spacing)
+    if only in (None, "top_distance"):
+        rows, top = np.arange(len(p)), p.argmax(axis=1)
+        out["top_distance"] = np.abs(p[rows, top] - q[rows, top])
     return out
 
 

@@ -24,6 +24,7 @@ FIELDS = (
     "root_jensen_shannon",
     "relative_entropy",
     "transport",
+    "top_distance",
 )
 N_PROPER = 7
 # Quantities that are 1 less a mean loss and have no sum of their own, with the name of that loss.

@@ -61,6 +61,8 @@ def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
     always applies.
     """
     method, only_votes = measure.interval_method, rows.resampling == "votes"
+    if method == "parts":
+        return (method,)
     if rows.resampling != "rows" and measure.vote_model:
         return ("bounds",)
     # Other votes of the same rows: the variance of targets is a square in each row's votes, and
@@ -333,6 +335,22 @@ def bounds(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     return rows.voted.bounded(measure)
 
 
+def parts(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Limits of a difference of two measures, from the limits of both at half the error each
+    (Bonferroni): they hold however the two vary together.
+    """
+    assert measure.parts is not None
+    both, at = [], replace(rows, level=(1.0 + rows.level) / 2.0)
+    for part in measure.parts:
+        own = part.compute(rows.summary(rows.samples, part))
+        found = find_limits(at, part, own)
+        centre = own if found.estimate is None else found.estimate
+        both.append((found.covering(centre).within(part.low, part.high), centre))
+    (first, centre), (second, taken) = both
+    method = f"limits of {measure.parts[0].title} less those of {measure.parts[1].name}"
+    return Limits(first.low - second.high, first.high - second.low, method, None, centre - taken)
+
+
 def votes(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     """Limits where rows are fixed and only their votes are drawn again."""
     return rows.voted.of_same_rows(measure, value)
@@ -380,6 +398,7 @@ METHODS: dict[str, Method] = {
     "rate": rate,
     "discrimination": discrimination,
     "bounds": bounds,
+    "parts": parts,
     "votes": votes,
     "resampled": resampled,
 }

@@ -85,7 +85,7 @@ class PooledSums:
     def why_not(self, measure: Measure) -> str:
         """Why the sums do not give an interval of a measure, in words; "" where they do."""
         statistic = STATISTICS[measure.statistic]
-        if measure.statistic == "distribution":
+        if measure.notion == "distribution":
             return "whole distributions are compared row by row"
         if self.summary.n_columns > 1 and statistic.problem != "scalar":
             return "every class of each row is needed, and sums have the top label alone"

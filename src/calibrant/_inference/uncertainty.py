@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.errors import NotDefined
 from calibrant._core.typing import Array
 from calibrant._inference.few_events import (
     Losses,
@@ -189,6 +190,11 @@ class Uncertainty(NoiseFloors):
         """How the measure varies about its true value, for differences of predictors. Predictors on
         the same rows share blocks and resamples.
         """
+        if measure.parts is not None and self.resampling != "rows":
+            raise NotDefined(
+                f"{measure.name} has no interval for a difference of predictors without the noise "
+                "of votes; resample='rows' has one against the labels given"
+            )
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
         if by_votes or (self.resampling != "rows" and measure.vote_model):
             return self.voted.sampling_errors(measure, value)

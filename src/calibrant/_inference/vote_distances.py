@@ -125,6 +125,8 @@ class VotedDistances:
             return linear if of_pair else linear + self._summed(_relative_entropy)
         if loss in SUMS:
             out = self._summed(SUMS[loss], cumulated=loss == "transport")
+        elif loss == "top_distance" and not of_pair:
+            [out] = self._bounded([self._top_part()], _absolute)
         elif loss == "entropy":
             out = self._entropy_bounds()
         elif of_pair:
@@ -159,6 +161,13 @@ class VotedDistances:
             x = np.clip(np.stack([p[:, r] for p in predictions], axis=1), 0.0, 1.0)
             out.append(Part(x, counts[:, r], m, tuple(x.T)))
         return out
+
+    def _top_part(self) -> Part:
+        """The term of the predicted class of each row."""
+        [p] = self.predictions
+        rows, top = np.arange(len(p)), p.argmax(axis=1)
+        x = np.clip(p[rows, top], 0.0, 1.0)
+        return Part(x[:, None], self.counts[rows, top], self._m, (x,))
 
     def _bounded(self, parts: list[Part], term: Term) -> list[Bounds]:
         """Bounds of `term` in every row, for each part; with two predictors, bounds of its

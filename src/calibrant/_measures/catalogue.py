@@ -168,6 +168,19 @@ def _truthful_confidence_error(summary: Statistics) -> float:
     return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
 
 
+def _grouping_gap(summary: Statistics) -> float:
+    """The mean distance of predictions from their targets, less SMECE; NotDefined for hard labels,
+    whose distance is the loss of a single outcome.
+    """
+    distance, error = (part.compute(summary) for part in _GROUPED)
+    if not summary.soft:
+        raise NotDefined(
+            "every label is 0 or 1: what grouping hides is seen only against the probability of "
+            "each row's label, so it needs soft labels or votes"
+        )
+    return max(0.0, distance - error)
+
+
 _BRIER = Listed(
     headline=5,
     recalibration=4,
@@ -180,16 +193,35 @@ _BRIER = Listed(
     ceiling=4,
 )
 
+_ECE = Measure(
+    "ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins", 0, 1,
+    _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092", "ece",
+    lambda s: binned_error(s.bins), of_tables=binned_errors, group="binned", label="ECE",
+    soft_label="SMECE", listed=Listed(
+        headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1, metric=1),
+    aliases=("SMECE", "soft_ece", "expected_calibration_error"), label_bounds="bins",
+    certifiable=True,
+)  # fmt: skip
+# What grouping hides is the mean distance of predictions from their targets, less SMECE.
+_GROUPED = (
+    Measure("top_distance", "mean distance of predictions from targets", "(1/W) sum w |u - z|",
+            "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, "", "",
+            _mean_distance("top_distance"), group="distribution", loss="top_distance",
+            vote_model=True),
+    _ECE,
+)  # fmt: skip
+
 _ENTRIES: tuple[Measure, ...] = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
-    Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
-            0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
-            "ece", lambda s: binned_error(s.bins), of_tables=binned_errors,
-            label_bounds="bins", group="binned",
-            label="ECE", soft_label="SMECE", listed=Listed(
-                headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1,
-                metric=1),
-            aliases=("SMECE", "soft_ece", "expected_calibration_error"), certifiable=True),
+    _ECE,
+    # Its claims are not tried: the audit draws hard labels, which it refuses.
+    Measure("grouping_gap", "what grouping hides from SMECE",
+            "(1/W) sum w |u - z| - (1/W) sum_B |R_B|", "distribution", _BOTH,
+            "bins_and_distances", 0, 1, _NONE,
+            "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML, theorem 3.10",
+            "grouping_gap", _grouping_gap, parts=_GROUPED, soft_only=True, group="binned",
+            label="grouping gap", loss="top_distance", cost="medium",
+            listed=Listed(headline=2), vote_model=True),
     Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
             "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
             "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
@@ -532,7 +564,7 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     --------
     >>> import calibrant as cal
     >>> [measure.name for measure in cal.catalogue("binary")][:4]
-    ['ece', 'rmsce', 'mce', 'debiased_l2']
+    ['ece', 'grouping_gap', 'rmsce', 'mce']
     >>> cal.catalogue()[0].title
     'expected calibration error'
     """

@@ -100,9 +100,11 @@ GROUPS: dict[Group, tuple[str, str]] = {
 }  # fmt: skip
 
 # How a confidence interval is computed: limits of a mean of rows, of the rate of outcomes, of the
-# Brier score's discrimination, from what each row moves a value by, by test inversion over a family
-# of populations, or by resampling.
-IntervalMethod = Literal["mean", "rate", "discrimination", "influence", "inversion", "bootstrap"]
+# Brier score's discrimination, from what each row moves a value by, from the intervals of two
+# parts, by test inversion over a family of populations, or by resampling.
+IntervalMethod = Literal[
+    "mean", "rate", "discrimination", "influence", "parts", "inversion", "bootstrap"
+]
 # What an interval costs: a second whatever the number of rows; time in proportion to the entries of
 # the predictions; seconds; or too long unless the measure is asked for by name.
 Cost = Literal["low", "rows", "medium", "high"]
@@ -200,6 +202,8 @@ class Measure:
     vote_model : bool, default False
         Whether it is neither linear nor a square of the labels, row by row: votes then identify it
         only in part, and it has bounds.
+    parts : tuple of Measure, optional
+        The two measures that it is the difference of.
     folds : bool, default False
         Whether it takes (n,) predictions for one of two classes, by their side of 1/2: it is not
         defined where labels say if an answer was right.
@@ -255,6 +259,7 @@ class Measure:
     moved: Callable[..., RowInfluence] | None = None
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
+    parts: tuple[Measure, Measure] | None = field(default=None, kw_only=True)
     folds: bool = field(default=False, kw_only=True)
     label_bounds: Literal["", "bins", "distance", "score"] = field(default="", kw_only=True)
     certifiable: bool = field(default=False, kw_only=True)
@@ -308,6 +313,8 @@ class Measure:
             return self.interval
         if self.moved is not None:
             return "influence"
+        if self.parts is not None:
+            return "parts"
         if STATISTICS[self.statistic].problem == "rows":
             return "mean"
         return "inversion" if self._batch_formula is not None else "bootstrap"
@@ -348,6 +355,8 @@ class Measure:
         None where it is not computed from one bin table.
         """
         statistic = STATISTICS[self.statistic]
+        if self.parts is not None:
+            return None
         if self.of_tables is not None or not statistic.is_binned or statistic.problem == "full":
             return self.of_tables if statistic.is_binned else None
 
@@ -396,5 +405,5 @@ def only_distance(measures: Iterable[Measure]) -> str | None:
     """The one distance between distributions that the measures read, a field of `LossSums`; None if
     there are none or several.
     """
-    read = {m.loss for m in measures if m.statistic == "distribution"}
+    read = {m.loss for m in measures if m.notion == "distribution"}
     return (read.pop() or None) if len(read) == 1 else None

@@ -11,6 +11,8 @@ standard deviation of Gaussian noise, or the width of uniform noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,7 +90,7 @@ def valid_convolution(values: Array, kernel: Array) -> Array:
     return fft.irfftn(product, n)[kernel.size - 1 : values.size]
 
 
-def _logistic(t: Array) -> tuple[Array, Array]:
+def logistic(t: Array) -> tuple[Array, Array]:
     """sigmoid(t) and sigmoid(-t), each with full precision: neither is computed as 1 less the
     other.
     """
@@ -97,8 +99,23 @@ def _logistic(t: Array) -> tuple[Array, Array]:
     return up, odds * up
 
 
-def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array, Array]:
-    """Points t, and the Gaussian-smoothed sums of w z and of w (1 - z) there, for class r.
+class Spectrum(NamedTuple):
+    """Noise that is smooth: the factor that it leaves of a frequency (times sigma), and the
+    distance and the frequency, in units of sigma, beyond which nothing is left.
+    """
+
+    factor: Callable[[Array], Array]
+    reach: float = TAIL
+    highest: float = TAIL
+
+
+GAUSSIAN = Spectrum(lambda frequency: np.exp(-0.5 * frequency**2))
+
+
+def smoothed_logits(
+    grid: LogitGrid, r: int, sigma: float, noise: Spectrum = GAUSSIAN, per_sigma: int = 0
+) -> tuple[Array, Array, Array]:
+    """Points t, and the smoothed sums of w z and of w (1 - z) there, for class r.
 
     All three are (points,). Only the stretch of the grid that holds mass is smoothed. The spectrum
     of the result is short: it is cut or padded to as many points as sigma needs, which interpolates
@@ -109,10 +126,10 @@ def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array
 
     nonempty = (grid.plus[r] != 0) | (grid.minus[r] != 0)
     first, last = int(nonempty.argmax()), nonempty.size - 1 - int(nonempty[::-1].argmax())
-    wanted = min(sigma, 1.0) / SUMMED_PER_SIGMA
+    wanted = min(sigma, 1.0) / (per_sigma or SUMMED_PER_SIGMA)
     coarser = max(1, int(wanted / grid.spacing + 1e-9))
     finer = max(1, math.ceil(grid.spacing / wanted - 1e-9))
-    pad = math.ceil(TAIL * sigma / grid.spacing) + 4
+    pad = math.ceil(noise.reach * sigma / grid.spacing) + 4
     middle = (nonempty.size - 1) // 2
     pad += (first - pad - middle) % coarser
     size = coarser * fft.next_fast_len(-(-(last - first + 1 + 2 * pad) // coarser), real=True)
@@ -120,10 +137,9 @@ def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array
     masses[0, pad : pad + last - first + 1] = grid.plus[r, first : last + 1]
     masses[1, pad : pad + last - first + 1] = grid.minus[r, first : last + 1]
     n_points, spacing = size * finer // coarser, grid.spacing * coarser / finer
-    # Beyond TAIL the noise leaves nothing of a frequency.
     step = 2.0 * np.pi / (size * grid.spacing)
-    n_left = min(size // 2, n_points // 2, math.ceil(TAIL / (sigma * step))) + 1
-    damping = np.exp(-0.5 * (sigma * step * np.arange(n_left)) ** 2) / spacing
+    n_left = min(size // 2, n_points // 2, math.ceil(noise.highest / (sigma * step))) + 1
+    damping = noise.factor(sigma * step * np.arange(n_left)) / spacing
     smooth = fft.irfft(fft.rfft(masses, axis=1)[:, :n_left] * damping, n=n_points, axis=1)
     t = (first - pad - middle) * grid.spacing + np.arange(n_points) * spacing
     return t, smooth[0], smooth[1]
@@ -137,7 +153,7 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
             values.append(_wide_noise_integral(grid, r, sigma) / total)
             continue
         t, plus, minus = smoothed_logits(grid, r, sigma)
-        up, down = _logistic(t)
+        up, down = logistic(t)
         # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
         difference = plus * down - minus * up
         values.append(integral_of_absolute(difference, float(t[1] - t[0])) / total)
@@ -162,7 +178,7 @@ def _wide_noise_integral(grid: LogitGrid, r: int, sigma: float) -> float:
     away = np.arange(-end - middle, end + middle + 1) * grid.spacing
     kernel = np.exp(-0.5 * (away / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi))
     smooth = [valid_convolution(kernel, mass) for mass in (plus, minus)]
-    up, down = _logistic(t)
+    up, down = logistic(t)
     f = smooth[0] * down - smooth[1] * up
     # The sum takes the end nodes in full: half of each, and the term of the slope, are taken off.
     inside = integral_of_absolute(f, grid.spacing)
@@ -236,7 +252,7 @@ def _integrate_intervals(positive: Array, negative: Array, a: Array, d: Array) -
     """
     out = np.zeros_like(a)
     here = np.flatnonzero((d > 0.0) & (d < 1.0))
-    up, down = _logistic(a[here])
+    up, down = logistic(a[here])
     rho, rest = np.log1p(up * np.expm1(d[here])), -np.log1p(down * np.expm1(-d[here]))
     out[here] = positive[here] * rest - negative[here] * rho
     far = np.flatnonzero(d >= 1.0)
@@ -284,7 +300,7 @@ def ls_ece_monte_carlo(
         else:
             kernel = (away <= sigma / 2) * p
         mean_z = kernel @ z / kernel.sum(axis=1)
-        gaps[here] = np.abs(mean_z - _logistic(h[rows[here]] + off[here])[0])
+        gaps[here] = np.abs(mean_z - logistic(h[rows[here]] + off[here])[0])
     spread = float(gaps.std(ddof=1)) if n_draws > 1 else math.nan
     return float(gaps.mean()), spread / math.sqrt(n_draws)
 
@@ -300,7 +316,7 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
     "mean_target" there, and "difference", the integrand before its absolute value is taken.
     """
     t, plus, minus = smoothed_logits(grid, 0, sigma)
-    up, down = _logistic(t)
+    up, down = logistic(t)
     total = float(grid.total_weight[0])
     mass = plus + minus
     seen = np.flatnonzero(mass > 1e-12 * mass.max())

@@ -19,10 +19,11 @@ import numpy as np
 from calibrant._core.grid import Smoothed, UnitGrid
 from calibrant._core.typing import Array
 from calibrant._measures.smooth import (
+    GAUSSIAN,
     N_POINTS,
     NODES_PER_SIGMA,
-    TAIL,
     WIDE_SIGMA,
+    Spectrum,
     integral_of_absolute,
     mean_targets,
 )
@@ -37,7 +38,7 @@ ANYWHERE = (0.0, 1.0)
 CLOSE, NEAR = 1e-13, 1e-3
 
 
-def _cosines(rows: Array) -> Array:
+def cosines_of(rows: Array) -> Array:
     """The cosine coefficients of masses at the nodes of [0, 1], row by row: an array (rows,
     nodes).
     """
@@ -50,8 +51,10 @@ def _cosines(rows: Array) -> Array:
     return out
 
 
-def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
-    """Masses on [0, 1], given by their `cosines` (rows, nodes), smoothed by the reflected Gaussian
+def smoothed_units(
+    cosines: Array, sigma: float, cells: int | None = None, noise: Spectrum = GAUSSIAN
+) -> Array:
+    """Masses on [0, 1], given by their `cosines` (rows, nodes), smoothed by the reflected `noise`
     of width sigma.
 
     Smoothing only damps each cosine. Values are given at ``j / cells``, (rows, cells + 1). By
@@ -63,11 +66,10 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
     full = cosines.shape[1] - 1
     cells = full if cells is None else cells
     sigma = min(sigma, WIDE_SIGMA)  # nothing but the mean is left long before
-    # Beyond TAIL the noise leaves nothing of a frequency.
-    left = min(full, math.ceil(TAIL / (np.pi * sigma)))
+    left = min(full, math.ceil(min(noise.highest / (np.pi * sigma), full)))
     damped = np.zeros((cosines.shape[0], cells + 1))
     k = np.arange(left + 1)
-    damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
+    damped[:, : left + 1] = cosines[:, : left + 1] * noise.factor(sigma * np.pi * k)
     damped[:, -1] *= 2.0
     return fft.dct(damped, type=1, axis=1, overwrite_x=True)
 
@@ -96,7 +98,7 @@ def _smoothed(residual: Array) -> Smoothed:
 
     `residual` has sums of w (z - u) at the nodes of [0, 1].
     """
-    cosines = _cosines(residual[None])
+    cosines = cosines_of(residual[None])
 
     def integral(width: float, cells: int) -> float:
         """The integral of |f| over [0, 1], where f is the residual smoothed with this width."""
@@ -202,7 +204,7 @@ def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
     The columns are "prediction", the smoothed "density" of predictions and "mean_target", and
     "difference", the integrand before its absolute value is taken. `total` is the sum of weights.
     """
-    mass, predictions, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
+    mass, predictions, targets = smoothed_units(cosines_of(grid.sums[0]), sigma)
     keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
     return {
         "prediction": keep / grid.cells,

@@ -24,6 +24,14 @@ class Statistics(Protocol):
     """
 
     @property
+    def soft(self) -> bool:
+        """Whether labels are known to be distributions: some is not 0 or 1, or votes are given.
+
+        Known only after another statistic was read.
+        """
+        raise _undefined_statistic("soft")
+
+    @property
     def bins(self) -> BinTable:
         """The scalar problem (P(y = 1), or the top label) in the ordinary bins."""
         raise _undefined_statistic("bins")
@@ -82,6 +90,11 @@ class Statistics(Protocol):
     def distribution(self) -> LossSums:
         """Sums of distances between predicted and target distributions."""
         raise _undefined_statistic("distribution")
+
+    @property
+    def bins_and_distances(self) -> tuple[BinTable, LossSums]:
+        """The scalar problem in the ordinary bins, and distances of predictions from targets."""
+        return self.bins, self.distribution
 
     @property
     def logit_grid(self) -> LogitGrid:
@@ -183,6 +196,7 @@ STATISTICS = {
     "full_bins": Statistic("full", "quantile", in_streams=False),
     "losses": Statistic("rows", sums="losses"),
     "distribution": Statistic("rows", sums="losses"),
+    "bins_and_distances": Statistic("scalar", "fixed", sums="losses"),
     "logit_grid": Statistic("scalar", sums="logits"),
     "smooth": Statistic("scalar", sums="residuals"),
 }

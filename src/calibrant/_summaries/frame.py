@@ -62,7 +62,7 @@ class FrameSummary(StreamSummary):
         """Whether an evaluation of all measures includes this one; a measure asked for by name is
         always given.
         """
-        if measure.statistic == "distribution":
+        if measure.notion == "distribution":
             return self.losses.has_distribution
         return in_frame(measure, self.n_columns, self.truthful)
 

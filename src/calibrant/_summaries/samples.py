@@ -107,6 +107,11 @@ class Summary:
             self.scalar = "confidence"
         self.engine = engine_of(self.samples)
 
+    @property
+    def soft(self) -> bool:
+        """Whether some label is not 0 or 1, or votes are known."""
+        return self.findings.soft or self.samples.voted
+
     def _add_findings(self, findings: Findings) -> None:
         """Add the findings of a pass to those known so far. Raises InputError if labels are soft
         and every prediction is 0 or 1, which looks like swapped arguments.
@@ -377,6 +382,11 @@ class Summary:
         (table,) = self._call_engine(self.engine.vector_table, self.samples, self.quantile, phi)
         check_weight_total(table.sum_w.sum(), self._n_rows)
         return table
+
+    @property
+    def bins_and_distances(self) -> tuple[BinTable, LossSums]:
+        """The scalar problem in the ordinary bins, and distances of predictions from targets."""
+        return self.bins, self.distribution
 
     @cached_property
     def logit_grid(self) -> LogitGrid:

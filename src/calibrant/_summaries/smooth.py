@@ -8,17 +8,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import check_weight_total
+from calibrant._core.errors import NotDefined, check_weight_total
 from calibrant._core.grid import LOGIT_LIMIT, STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import NO_CUTS
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.arrays.smooth import uniform_error
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
-from calibrant._engines.protocol import Findings
+from calibrant._engines.protocol import Findings, new_status
+from calibrant._measures.kernel_ece import (
+    beta_bandwidth,
+    beta_error,
+    grid_bandwidth,
+    reflected_error,
+)
 from calibrant._measures.smooth import (
     LS_SIGMA,
     NODES_PER_SIGMA,
@@ -28,9 +35,16 @@ from calibrant._measures.smooth import (
     ls_ece_uniform,
 )
 from calibrant._measures.smooth_ece import smooth_ece_of_grid, unit_curve
+from calibrant._measures.smooth_links import (
+    LINKS,
+    SHAPES,
+    SPECTRA,
+    linked_error,
+    piecewise_error,
+)
 from calibrant._measures.smooth_rows import effective_rows
 
-NOISES = ("gaussian", "uniform")
+NOISES = (*SPECTRA, *SHAPES)
 # The widest spacing of nodes: the sigmoid itself must be resolved, however wide the noise.
 WIDEST_SPACING = 2.0**-5
 # The most nodes of a logit grid.
@@ -83,6 +97,17 @@ def unit_cells_for(sigma: float) -> int:
     return cells
 
 
+def _deposited(
+    h: NDArray[np.float64], z: NDArray[np.float64], w: NDArray[np.float64], sigma: float
+) -> LogitGrid:
+    """Sums of w z and of w (1 - z) at the nodes of a grid, of rows at any places h."""
+    spacing, status = spacing_for(sigma), new_status()
+    plus, minus = np.zeros((2, LogitGrid.n_nodes(spacing)))
+    low, high = -LOGIT_LIMIT, LOGIT_LIMIT
+    kernels().deposit_logits(plus, minus, h, z, w, 1.0 / spacing, low, high, True, status)
+    return LogitGrid(spacing, plus[None], minus[None])
+
+
 @dataclass
 class SmoothSummary:
     """The smoothing grids of one problem, made at the first use, and the statistics that they give.
@@ -113,12 +138,21 @@ class SmoothSummary:
         check_weight_total(grid.total_weight[0])
         return grid
 
-    def ls_ece(self, sigma: float, noise: str) -> float:
-        """LS-ECE by integration, without random draws; `noise` is "gaussian" or "uniform". The
-        classwise notion has the mean over classes.
+    def ls_ece(self, sigma: float, noise: str, link: str = "logit") -> float:
+        """LS-ECE by integration, without random draws; `noise` is one of NOISES, `link` of LINKS.
+        The classwise notion has the mean over classes.
         """
-        if noise == "gaussian":
+        if (noise, link) == ("gaussian", "logit"):
             return ls_ece_of_grid(self.logit_grid(sigma), sigma)
+        if noise in SPECTRA and link == "logit":
+            return linked_error(self.logit_grid(sigma), sigma, noise, link)
+        if (noise, link) != ("uniform", "logit"):
+            return float(np.mean([
+                linked_error(_deposited(*rows, sigma), sigma, noise, link)
+                if noise in SPECTRA
+                else piecewise_error(*rows, sigma, noise, link)
+                for rows in self._logit_problems(link)
+            ]))  # fmt: skip
         if isinstance(self.samples, Samples) and COMPILED_SIGMAS[0] <= sigma <= COMPILED_SIGMAS[1]:
             with explained(self.samples):
                 compiled = uniform_error(self.samples, self.notion, sigma, self.eps)
@@ -159,6 +193,30 @@ class SmoothSummary:
             if is_fine_enough(value, width, cells) or cells >= MOST_UNIT_CELLS:
                 return value
             cells, most = min(MOST_UNIT_CELLS, 4 * cells), least
+
+    def kernel_ece(self, kernel: str, bandwidth: float | None) -> float:
+        """ECE by kernel density estimates with a kernel of KERNELS, or with beta kernels ("beta"),
+        the mean over classes of the classwise notion; by default at each problem's own bandwidth.
+        """
+        if kernel == "beta":
+            every = self._logit_problems("identity")
+            counts = every[0][2] > 0.0  # the weights of all classes are the same
+            if counts.sum() < 2:
+                raise NotDefined("a row has no part in its own estimate, and one row has no other")
+            parts = [(u[counts], z[counts], w[counts]) for u, z, w in every]
+            return float(np.mean([
+                beta_error(u, z, w, bandwidth or beta_bandwidth(u, w)) for u, z, w in parts
+            ]))  # fmt: skip
+        coarse = self.unit_grid(unit_cells_for(bandwidth or 1.0), residual_only=False)
+        total, squares = self._weights
+        values = []
+        for r in range(coarse.n_classes):
+            own = bandwidth or grid_bandwidth(coarse, r, total**2 / squares)
+            cells, grid = unit_cells_for(own), coarse
+            if cells > coarse.cells:
+                grid = self.unit_grid(cells, residual_only=False)
+            values.append(reflected_error(grid, r, max(own, smallest_unit_sigma()), kernel))
+        return float(np.mean(values))
 
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
         """Masses at the ends of equal cells of [0, 1]: weight times (target less prediction), or,
@@ -248,28 +306,28 @@ class SmoothSummary:
         return SmoothSummary(replace(self.samples, weights=weights), self.notion, self.eps)
 
     def _logit_problems(
-        self,
+        self, link: str = "logit"
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-        """Logits, targets and weights of the problem, as a list of one; for the classwise notion a
-        list with those of each class.
+        """Logits (or predictions under another link), targets and weights of the problem, as a list
+        of one; for the classwise notion a list with those of each class.
         """
         samples = self.samples
         with explained(samples):
             if self.notion == "classwise":
                 parts = [
-                    self._logit_problem(column, "binary")
+                    self._logit_problem(column, "binary", link)
                     for column in self.engine.class_columns(samples)
                 ]
             else:
-                parts = [self._logit_problem(samples, self.notion)]
+                parts = [self._logit_problem(samples, self.notion, link)]
         check_weight_total(parts[0][2].sum())
         return parts
 
     def _logit_problem(
-        self, samples: Source, notion: Notion
+        self, samples: Source, notion: Notion, link: str
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Logits (clipped), targets and weights of one scalar problem, an entry per row."""
-        raw = samples.from_logits and not samples.multiclass
+        raw = samples.from_logits and not samples.multiclass and link == "logit"
         if raw and isinstance(samples, Samples | TensorSamples):
             self._keep_findings(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             here = samples if isinstance(samples, Samples) else samples.in_memory()
@@ -283,6 +341,6 @@ class SmoothSummary:
             u, z, weights, findings = self.engine.whole_problem(samples, notion)
             self._keep_findings(findings)
             u = np.clip(u, self.eps, 1.0 - self.eps)
-            h = np.log(u / (1.0 - u))
+            h = LINKS[link].forward(u)
         w = np.ones(h.size) if weights is None else weights.astype(np.float64)
         return h, z, w

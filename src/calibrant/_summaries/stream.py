@@ -49,7 +49,7 @@ class StreamSummary(Statistics):
 
     def has(self, measure: Measure) -> bool:
         """Whether the stream gives the measure exactly or, if `approximate`, nearly."""
-        if measure.statistic == "distribution":
+        if measure.notion == "distribution":
             return self.losses.has_distribution
         return in_stream(measure, own_bins=self.own_bins, approximate=self.approximate)
 
@@ -58,6 +58,11 @@ class StreamSummary(Statistics):
         the predictions in order.
         """
         return is_from_cells(measure, own_bins=self.own_bins)
+
+    @property
+    def soft(self) -> bool:
+        """Whether some label is not 0 or 1."""
+        return self.findings.soft
 
     @cached_property
     def bins(self) -> BinTable:

@@ -29,6 +29,8 @@ except ImportError as error:
     raise MissingExtra("torchmetrics", "torchmetrics", purpose) from error
 
 
+# The place of the kind of labels in an accumulator's counts.
+LABEL_KIND = 5
 OTHER_OPTIONS = (
     "the loaded or merged state was summed with other options (bins, from_logits, from_logprobs, "
     "classes, missing): make both metrics in the same way"
@@ -100,6 +102,7 @@ class CalibrationMetric(Metric):
     is_differentiable = False
     full_state_update = False
     recipe_digest: Tensor
+    label_kind: Tensor
 
     @public
     def __init__(
@@ -147,6 +150,8 @@ class CalibrationMetric(Metric):
         )
         for name, array in self._one_row_accumulator().packed().items():
             self.add_state(name, torch.zeros(array.shape, dtype=torch.float64), "sum")
+        # What kind of labels there were is one number of the counts, which does not add up.
+        self.add_state("label_kind", torch.zeros(1, dtype=torch.float64), "max")
         self.add_state("recipe_digest", self._options_digest(), "max")
 
     @property
@@ -189,9 +194,12 @@ class CalibrationMetric(Metric):
                 f"preds has {_shape_of(batch.columns)}; this metric was made with "
                 f"num_classes={self.num_classes}, for {_shape_of(self._columns)}"
             )
-        for name, array in batch.packed().items():
+        packed = batch.packed()
+        for name, array in packed.items():
             state: Tensor = getattr(self, name)
             setattr(self, name, state + torch.tensor(array, device=state.device))
+        kind = float(packed["counts"][LABEL_KIND])
+        self.label_kind = self.label_kind.clamp(min=kind)
 
     def compute(self) -> Tensor | dict[str, Tensor]:
         """Compute the measure of everything added.
@@ -239,10 +247,11 @@ class CalibrationMetric(Metric):
         """
         if not torch.equal(self.recipe_digest.cpu(), self._options_digest()):
             raise StateError(OTHER_OPTIONS)
-        names = [name for name in self._defaults if name != "recipe_digest"]
+        names = [name for name in self._defaults if name not in ("label_kind", "recipe_digest")]
         arrays = {name: getattr(self, name).cpu().numpy() for name in names}
         counts = np.array(arrays["counts"])
         counts[1] = self._columns if counts[0] else 0
+        counts[LABEL_KIND] = float(self.label_kind)
         return Accumulator.unpacked(self._blank.recipe(), arrays | {"counts": counts})
 
     @property

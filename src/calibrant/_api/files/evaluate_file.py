@@ -437,13 +437,13 @@ def _available_measures(
     if not everything:
         return kept, equal_mass_note(kept, truthful)
     notes = []
-    distances = [m.name for m in chosen if m not in kept and m.statistic == "distribution"]
+    distances = [m.name for m in chosen if m not in kept and m.notion == "distribution"]
     if distances and summary.findings.soft:
         notes.append(
             f"{', '.join(distances)}: left out, for many rows in succession have hard labels: name "
             f"them, or drop {setting('exact', False)}"
         )
-    absent = [m.name for m in chosen if m not in kept and m.statistic != "distribution"]
+    absent = [m.name for m in chosen if m not in kept and m.notion != "distribution"]
     if absent:
         notes.append(
             f"{', '.join(absent)}: left out, for they take more than one pass "

@@ -54,7 +54,7 @@ class FileSummary(StreamSummary):
 
         Distances need soft labels, or a first pass that summed them for hard labels too.
         """
-        if measure.statistic != "distribution":
+        if measure.notion != "distribution":
             return True
         return self.findings.soft or self.losses.has_distribution
 

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_source, read_cells
+from calibrant._api.ties import settle_ties
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
@@ -16,6 +17,7 @@ from calibrant._data.samples import Notion
 from calibrant._data.source import Source
 from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
+from calibrant._measures.catalogue import find
 from calibrant._measures.ordered import ks_error as ks_of
 from calibrant._measures.ordered import sweep_bins
 from calibrant._measures.runs import hle_rms as hle_rms_of
@@ -55,6 +57,7 @@ def ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
+    ties: str = "first",
     **rows: Unpack[Rows],
 ) -> float:
     r"""Expected calibration error: the mean gap between predictions and targets, over bins.
@@ -72,6 +75,7 @@ def ece(
     bins (equal-width)
     norm
     notion
+    ties
 
     Returns
     -------
@@ -87,10 +91,13 @@ def ece(
     >>> import calibrant as cal
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
+    >>> coin = [[0.5, 0.5]] * 4  # class 0 is the first of equals, and right half of the time
+    >>> [cal.ece([1, 1, 0, 0], coin, ties=ties) for ties in ("first", "any", "share")]
+    [0.0, 0.5, 0.0]
     """
     samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(read_cells(bins, rows.get("data")), n=samples.count_rows, cells=True)
-    resolved = _binned_notion(samples, notion)
+    samples, resolved = settle_ties(samples, _binned_notion(samples, notion), ties)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
@@ -102,6 +109,7 @@ def soft_ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
+    ties: str = "first",
     **rows: Unpack[Rows],
 ) -> float:
     r"""Soft mean expected calibration error (SMECE): ECE against targets that are probabilities.
@@ -120,6 +128,7 @@ def soft_ece(
     bins (equal-width)
     norm
     notion
+    ties
 
     Returns
     -------
@@ -136,7 +145,63 @@ def soft_ece(
     >>> round(cal.soft_ece([0.1, 0.8, 0.6, 0.3], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
     0.15
     """
-    return ece(y_true, y_proba, bins=bins, norm=norm, notion=notion, **rows)
+    return ece(y_true, y_proba, bins=bins, norm=norm, notion=notion, ties=ties, **rows)
+
+
+@public
+def grouping_gap(
+    y_true: ArrayLike, y_proba: ArrayLike, *, bins: Bins = 15, **rows: Unpack[Rows]
+) -> float:
+    r"""Grouping gap: the distance of predictions from soft labels that SMECE does not see.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, |u_i - z_i|
+        - \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
+
+    where u is the prediction, or the confidence in the top label, and z the probability of its
+    label. Within a bin residuals of opposite signs cancel, and SMECE (`soft_ece`) is smaller than
+    the mean distance by this. The calibration error is continuous in the predictions exactly where
+    the gap is 0: by moving them a little, so that no two rows share a group, it could rise by as
+    much. Range [0, 1].
+
+    Parameters
+    ----------
+    bins (equal-width)
+
+    Returns
+    -------
+    float
+        The gap, at least 0.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, or if every label is 0 or 1: a
+        single outcome says nothing of its row's own probability.
+
+    Notes
+    -----
+    Shares of m votes scatter about the probabilities behind them, which adds to the first term
+    whatever the number of rows. An absolute value has no unbiased estimate from few votes, so with
+    `votes` the estimate and the limits of `interval` come from bounds over all distributions that
+    could have given the votes, as those of `dist_ce`. In SMECE vote noise averages out within bins.
+    The limits of both terms hold at half the error each, and so those of the gap hold together.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen and Rezchikov (2024), How Flawed Is ECE? An Analysis via Logit
+    Smoothing, ICML, arXiv:2402.10046, theorem 3.10.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> shares, predicted = [0.9, 0.5, 0.2, 0.4], [0.7, 0.7, 0.3, 0.3]
+    >>> round(cal.soft_ece(shares, predicted), 4), round(cal.grouping_gap(shares, predicted), 4)
+    (0.0, 0.15)
+    """
+    samples = as_source(y_true, y_proba, **rows)
+    rule = as_rule(bins, n=samples.count_rows)
+    measure = find("grouping_gap", samples.shape)
+    return measure.compute(Summary(samples, rule, distance=measure.loss))
 
 
 @public

@@ -7,6 +7,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_source, note_two_columns
+from calibrant._api.ties import settle_ties
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
@@ -14,6 +15,7 @@ from calibrant._core.validation import public
 from calibrant._data.source import Source
 from calibrant._measures.catalogue import catalogue, find
 from calibrant._measures.decomposition import BrierDecomposition, decompose, decompose_isotonic
+from calibrant._measures.ranking import mean_target
 from calibrant._summaries.samples import Summary, resolve_notion
 
 
@@ -111,13 +113,19 @@ def spherical_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) 
 
 
 @public
-def accuracy(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
+def accuracy(
+    y_true: ArrayLike, y_proba: ArrayLike, *, ties: str = "first", **rows: Unpack[Rows]
+) -> float:
     r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
 
     .. math:: \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
 
     where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
     Range [0, 1], higher is better.
+
+    Parameters
+    ----------
+    ties
 
     Returns
     -------
@@ -145,6 +153,9 @@ def accuracy(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> flo
     0.5
     """
     samples = as_source(y_true, y_proba, **rows)
+    if not samples.answers and ties != "first":
+        samples, _ = settle_ties(samples, "confidence", ties)
+        return mean_target(Summary(samples).bins)
     summary = Summary(samples)
     if samples.answers:
         return find("accuracy", samples.shape).compute(summary)

@@ -103,7 +103,7 @@ class SummedStream:
         )
         reliability = ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar)
         result = assemble(summary, kept, reliability, provenance, None, everything=everything)
-        absent = [each.name for each in chosen if each.statistic == "distribution"]
+        absent = [each.name for each in chosen if each.notion == "distribution"]
         if self.soft and absent and not summary.losses.has_distribution:
             note = f"{', '.join(absent)}: left out, for some updates had hard labels only"
             result = replace(result, notes=(*result.notes, note))
@@ -117,7 +117,7 @@ class SummedStream:
 
     def _raise_unavailable(self, measure: Measure) -> NoReturn:
         """Raise an InputError that says why the stream cannot give a measure."""
-        if measure.statistic == "distribution":
+        if measure.notion == "distribution":
             raise InputError(
                 f"the measure {measure.name!r} is of soft labels, and "
                 f"{'some' if self.soft else 'all'} of the updates had hard ones only: name it in "
@@ -140,7 +140,7 @@ class SummedStream:
         if near:
             notes.append(f"approximate, from {self.cells} cells: {', '.join(near)}")
         names = {m.name for m in kept}
-        absent = [m for m in chosen if m.name not in names and m.statistic != "distribution"]
+        absent = [m for m in chosen if m.name not in names and m.notion != "distribution"]
         if absent:
             some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
             cells = f"; approximate=True takes some from {self.cells} cells" if some else ""

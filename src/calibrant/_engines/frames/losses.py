@@ -148,6 +148,7 @@ def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str,
         "root_jensen_shannon": (divergence, col("divergence").sqrt()),
         "relative_entropy": (surprise, at_least(col("surprise"), nw.lit(0.0))),
         "transport": ([], _wasserstein(p, q, spacing)),
+        "top_distance": ([], (col("u") - col("z")).abs()),
     }
 
 

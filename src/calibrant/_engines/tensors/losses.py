@@ -66,6 +66,7 @@ def _distances(rows: Rows, spacing: Array | None) -> Tensor:
     order of `loss_sums.FIELDS` from N_PROPER on. `distances` of the core does the same for arrays.
     """
     p, q = rows.p, rows.target_rows()
+    c, top = p.max(dim=1, keepdim=True)
     difference = torch.special.entr(p).sum(dim=1) - torch.special.entr(q).sum(dim=1)
     manhattan, divergence = (p - q).abs().sum(dim=1), _jensen_shannon(p, q)
     crossing = (p - q).cumsum(dim=1)[:, :-1].abs()
@@ -82,6 +83,7 @@ def _distances(rows: Rows, spacing: Array | None) -> Tensor:
             divergence.sqrt(),
             torch.xlogy(q, q / p.clamp(min=LOG_FLOOR)).sum(dim=1).clamp(min=0.0),
             crossing.sum(dim=1),
+            (c - q.gather(1, top)).abs()[:, 0],
         ]
     )
     return values.sum(dim=1) if rows.w is None else (values * rows.w).sum(dim=1)

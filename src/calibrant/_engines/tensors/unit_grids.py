@@ -58,7 +58,7 @@ class DeviceUnitGrid(UnitGrid):
 
     @cached_property
     def cosines(self) -> Tensor:
-        """The coefficients of the cosine series of the residuals; `smooth_ece._cosines` has those
+        """The coefficients of the cosine series of the residuals; `smooth_ece.cosines_of` has those
         of arrays.
         """
         ends_doubled = self._residuals.clone()

@@ -5,13 +5,15 @@ and figures 3 to 5 on saved predictions of any classifiers.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece
-from calibrant._api.metrics.smooth import ls_ece, smooth_ece
+from calibrant._api.metrics.smooth import ece_kde, ls_ece, smooth_ece
 from calibrant._core.binning import LevelSets
 from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.folder import Columns, columns_of
@@ -164,6 +166,35 @@ def convergence(
                 for name, mean, spread in zip(names, means, spreads, strict=True):
                     row |= {name: float(mean), f"{name} sd": float(spread)}
                 rows.append(row)
+    return columns_of(rows)
+
+
+def estimators(seed: int, n_replications: int) -> Columns:
+    """Sections 4 and 5: the mean over samples of each estimate of the true ECE, and their standard
+    deviation, by estimator.
+    """
+    from scipy.special import expit
+
+    of: dict[str, Callable[..., float]] = {
+        "binned ECE, 15 bins": partial(ece, bins=15),
+        "LS-ECE, Gaussian": partial(ls_ece, sigma="schedule"),
+        "LS-ECE, uniform": partial(ls_ece, sigma="schedule", noise="uniform"),
+        "LS-ECE, Laplace": partial(ls_ece, sigma="schedule", noise="laplace"),
+        "LS-ECE, probit link": partial(ls_ece, sigma="schedule", link="probit"),
+        "ECE-KDE, beta": ece_kde,
+        "ECE-KDE, triweight": partial(ece_kde, kernel="triweight"),
+    }
+    worlds = {"overconfident": TEMPERATURE, "calibrated": 1.0}
+    rows: list[Row] = [{"estimator": "true ECE"}, *({"estimator": name} for name in of)]
+    for world, temperature in worlds.items():
+        for n in (500, 2000):
+            rng = np.random.default_rng((seed, n))
+            drawn = [rng.normal(0, SPREAD, n) for _ in range(n_replications)]
+            labels = [rng.random(n) < expit(h / temperature) for h in drawn]
+            rows[0][f"{world}, n = {n:,}"] = f"{true_error(temperature):.4f}"
+            for row, estimate in zip(rows[1:], of.values(), strict=True):
+                values = [estimate(y, expit(h)) for y, h in zip(labels, drawn, strict=True)]
+                row[f"{world}, n = {n:,}"] = f"{np.mean(values):.4f} ({np.std(values):.4f})"
     return columns_of(rows)
 
 
