@@ -46,10 +46,9 @@ def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "y_proba": unpack_single(options.proba),
         "sample_weight": options.weight,
         "counts": unpack_single(options.counts),
-        **options_by_name(
-            options, "votes", "classes", "from_logits", "from_logprobs", "percent", "words"
-        ),
-        **options_by_name(options, "answer", "gold", "missing", "format", "filter"),
+        **options_by_name(options, "votes", "classes", "from_logits", "from_logprobs", "percent"),
+        **options_by_name(options, "words", "confidence", "answer", "gold", "missing"),
+        **options_by_name(options, "format", "filter"),
     }
 
 

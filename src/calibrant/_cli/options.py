@@ -85,6 +85,13 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
         "with such a pair a line, or with a JSON record",
     )
     group.option(
+        "--confidence",
+        'predictions are confidences as models write them ("85%%", 0.85, "85 out of 100", words of '
+        "--words, refusals): auto reads each by the rule for its form, and says how many were of "
+        "which; labels say whether the answer was right (0/1, yes/no, C/I, true/false)",
+        choices=("auto",),
+    )
+    group.option(
         "--missing",
         "rows in which something is missing: an error (the default), or dropped and counted",
         choices=("error", "drop"),
@@ -187,7 +194,8 @@ def _as_typed(value: object) -> str:
     if value == [...]:
         return "A,B,..."
     if isinstance(value, dict):
-        return " ".join(f"{name}={'...' if v is ... else v}" for name, v in value.items())
+        pairs = " ".join(f"{name}={'...' if v is ... else v}" for name, v in value.items())
+        return f'"{pairs}"' if any(" " in str(name) for name in value) else pairs
     if isinstance(value, Quantile):
         return f"quantile:{value.m}"
     return str(value)

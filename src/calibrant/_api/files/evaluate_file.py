@@ -66,7 +66,8 @@ def evaluate_file(
     format: str | None = None,
     filter: str | None = None,
     percent: bool = False,
-    words: Mapping[str, float] | None = None,
+    words: Mapping[str, float | None] | None = None,
+    confidence: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
@@ -118,7 +119,12 @@ def evaluate_file(
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
-        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
+        for a refusal. With `percent`, percentages may stand beside them.
+    confidence : {"auto"}, optional
+        Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
+        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -169,7 +175,11 @@ def evaluate_file(
     0.25
     """
     written = written_as(
-        from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+        from_logits=from_logits,
+        from_logprobs=from_logprobs,
+        percent=percent,
+        words=words,
+        confidence=confidence,
     )
     check_different_columns(y_true, y_proba)
     request = ReadRequest(

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
+from calibrant._data.readers.confidences import IN_WORDS, correctness_column
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -61,6 +63,8 @@ class Batch:
     by_dropped: tuple[Names, ...] = ()
     # A note on what labels were taken for; None if no classes are known.
     taken: str | None = None
+    # How many confidences of all rows of the chunk were written in which form.
+    forms: Counter[str] = field(default_factory=Counter)
 
     @property
     def n(self) -> int:
@@ -143,7 +147,7 @@ def batch_of(
     `as_double`: predictions become float64. `written` says how predictions are written (as
     probabilities, in percent, in words).
     """
-    predictions = _predictions(chunk, chosen, written)
+    predictions, forms = _predictions(chunk, chosen, written)
     labels = _labels(chunk, chosen, predictions)
     targets, taken = class_indices(chunk.location, labels, chosen, predictions)
     parts = {"y_proba": predictions, "y_true": targets}
@@ -164,6 +168,7 @@ def batch_of(
         parts["votes"].values if "votes" in parts else None,
         tuple(names for names in by if isinstance(names, Names)),
         taken=taken,
+        forms=forms,
     )
     if missing == "error":
         for argument, column in parts.items():
@@ -175,20 +180,21 @@ def batch_of(
     return _drop_rows(batch, gone) if gone.any() else batch
 
 
-def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
-    """The predictions of a chunk, (n,) or (n, k). Percentages, words and log-probabilities are
-    converted to probabilities; logits stay.
+def _predictions(
+    chunk: Chunk, chosen: ColumnMapping, written: Written
+) -> tuple[Column, Counter[str]]:
+    """The predictions of a chunk, (n,) or (n, k), and how many were written in which form.
+    Percentages, words and log-probabilities are converted to probabilities; logits stay.
     """
-    spec = chosen.y_proba
+    spec, forms = chosen.y_proba, Counter[str]()
     columns = [chunk.columns[Field(name, chosen.proba_role)] for name in spec.names]
     if written != PLAIN:
-        columns = [
-            number_column(chunk.location, name, column, written)
-            for name, column in zip(spec.names, columns, strict=True)
-        ]
+        for i, name in enumerate(spec.names):
+            columns[i], found = number_column(chunk.location, name, columns[i], written)
+            forms += found
     together = _stack_columns(chunk.location.file, spec, columns)
     assert isinstance(together, Column)
-    return probabilities(chunk.location, together) if written.logprobs else together
+    return probabilities(chunk.location, together) if written.logprobs else together, forms
 
 
 def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
@@ -284,6 +290,8 @@ def class_indices(
     """
     multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
+        if isinstance(labels, Names) and chosen.answers and not multiclass:
+            return correctness_column(location, labels), IN_WORDS
         if isinstance(labels, Names):
             return _numbers_from_names(location, labels), None
         return labels, None

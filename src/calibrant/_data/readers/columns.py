@@ -115,7 +115,8 @@ class ReadRequest:
         from_logits: bool = False,
         from_logprobs: bool = False,
         percent: bool = False,
-        words: Mapping[str, float] | None = None,
+        words: Mapping[str, float | None] | None = None,
+        confidence: str | None = None,
         answer: str | None = None,
         gold: str | None = None,
         **columns: Any,
@@ -124,7 +125,11 @@ class ReadRequest:
         contradict each other.
         """
         written = written_as(
-            from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+            from_logits=from_logits,
+            from_logprobs=from_logprobs,
+            percent=percent,
+            words=words,
+            confidence=confidence,
         )
         answers = answers_of(answer, gold)
         return cls(path, from_logits=from_logits, written=written, answers=answers, **columns)
@@ -198,11 +203,17 @@ class ColumnMapping:
     proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
+    # Whether predictions are confidences as a model writes them, and labels so whether it is right.
+    stated: bool = False
 
     @property
     def answers(self) -> bool:
         """Whether labels say if an answer was right."""
-        return self.compared or (not self.y_true.stacked and says_right(self.y_true.names[0]))
+        return (
+            self.compared
+            or self.stated
+            or (not self.y_true.stacked and says_right(self.y_true.names[0]))
+        )
 
     @property
     def label_role(self) -> Role:
@@ -289,6 +300,12 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         check_columns_of_classes(predictions.names, order)
     by = request.text_columns
     is_list = any(reader.width(name) > 1 for name in predictions.names)
+    if request.written.auto and (is_list or predictions.stacked):
+        raise InputError(
+            f"{setting('confidence', 'auto')} reads one confidence a row, and "
+            f"{_in_words(predictions)} of {reader.file} "
+            f"{'has lists' if is_list else 'are one for each class'}: leave it out"
+        )
     as_text = request.written.as_text and not is_list
     return ColumnMapping(
         labels,
@@ -303,6 +320,7 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         answers is not None,
         "text" if as_text else "proba",
         _one_column(reader, "votes", request.votes),
+        request.written.auto,
     )
 
 

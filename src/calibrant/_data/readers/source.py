@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -31,6 +32,7 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
+from calibrant._data.readers.confidences import note_on_forms
 from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.records import check_one_run, log_columns
@@ -97,12 +99,20 @@ class FileRows:
     # Whether predictions become float64, because files have them in several precisions.
     as_double: bool
     missing: str
-    messages: tuple[str, ...]
+    # What was inferred before the rows were read.
+    found: tuple[str, ...]
     # How predictions are written.
     written: Written = PLAIN
     # The fewest rows that the files hold together, as far as their footers tell; some may be
     # without a value.
     n_rows: int = 0
+    # How many confidences are written in which form, known after the first pass.
+    forms: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What was inferred, and in which forms confidences are written if rows were read."""
+        return (*self.found, *note_on_forms(self.forms))
 
     @property
     def called(self) -> str:
