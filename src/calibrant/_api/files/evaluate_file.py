@@ -338,6 +338,7 @@ def _evaluation(
     chosen = choose_measures(names, shape)
     own = not isinstance(truthful, Quantile)
     summary = total.summary(approximate=True)
+    summary.findings = replace(summary.findings, answers=plan.chosen.answers)
     summary.own_bins = own
     if plan.exact:
         summary = FileSummary(
