@@ -48,7 +48,7 @@ def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "counts": unpack_single(options.counts),
         **options_by_name(options, "votes", "classes", "from_logits", "from_logprobs", "percent"),
         **options_by_name(options, "words", "confidence", "answer", "gold", "missing"),
-        **options_by_name(options, "format", "filter"),
+        **options_by_name(options, "refusals", "format", "filter"),
     }
 
 

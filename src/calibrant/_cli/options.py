@@ -98,6 +98,12 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
         default="error",
     )
     group.option(
+        "--refusals",
+        "answers without a confidence: excluded, or wrong answers at confidence 0; the default is "
+        "that of --missing",
+        choices=("excluded", "wrong"),
+    )
+    group.option(
         "--format", "format of the files, if their names or fields do not say", choices=FORMATS
     )
     group.option("--filter NAME", "filter of a log of lm-evaluation-harness, of several")

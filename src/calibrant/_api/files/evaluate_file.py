@@ -33,6 +33,7 @@ from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import check_different_columns
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import ReadRequest, answers_of
+from calibrant._data.readers.confidences import check_refusals
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._data.readers.written import written_as
@@ -68,6 +69,7 @@ def evaluate_file(
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
@@ -125,6 +127,9 @@ def evaluate_file(
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
         numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
         1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -197,6 +202,7 @@ def evaluate_file(
         written=written,
         answers=answers_of(answer, gold),
         filter=filter,
+        refusals=check_refusals(refusals),
     )
     if groups is not None and (by is not None or not uncertainty):
         raise InputError(

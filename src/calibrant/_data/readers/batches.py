@@ -29,7 +29,7 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
-from calibrant._data.readers.confidences import IN_WORDS, correctness_column
+from calibrant._data.readers.confidences import IN_WORDS, UNANSWERED, correctness_column
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -139,17 +139,28 @@ class Batch:
 
 
 def batch_of(
-    chunk: Chunk, chosen: ColumnMapping, *, missing: str, as_double: bool, written: Written
+    chunk: Chunk,
+    chosen: ColumnMapping,
+    *,
+    missing: str,
+    as_double: bool,
+    written: Written,
+    refusals: str | None = None,
 ) -> Batch:
     """The rows of a chunk as arrays of predictions, class indices, weights and votes.
 
     With `missing` "error" a row with a missing value is an InputError; with "drop" it is dropped.
+    With `refusals`, a row without a prediction is "excluded", or "wrong" at confidence 0.
     `as_double`: predictions become float64. `written` says how predictions are written (as
     probabilities, in percent, in words).
     """
     predictions, forms = _predictions(chunk, chosen, written)
     labels = _labels(chunk, chosen, predictions)
     targets, taken = class_indices(chunk.location, labels, chosen, predictions)
+    refused = _missing_rows(predictions) if refusals is not None else np.zeros(0, dtype=np.bool_)
+    forms[UNANSWERED] += int(np.count_nonzero(refused))
+    if refusals == "wrong":
+        predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
     parts = {"y_proba": predictions, "y_true": targets}
     for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
         if name is not None:
@@ -170,13 +181,12 @@ def batch_of(
         taken=taken,
         forms=forms,
     )
-    if missing == "error":
-        for argument, column in parts.items():
-            _check_no_gaps(chunk, argument, column)
-        return batch
-    gone = np.zeros(chunk.n_rows, dtype=np.bool_)
-    for column in parts.values():
-        gone |= _missing_rows(column)
+    gone = refused if refusals == "excluded" else np.zeros(chunk.n_rows, dtype=np.bool_)
+    for argument, column in parts.items():
+        if missing == "error":
+            _check_no_gaps(chunk, argument, column, gone)
+        else:
+            gone = gone | _missing_rows(column)
     return _drop_rows(batch, gone) if gone.any() else batch
 
 
@@ -235,16 +245,23 @@ def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) 
     return Column(np.column_stack([column.values for column in plain]), together)
 
 
-def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
-    """Raise InputError if a column has missing values, with the place of the first. `argument` is
-    the argument that the column stands for.
+def _zero_where(rows: Mask, column: Column) -> Column:
+    """A column with 0 in the rows of a mask, which are no gaps then."""
+    values = np.where(rows, column.values.dtype.type(0), column.values)
+    return Column(values, None if column.gaps is None else column.gaps & ~rows)
+
+
+def _check_no_gaps(chunk: Chunk, argument: str, column: Column, gone: Mask) -> None:
+    """Raise InputError if a column has missing values, but for the rows that are `gone` anyway,
+    with the place of the first. `argument` is the argument that the column stands for.
     """
-    if column.gaps is None or not column.gaps.any():
+    gaps = np.zeros(0, dtype=np.bool_) if column.gaps is None else column.gaps & ~gone
+    if not gaps.any():
         return
-    first = int(np.argmax(column.gaps))
+    first = int(np.argmax(gaps))
     raise InputError(
         f"{chunk.location.row(first)}: {argument} is missing, here and in "
-        f"{np.count_nonzero(column.gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
+        f"{np.count_nonzero(gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
         "these rows, or drop such rows and have them counted with "
         f"{setting('missing', 'drop')}"
     )

@@ -103,6 +103,8 @@ class ReadRequest:
     counts: Any = None
     item: str | None = None
     annotator: str | None = None
+    # What becomes of answers without a confidence: "excluded" or "wrong".
+    refusals: str | None = None
     # Columns to slice by, or other columns and the options that ask for them: read as text.
     by: Any = None
     others: Mapping[str, str] = field(default_factory=dict)

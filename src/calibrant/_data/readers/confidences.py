@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, one_of
 from calibrant._core.messages import setting
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
@@ -33,6 +33,9 @@ FORMS = {
     "number": "probabilities (0.85)",
     "percent": "percentages without a sign (85)",
 }
+# Counted beside the forms: rows without a confidence, where there is a rule for them.
+UNANSWERED = "unanswered"
+REFUSALS = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}
 _SIGN = re.compile(r"(.*?)\s*(?:%|percent|per cent)")
 _SHARE = re.compile(r"([\d.]+)\s*(?:/|out of|of)\s*([\d.]+)")
 # A text with a number is none of these: it may hold a confidence after all.
@@ -105,6 +108,11 @@ def _bare_number(number: float, percent: bool) -> tuple[str, float | str | None]
     if number == 1:
         return "number", "which may be 1 % or certain"
     return ("number", number) if number < 1 else ("percent", number / 100)
+
+
+def check_refusals(refusals: str | None) -> str | None:
+    """The rule for answers without a confidence; raise InputError for an unknown one."""
+    return None if refusals is None else one_of("refusals", refusals, REFUSALS)
 
 
 def read_correctness(value: Any) -> int | str | None:

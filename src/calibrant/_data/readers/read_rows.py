@@ -21,6 +21,7 @@ from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
+from calibrant._data.readers.confidences import UNANSWERED, check_refusals
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
@@ -47,6 +48,8 @@ class Rows:
     n_missing: int
     # What was inferred about the files.
     messages: tuple[str, ...]
+    # How many answers had no confidence, where there is a rule for them.
+    n_unanswered: int | None = None
     # Numbers of votes behind soft labels or counts, and who voted for what, if rows were votes.
     votes: NDArray[Any] | None = None
     vote_table: VoteTable | None = None
@@ -203,6 +206,7 @@ def read_file(
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     columns: str | Sequence[str] | None = None,
@@ -254,6 +258,9 @@ def read_file(
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
         numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
         1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -303,6 +310,7 @@ def read_file(
         written=written,
         answers=answers_of(answer, gold),
         filter=filter,
+        refusals=check_refusals(refusals),
         votes=votes,
         counts=counts,
         item=item,
@@ -399,6 +407,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         len(rows.files),
         n_missing,
         (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
+        None if rows.refusals is None else rows.forms[UNANSWERED],
         np.concatenate(votes) if votes else None,
         others_dropped={
             name: np.concatenate([_texts(batch.by_dropped[j]) for batch in gappy])

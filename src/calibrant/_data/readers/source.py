@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from calibrant._core.errors import InputError
-from calibrant._core.messages import setting
+from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of, setting
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import (
     Chunk,
@@ -32,7 +32,7 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
-from calibrant._data.readers.confidences import note_on_forms
+from calibrant._data.readers.confidences import REFUSALS, UNANSWERED, note_on_forms
 from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.records import check_one_run, log_columns
@@ -108,11 +108,17 @@ class FileRows:
     n_rows: int = 0
     # How many confidences are written in which form, known after the first pass.
     forms: Counter[str] = field(default_factory=Counter)
+    # What becomes of answers without a confidence (`REFUSALS`); None: as of any missing value.
+    refusals: str | None = None
 
     @property
     def messages(self) -> tuple[str, ...]:
         """What was inferred, and in which forms confidences are written if rows were read."""
-        return (*self.found, *note_on_forms(self.forms))
+        refused = ()
+        if self.refusals is not None:
+            n, rule = self.forms[UNANSWERED], REFUSALS[self.refusals]
+            refused = (f"{counted(n, 'answer')} without a confidence: {rule}",)
+        return (*self.found, *note_on_forms(self.forms), *refused)
 
     @property
     def called(self) -> str:
@@ -148,6 +154,7 @@ class FileRows:
                     missing=self.missing,
                     as_double=self.as_double,
                     written=self.written,
+                    refusals=self.refusals,
                 )
 
     def check_unchanged(self) -> None:
@@ -196,6 +203,13 @@ def file_rows(request: ReadRequest) -> FileRows:
         messages |= dict.fromkeys(reader.messages)
     if chosen is None:
         raise InputError(f"{_files_hold(files)} no rows: there is nothing to measure")
+    if request.refusals == "wrong" and not chosen.answers:
+        raise InputError(
+            f"{setting('refusals', 'wrong')} is for labels that say whether an answer was right, "
+            f"and {chosen.y_true.names[0]!r} does not say so: name a column called correct, give "
+            f"{name_of('answer')} and {name_of('gold')}, or exclude refusals with "
+            f"{setting('refusals', 'excluded')}"
+        )
     return FileRows(
         tuple(files),
         fingerprints,
@@ -208,6 +222,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         (*messages, *of_logs, *chosen.messages, *request.written.messages),
         request.written,
         n_rows,
+        refusals=request.refusals,
     )
 
 
