@@ -73,6 +73,7 @@ def compare(
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     ceiling: bool = False,
+    answered: Mapping[str, float] | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     **rows: Unpack[WeightedRows],
@@ -123,6 +124,9 @@ def compare(
         Whether the table has rows of how well annotators predict each other, as
         `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
         again. Needs votes.
+    answered : mapping of str to float, optional
+        Share of the questions to which each predictor gave a confidence, by name: a column beside
+        its values (`read_confidences` has the shares).
     n_resamples
     seed
     data
@@ -156,9 +160,16 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     checked_tolerance(tolerance)
+    shares = check_answered(answered)
     rows["data"] = scan_if_path(rows.get("data"))
     if is_lazy(rows["data"]):
-        check_without(models=models, resample=resample, scale_on=scale_on, ceiling=ceiling or None)
+        check_without(
+            models=models,
+            resample=resample,
+            scale_on=scale_on,
+            ceiling=ceiling or None,
+            answered=answered,
+        )
         reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
         # A frame of another engine is summed there.
         from calibrant._api.compare_frame import compare_frame
@@ -181,7 +192,7 @@ def compare(
             n_resamples=int(n_resamples),
             seed=int(seed),
         )
-    absent = (models, ids, by, votes, resample, scale_on, ceiling or None)
+    absent = (models, ids, by, votes, resample, scale_on, ceiling or None, answered)
     if all(value is None for value in absent) and _is_on_device(y_proba):
         # Imported where large tensors are given.
         from calibrant._api.compare_tensors import compare_on_device
@@ -208,6 +219,7 @@ def compare(
     )
     compared = model_set(given, models, how, classes)
     samples, n_own = compared.samples, compared.n_own_labels
+    check_names_answered(shares, samples)
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
@@ -285,7 +297,29 @@ def compare(
         },
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
+        answered=None if shares is None else tuple(shares[name] for name in samples),
     )
+
+
+def check_answered(answered: Mapping[str, float] | None) -> dict[str, float] | None:
+    """Check that shares of answered questions are shares, and return them by name."""
+    if answered is None:
+        return None
+    if not isinstance(answered, Mapping):
+        raise InputError(f"answered must map names of predictors to shares; got {answered!r}")
+    for name, share in answered.items():
+        if not 0.0 <= share <= 1.0:
+            raise InputError(f"answered[{name!r}] is {share!r}: it must be a share in [0, 1]")
+    return {name: float(share) for name, share in answered.items()}
+
+
+def check_names_answered(shares: Mapping[str, float] | None, names: Iterable[str]) -> None:
+    """Raise InputError unless there is a share of answered questions for each predictor."""
+    if shares is not None and set(shares) != set(names):
+        raise InputError(
+            f"answered has shares of {', '.join(shares)}, and the predictors are "
+            f"{', '.join(names)}: give one of each"
+        )
 
 
 def _is_on_device(y_proba: Any) -> TypeGuard[Mapping[str, Any]]:

@@ -158,6 +158,7 @@ def _compare_models(
         **inputs.row_arguments(first, options),
         **inputs.options_by_name(options, "measures", "bins", "tolerance", "level", "seed"),
         **inputs.options_by_name(options, "from_logits", "ceiling"),
+        answered=models.answered,
     )
     slices = comparison.slices
     if slices is not None:

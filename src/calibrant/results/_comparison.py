@@ -76,6 +76,8 @@ class Comparison(RankedPairs, WithPage, Result):
     ceiling : AnnotatorCeiling or None
         How well annotators predict each other by the same measures, with ``ceiling=True``; its
         lines are rows of what is printed.
+    answered : tuple of float or None
+        Share of the questions to which each predictor gave a confidence, where that is known.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Comparison(RankedPairs, WithPage, Result):
     soft: bool
     tables: tuple[ReliabilityTable, ...] = ()
     ceiling: AnnotatorCeiling | None = None
+    answered: tuple[float, ...] | None = None
 
     def value(self, name: str, measure: str) -> float:
         """Give one predictor's value of a measure.
@@ -151,9 +154,11 @@ class Comparison(RankedPairs, WithPage, Result):
         Returns
         -------
         dict of str to list
-            `predictor` and every measure.
+            `predictor`, `answered` where it is known, and every measure.
         """
         columns: dict[str, list[Any]] = {"predictor": list(self.names)}
+        if self.answered is not None:
+            columns["answered"] = list(self.answered)
         for j, measure in enumerate(self.measures):
             columns[measure] = self.values[:, j].tolist()
         return columns
@@ -171,6 +176,8 @@ class Comparison(RankedPairs, WithPage, Result):
         columns = self.columns()
         for line in self.ceiling or ():
             columns["predictor"].append(line.name)
+            if self.answered is not None:
+                columns["answered"].append(None)
             for measure in self.measures:
                 columns[measure].append(line.values[measure])
         return scaled_columns(columns)
