@@ -1660,6 +1660,7 @@ def compare(
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     ceiling: bool = False,
+    answered: Mapping[str, float] | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -1723,6 +1724,9 @@ def compare(
         Whether the table has rows of how well annotators predict each other, as
         `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
         again. Needs votes.
+    answered : mapping of str to float, optional
+        Share of the questions to which each predictor gave a confidence, by name: a column beside
+        its values (`read_confidences` has the shares).
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -3011,6 +3015,7 @@ def evaluate_file(
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
@@ -3074,6 +3079,9 @@ def evaluate_file(
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
         numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
         1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -4327,6 +4335,7 @@ def read_file(
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     columns: str | Sequence[str] | None = None,
@@ -4378,6 +4387,9 @@ def read_file(
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
         numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
         1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.

@@ -17,6 +17,7 @@ from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.model_rows import model_set, own_labels_note
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
+from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index
 from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
@@ -25,7 +26,7 @@ from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, errors_about
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import (
     N_RESAMPLES,
     check_level,
@@ -46,6 +47,7 @@ from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
@@ -297,7 +299,30 @@ def compare(
         },
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
+        risks=_risk_curves(samples, summaries, chosen, float(level), index),
         answered=None if shares is None else tuple(shares[name] for name in samples),
+    )
+
+
+def _risk_curves(
+    samples: Mapping[str, Samples],
+    summaries: Mapping[str, Summary],
+    chosen: tuple[Measure, ...],
+    level: float,
+    groups: Index | None,
+) -> tuple[RiskCoverage, ...]:
+    """The risk-coverage curve of each predictor, if the area under it is among the measures."""
+    if not any(measure.name == "aurc" for measure in chosen):
+        return ()
+    return tuple(
+        risk_coverage_curve(
+            each,
+            "confidence" if each.multiclass else "binary",
+            summaries[name].levels,
+            level,
+            groups,
+        )
+        for name, each in samples.items()
     )
 
 

@@ -24,12 +24,14 @@ from calibrant.results._ranked_pairs import RankedPairs
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.comparison import ComparisonDisplay
+    from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
 Array = NDArray[np.float64]
 
@@ -76,6 +78,8 @@ class Comparison(RankedPairs, WithPage, Result):
     ceiling : AnnotatorCeiling or None
         How well annotators predict each other by the same measures, with ``ceiling=True``; its
         lines are rows of what is printed.
+    risks : tuple of RiskCoverage
+        The risk-coverage curve of each predictor, where `aurc` is among the measures.
     answered : tuple of float or None
         Share of the questions to which each predictor gave a confidence, where that is known.
 
@@ -103,6 +107,7 @@ class Comparison(RankedPairs, WithPage, Result):
     soft: bool
     tables: tuple[ReliabilityTable, ...] = ()
     ceiling: AnnotatorCeiling | None = None
+    risks: tuple[RiskCoverage, ...] = ()
     answered: tuple[float, ...] | None = None
 
     def value(self, name: str, measure: str) -> float:
@@ -282,6 +287,35 @@ class Comparison(RankedPairs, WithPage, Result):
         from calibrant.results._plots.comparison import ComparisonDisplay
 
         return ComparisonDisplay(self).plot(ax=ax, kind=kind, measures=measures, cap=cap)
+
+    def plot_risk(self, *, ax: Any = None) -> RiskCoverageDisplay:
+        """Draw the risk-coverage curves of all predictors in one diagram. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+            The diagram of the last curve, on the axes of all; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
+
+        if not self.risks:
+            raise InputError(
+                "risk-coverage curves are there where measures= has 'aurc', which this comparison "
+                "lacks, and where rows are in memory"
+            )
+        band, shown = len(self.risks) == 1, None
+        for name, curve in zip(self.names, self.risks, strict=True):
+            shown = RiskCoverageDisplay(curve, name=name).plot(ax=ax, band=band)
+            ax = shown.ax_
+        assert shown is not None
+        if self.shape == "answers":
+            ax.set_ylabel("risk: error rate")
+        return shown
 
     @property
     def glossary(self) -> tuple[Entry, ...]:
