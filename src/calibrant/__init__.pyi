@@ -3012,6 +3012,9 @@ def evaluate_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
@@ -3070,6 +3073,12 @@ def evaluate_file(
         records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
@@ -4332,6 +4341,9 @@ def read_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
@@ -4378,6 +4390,12 @@ def read_file(
         records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional

@@ -264,7 +264,7 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
         return options, ()
     logs: list[Any] = []
     for path in named_files(options).values():  # one by one: two models may share a file
-        opened = inputs.open_logs([path], options.format)
+        opened = inputs.open_logs([path], options)
         if not opened:
             return options, ()
         logs += opened

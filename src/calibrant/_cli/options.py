@@ -107,6 +107,18 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
         "--format", "format of the files, if their names or fields do not say", choices=FORMATS
     )
     group.option("--filter NAME", "filter of a log of lm-evaluation-harness, of several")
+    group.option("--task NAME,...", "only these tasks, of logs of several", type=names)
+    group.option(
+        "--skip NAME,...",
+        "without these tasks; tasks that have no confidence are skipped, with a line",
+        type=names,
+    )
+    group.option(
+        "--acc-norm",
+        "divide log-likelihoods by the lengths of the choices, as the harness does for acc_norm "
+        "(characters) and acc_bytes (bytes)",
+        choices=("characters", "bytes"),
+    )
 
 
 def add_bins(parser: Parser) -> None:

@@ -26,7 +26,7 @@ from calibrant._api.files.sums import Plan, Tally
 from calibrant._api.slices import SliceOfSums
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
-from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import N_RESAMPLES, public
@@ -34,6 +34,7 @@ from calibrant._data.columns import check_different_columns
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import ReadRequest, answers_of
 from calibrant._data.readers.confidences import check_refusals
+from calibrant._data.readers.lm_eval import METRICS
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._data.readers.written import written_as
@@ -66,6 +67,9 @@ def evaluate_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
@@ -118,6 +122,12 @@ def evaluate_file(
         records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
@@ -202,6 +212,9 @@ def evaluate_file(
         written=written,
         answers=answers_of(answer, gold),
         filter=filter,
+        task=task,
+        skip=skip,
+        acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
         refusals=check_refusals(refusals),
     )
     if groups is not None and (by is not None or not uncertainty):

@@ -95,8 +95,12 @@ class ReadRequest:
     # How predictions are written, and the columns of answers to compare.
     written: Written = PLAIN
     answers: Answers | None = None
-    # Which filter of a log is meant.
+    # Which filter of a log is meant, which tasks of several, and the unit of length by which
+    # log-likelihoods of choices are divided.
     filter: str | None = None
+    task: Sequence[str] | None = None
+    skip: Sequence[str] | None = None
+    acc_norm: str | None = None
     # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
     # are one vote each, the columns of items and of annotators.
     votes: str | None = None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, counted
+from calibrant._core.errors import InputError, counted, one_of
 from calibrant._core.messages import name_of
 from calibrant._core.progress import RowProgress
 from calibrant._core.typing import Index
@@ -22,9 +22,9 @@ from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
 from calibrant._data.readers.confidences import UNANSWERED, check_refusals
+from calibrant._data.readers.lm_eval import METRICS
 from calibrant._data.readers.passes import over_pieces
-from calibrant._data.readers.recognise import find_files
-from calibrant._data.readers.source import FileRows, file_rows, open_reader
+from calibrant._data.readers.source import FileRows, file_rows, files_of, open_reader
 from calibrant._data.readers.vote_rows import counted_labels, votes_by_item
 from calibrant._data.readers.written import written_as
 from calibrant._data.samples import Shape, shape_of
@@ -203,6 +203,9 @@ def read_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
     words: Mapping[str, float | None] | None = None,
     confidence: str | None = None,
@@ -249,6 +252,12 @@ def read_file(
         records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
@@ -310,6 +319,9 @@ def read_file(
         written=written,
         answers=answers_of(answer, gold),
         filter=filter,
+        task=task,
+        skip=skip,
+        acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
         refusals=check_refusals(refusals),
         votes=votes,
         counts=counts,
@@ -360,7 +372,7 @@ def _require_others(request: ReadRequest) -> None:
     wanted |= {str(request.item): "item"} if request.item is not None else {}
     wanted |= {str(request.annotator): "annotator"} if request.annotator is not None else {}
     if wanted:
-        reader = open_reader(find_files(request.path, request.format)[0])
+        reader = open_reader(files_of(request)[0][0])
         for name, option in wanted.items() if reader.names else ():
             require(reader, option, name)
 
