@@ -379,8 +379,10 @@ def test_correctness_in_words() -> None:
 
 
 def test_percentages_and_words_together(tmp_path: Path) -> None:
-    file = written(tmp_path, "jsonl", correct=["yes", "no", "yes"], p=["85%", "likely", 70])
-    rows = cal.read_file(file, percent=True, words={"likely": 0.6})
+    said = ["85%", "likely", 70, "no idea"]
+    file = written(tmp_path, "jsonl", correct=["yes", "no", "yes", "no"], p=said)
+    table = {"likely": 0.6, "no idea": None}
+    rows = cal.read_file(file, percent=True, words=table, missing="drop")
     assert rows.y_proba.tolist() == [0.85, 0.6, 0.7]
     assert any("percent" in line for line in rows.inferred)
 
