@@ -121,7 +121,7 @@ class FileRows:
     @property
     def messages(self) -> tuple[str, ...]:
         """What was inferred, and in which forms confidences are written if rows were read."""
-        refused = ()
+        refused: tuple[str, ...] = ()
         if self.refusals is not None:
             n, rule = self.forms[UNANSWERED], REFUSALS[self.refusals]
             refused = (f"{counted(n, 'answer')} without a confidence: {rule}",)

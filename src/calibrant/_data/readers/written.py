@@ -113,7 +113,13 @@ def number_column(
         if is_blank(value):
             return None
         number = read(value)
-        if signed and isinstance(number, float) and 0 < number <= 0.01 and "%" not in str(value):
+        if (
+            signed
+            and plain_text(value) not in words
+            and isinstance(number, float)
+            and 0 < number <= 0.01
+            and "%" not in str(value)
+        ):
             return f"{value!r} without a % sign, beside others with one: is it a percentage?"
         return number
 
