@@ -45,6 +45,7 @@ from calibrant._inference.differences import Differences
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
+from calibrant._measures.ranking import aurc_influence
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
 from calibrant.results._risk_coverage import RiskCoverage
@@ -312,7 +313,7 @@ def _risk_curves(
     groups: Index | None,
 ) -> tuple[RiskCoverage, ...]:
     """The risk-coverage curve of each predictor, if the area under it is among the measures."""
-    if not any(measure.name == "aurc" for measure in chosen):
+    if not any(measure.moved is aurc_influence for measure in chosen):
         return ()
     return tuple(
         risk_coverage_curve(
