@@ -119,6 +119,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.between": ("Between",),
+    "calibrant._data.readers.confidences": ("read_confidences",),
     "calibrant._data.readers.read_rows": ("read_file",),
     "calibrant._data.vote_table": ("count_votes",),
     "calibrant._api.rank_robustness": ("rank_robustness",),

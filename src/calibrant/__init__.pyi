@@ -34,6 +34,7 @@ from calibrant._core.given_cells import Cells
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._core.version import __version__
 from calibrant._data.between import Between
+from calibrant._data.readers.confidences import Confidences
 from calibrant._data.readers.read_rows import FileArrays
 from calibrant._data.vote_table import VoteTable
 from calibrant._engines.arrays.streams import EPS
@@ -206,6 +207,7 @@ __all__ = [
     "noise_floor",
     "rank_cs",
     "rank_robustness",
+    "read_confidences",
     "read_file",
     "recommend",
     "reliability",
@@ -1784,6 +1786,7 @@ def compare(
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     ceiling: bool = False,
+    answered: Mapping[str, float] | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -1848,6 +1851,9 @@ def compare(
         Whether the table has rows of how well annotators predict each other, as
         `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
         again. Needs votes.
+    answered : mapping of str to float, optional
+        Share of the questions to which each predictor gave a confidence, by name: a column beside
+        its values (`read_confidences` has the shares).
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -3237,8 +3243,13 @@ def evaluate_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
-    words: Mapping[str, float] | None = None,
+    words: Mapping[str, float | None] | None = None,
+    confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
@@ -3293,10 +3304,24 @@ def evaluate_file(
         records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
-        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
+        for a refusal. With `percent`, percentages may stand beside them.
+    confidence : {"auto"}, optional
+        Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
+        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -4760,6 +4785,53 @@ def rank_robustness(
     -1.0
     """
 
+def read_confidences(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    words: Mapping[str, float | None] | None = None,
+    percent: bool = False,
+) -> Confidences:
+    """Read confidences as models write them, and words for whether answers were right.
+
+    The first rule that fits a value reads it: a word of `words`; an empty value; a refusal ("I
+    cannot say", "refused"); a percentage with its sign ("85%", "85 percent"); a share ("85 out of
+    100", "85/100"); a number from 0 to 1, a probability; a number above 1 and up to 100, a
+    percentage. A 1 may be 1 % or certain: it is an error, which `words` or `percent` decides.
+
+    Parameters
+    ----------
+    y_true : sequence of shape (n,) or None
+        Whether each answer was right: 0/1, true/false, yes/no, Y/N, C/I, correct/incorrect,
+        right/wrong.
+    y_proba : sequence of shape (n,)
+        Confidences: numbers, texts, None.
+    words : mapping of str to float or None, optional
+        The probability of each word, such as ``{"very likely": 0.9}``; None for a refusal.
+    percent : bool, default False
+        Whether numbers without a sign are percentages; one between 0 and 1 is then an error.
+
+    Returns
+    -------
+    Confidences
+        `y_true` and `y_proba`, with NaN for what is not said, `forms`, `answered` and `inferred`.
+
+    Raises
+    ------
+    InputError
+        If no rule fits a value, or two readings; the message names the rows.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> said = ["85%", 0.9, "very likely", "7 out of 10", None]
+    >>> rows = cal.read_confidences(["yes", "N", "C", True, "no"], said, words={"very likely": 0.9})
+    >>> rows.y_proba.tolist(), rows.answered
+    ([0.85, 0.9, 0.9, 0.7, nan], 0.8)
+    >>> rows.y_true.tolist()
+    [1, 0, 1, 1, 0]
+    """
+
 def read_file(
     path: Any,
     *,
@@ -4776,8 +4848,13 @@ def read_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
-    words: Mapping[str, float] | None = None,
+    words: Mapping[str, float | None] | None = None,
+    confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     columns: str | Sequence[str] | None = None,
@@ -4821,10 +4898,24 @@ def read_file(
         Humanity's Last Exam.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
-        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
+        for a refusal. With `percent`, percentages may stand beside them.
+    confidence : {"auto"}, optional
+        Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
+        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.

@@ -482,3 +482,99 @@ def test_a_sample_without_bounds(tmp_path: Path, set_limits: SetLimits) -> None:
     file = plain_eval(tmp_path / "log.eval", [sample(1, confidence=0.5, text="x" * (3 << 20))])
     with pytest.raises(cal.InputError, match=r"samples/1_epoch_1\.json has 3 MiB unpacked"):
         cal.read_file(file)
+
+
+def texts_log(folder: Path, task: str, n: int = 40, **more: Any) -> tuple[Path, list[Any]]:
+    """A log with texts of several lengths; the harness's acc_norm is by characters."""
+    rng = np.random.default_rng(len(task))
+    kinds, rows = ["no", "a long answer", "n\N{LATIN SMALL LETTER E WITH ACUTE} oui"], []
+    for _ in range(n):
+        texts = [f"{kinds[c]}{j}" for j, c in enumerate(rng.integers(0, 3, 3))]
+        logs, gold = (-rng.random(3) * 9 - 1).tolist(), int(rng.integers(0, 3))
+        norm = [log / len(text) for log, text in zip(logs, texts, strict=True)]
+        rows.append((gold, logs, texts, float(norm.index(max(norm)) == gold)))
+    records = [
+        {**document(i, 3, gold, logs), "arguments": [["Q", f" {text}"] for text in texts],
+         "metrics": ["acc", "acc_norm"], "acc": float(logs.index(max(logs)) == gold),
+         "acc_norm": right, **more}
+        for i, (gold, logs, texts, right) in enumerate(rows)
+    ]  # fmt: skip
+    file = folder / f"samples_{task}_2026-01-02T03-04-05.678901.jsonl"
+    file.write_text("\n".join(map(json.dumps, records)))
+    return file, rows
+
+
+@pytest.mark.parametrize("unit", ["characters", "bytes"])
+def test_log_likelihoods_divided_by_lengths(tmp_path: Path, unit: str) -> None:
+    file, rows = texts_log(tmp_path, "arc")
+    found = cal.read_file(file, acc_norm=unit)
+    for (gold, logs, texts, right), y, p in zip(rows, found.y_true, found.y_proba, strict=True):
+        sizes = [len(t) if unit == "characters" else len(t.encode()) for t in texts]
+        np.testing.assert_allclose(p, softmax([a / b for a, b in zip(logs, sizes, strict=True)]))
+        assert y == gold
+        if unit == "characters":
+            assert float(p.argmax() == gold) == right
+    assert any(f"divided by its length in {unit}" in line for line in found.inferred)
+    assert not np.allclose(found.y_proba, cal.read_file(file).y_proba)
+
+
+def test_lengths_that_cannot_be_used(tmp_path: Path) -> None:
+    file, _ = texts_log(tmp_path, "arc", acc_norm=1.0)
+    with pytest.raises(
+        cal.InputError, match=r"line .*: acc_norm is 1, and by log-likelihoods divid"
+    ):
+        cal.read_file(file, acc_norm="characters")
+    file, _ = texts_log(tmp_path, "bare", arguments=[])
+    with pytest.raises(cal.InputError, match="needs the texts of the choices"):
+        cal.read_file(file, acc_norm="bytes")
+    with pytest.raises(cal.InputError, match="acc_norm"):
+        cal.read_file(file, acc_norm="words")
+
+
+def test_tasks_without_a_confidence_are_skipped_by_name(tmp_path: Path) -> None:
+    texts_log(tmp_path, "arc", 40)
+    texts_log(tmp_path, "piqa", 50)
+    generated = {"doc_id": 0, "target": "4", "filter": "none", "filtered_resps": ["4"]}
+    (tmp_path / "samples_aime_2026-01-02T03-04-05.678901.jsonl").write_text(json.dumps(generated))
+    line = "the task aime is skipped: its answers are generated, without log-likelihoods"
+    rows = cal.read_file(tmp_path, columns="task")
+    assert rows.y_true.size == 90 and line in rows.inferred
+    assert cal.read_file(tmp_path, task="arc").y_true.size == 40
+    assert cal.evaluate_file(tmp_path, skip=["piqa", "aime"]).recipe["n"] == 40
+    result = run("report", tmp_path, "--skip", "piqa", "--measures", "ece")
+    assert result.returncode == 0 and line in result.stdout and ": 40 rows" in result.stdout
+    with pytest.raises(cal.InputError, match="filtered_resps holds text"):
+        cal.read_file(tmp_path, task="aime")
+    with pytest.raises(cal.InputError, match="filtered_resps holds text"):
+        cal.read_file(tmp_path, skip=["arc", "piqa"])
+    with pytest.raises(cal.InputError, match=r"no log is of the task 'arq': did you mean 'arc'\?"):
+        cal.read_file(tmp_path, skip="arq")
+    with pytest.raises(cal.InputError, match="skip leaves out each of them"):
+        cal.read_file(tmp_path, skip=["arc", "piqa", "aime"])
+    file = tmp_path / "samples_piqa_2026-01-02T03-04-05.678901.jsonl"
+    file.write_text(file.read_text()[:-9])  # damaged, and no task that has no confidence
+    with pytest.raises(cal.InputError, match="is not JSON"):
+        cal.read_file(tmp_path)
+
+
+def test_answers_of_several_models_are_not_taken_for_one(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [
+        {"model": m, "id": i, "correct": i % 2, "confidence": 0.5} for m in "ab" for i in range(9)
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(cal.InputError, match="holds answers of 2 models, by the column 'model'"):
+        cal.evaluate_file(file)
+    with pytest.raises(cal.InputError, match="columns='model' of read_file"):
+        cal.read_file(file)
+    assert cal.evaluate_file(file, by="model").recipe["n"] == 18
+    assert cal.read_file(file, columns="model").y_true.size == 18
+    assert "--model-column model --id ID" in run("report", file).stderr
+    compared = run("compare", file, "--model-column", "model", "--id", "id", "--measures", "ece")
+    assert compared.returncode == 0
+    file.write_text("\n".join(json.dumps({**row, "model": "a"}) for row in rows))
+    assert cal.evaluate_file(file).recipe["n"] == 18
+    with pytest.raises(cal.InputError, match="task is of logs of evaluations"):
+        cal.read_file(file, task="arc")
+    with pytest.raises(cal.InputError, match="acc_norm is of logs of lm-evaluation-harness"):
+        cal.read_file(file, acc_norm="bytes")

@@ -288,3 +288,114 @@ def test_the_command_takes_them(tmp_path: Path) -> None:
     assert told.returncode == 3 and "pass --from-logprobs" in told.stderr
     told = run("report", file, "--proba", "word", "--words", "likely", "--label", "log")
     assert told.returncode == 3 and "neither pairs such as likely=0.7" in told.stderr
+
+
+# A value, its probability (None: there is none) and the form that the result counts.
+FORMS: list[tuple[Any, float | None, str]] = [
+    ("85%", 0.85, "sign"), (" 85 % ", 0.85, "sign"), ("85 percent", 0.85, "sign"),
+    ("1%", 0.01, "sign"), ("0.5%", 0.005, "sign"), ("100%", 1.0, "sign"),
+    ("85 out of 100", 0.85, "share"), ("7/10", 0.7, "share"), ("3 of 3", 1.0, "share"),
+    (0.85, 0.85, "number"), ("0.85", 0.85, "number"), (0, 0.0, "number"), ("1e-3", 0.001, "number"),
+    (85, 0.85, "percent"), ("99.5", 0.995, "percent"), (100, 1.0, "percent"),
+    ("Very  Likely", 0.9, "word"), ("no idea", None, "refusal"),
+    (None, None, "empty"), ("", None, "empty"), ("None", None, "empty"), ("N/A", None, "empty"),
+    ("Refused.", None, "refusal"), ("I\N{RIGHT SINGLE QUOTATION MARK}m sorry, I can't say",
+     None, "refusal"), ("I don't know", None, "refusal"), ("I cannot answer.", None, "refusal"),
+]  # fmt: skip
+TABLE = {"very likely": 0.9, "no idea": None}
+
+
+@pytest.mark.parametrize(("value", "number", "form"), FORMS)
+def test_each_form_is_read_by_its_rule(value: Any, number: float | None, form: str) -> None:
+    found = cal.read_confidences(None, [value], words=TABLE)
+    assert found.forms == {form: 1}
+    assert found.answered == (number is not None)
+    assert np.array_equal(found.y_proba, [math.nan if number is None else number], equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "parquet"])
+def test_a_column_of_many_forms(tmp_path: Path, kind: str, set_limits: SetLimits) -> None:
+    set_limits(chunk_rows=7)
+    times = 30
+    said = [value for value, _, _ in FORMS] * times
+    right = (["yes", "N", "C", "false", "1"] * len(said))[: len(said)]
+    ones = (np.array([1, 0, 1, 0, 1] * len(said))[: len(said)]).tolist()
+    if kind in ("csv", "parquet"):  # columns of text
+        said = [None if value is None else str(value) for value in said]
+    file = written(tmp_path, kind, grade=right, confidence=said)
+    rows = cal.read_file(
+        file, y_true="grade", confidence="auto", words=TABLE, missing="drop", columns="grade"
+    )
+    kept = [i for i, (_, number, _) in enumerate(FORMS * times) if number is not None]
+    assert rows.y_proba.tolist() == [(FORMS * times)[i][1] for i in kept]
+    assert rows.y_true.tolist() == [ones[i] for i in kept]
+    assert rows.n_missing == len(said) - len(kept)
+    counts = {form: times * sum(f == form for _, _, f in FORMS) for _, _, form in FORMS}
+    line = next(line for line in rows.inferred if line.startswith("confidences by how"))
+    for form, named in (("sign", "(85%)"), ("share", "(85 out of 100)"), ("word", "words")):
+        assert f"{named} {counts[form]}" in line
+    result = cal.evaluate_file(
+        file, y_true="grade", confidence="auto", words=TABLE, missing="drop", measures=["ks_error"]
+    )
+    assert line in result.inferred  # counted once, however often files are read
+    assert not any("1/2" in name for name in result.values)
+    assert any("right answers are yes" in note for note in result.inferred)
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "options"),
+    [([0.5, 1, "1", 1.0], "entry 1: y_proba is '1', which may be 1 % or certain, here and in entry "
+      "2, entry 3: say which, with words={'1': 1.0} or words={'1': 0.01}", {}),
+     (["high", "low", "high"], "entry 0: y_proba is 'high', a word, here and in entry 2: give its "
+      "probability with words={'high': ...}, or call it a refusal with words={'high': None}. Not "
+      "read either: 'low'", {}),
+     ([85, 0.5], "0.5', which may be a percentage or a probability", {"percent": True}),
+     (["9/8"], "no share", {}), (["110%"], "between 0 and 1", {}), ([-0.1], "between 0 and 1", {}),
+     ([True], "which no rule reads", {}), (["<5%"], "which no rule reads", {}),
+     (["sorry, 80 perhaps"], "which no rule reads", {}), (["80-90%"], "which no rule reads", {})],
+)  # fmt: skip
+def test_what_is_unclear_is_refused(said: list[Any], words: str, options: dict[str, Any]) -> None:
+    with pytest.raises(cal.InputError) as told:
+        cal.read_confidences(None, said, **options)
+    assert words in str(told.value)
+
+
+def test_what_decides_about_one() -> None:
+    assert cal.read_confidences(None, [1, "1"], words={"1": 1}).y_proba.tolist() == [1.0, 1.0]
+    assert cal.read_confidences(None, [1, 85], percent=True).y_proba.tolist() == [0.01, 0.85]
+
+
+def test_correctness_in_words() -> None:
+    said = ["Yes", "n", "C", "I", True, False, "correct", "WRONG", 1, 0, "1.0"]
+    found = cal.read_confidences(said, [0.5] * len(said))
+    assert found.y_true is not None
+    assert found.y_true.tolist() == [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
+    unsaid = cal.read_confidences(["yes", None, "no"], [0.5] * 3).y_true
+    assert np.array_equal(unsaid, [1, math.nan, 0], equal_nan=True)
+    with pytest.raises(cal.InputError, match="entry 1: y_true is 'P', which says neither"):
+        cal.read_confidences(["C", "P"], [0.5, 0.5])
+    with pytest.raises(cal.InputError, match="y_true has 1 entries, y_proba 2"):
+        cal.read_confidences(["C"], [0.5, 0.5])
+
+
+def test_percentages_and_words_together(tmp_path: Path) -> None:
+    said = ["85%", "likely", 70, "no idea"]
+    file = written(tmp_path, "jsonl", correct=["yes", "no", "yes", "no"], p=said)
+    table = {"likely": 0.6, "no idea": None}
+    rows = cal.read_file(file, percent=True, words=table, missing="drop")
+    assert rows.y_proba.tolist() == [0.85, 0.6, 0.7]
+    assert any("percent" in line for line in rows.inferred)
+
+
+def test_confidences_on_the_command_line(tmp_path: Path) -> None:
+    file = written(tmp_path, "json", correct=["yes", "no"] * 20, confidence=["85%", 1] * 20)
+    result = run("report", file, "--confidence", "auto")
+    assert result.returncode == 3
+    assert "--words 1=1.0 or --words 1=0.01" in result.stderr
+    result = run("report", file, "--confidence", "auto", "--words", "1=1", "--measures", "ece")
+    assert "words 20, with a percent sign (85%) 20" in result.stdout
+    lists = written(tmp_path, "jsonl", label=[0, 1], probs=[[0.5, 0.5], [0.1, 0.9]])
+    with pytest.raises(cal.InputError, match=r"one confidence a row.*has lists: leave it out"):
+        cal.read_file(lists, confidence="auto")
+    with pytest.raises(cal.InputError, match="confidence must be 'auto' or None; got 'number'"):
+        cal.read_file(lists, confidence="number")

@@ -6,6 +6,7 @@ The worlds, and the tables with more samples, are in `benchmarks/verdicts.py`. S
 import math
 
 import numpy as np
+import polars
 import pytest
 
 import calibrant as cal
@@ -388,8 +389,29 @@ def test_confidences_of_the_top_label_have_a_slope():
     fit = cal.cox_calibration(y, p, level=0.98)
     assert found.slope == pytest.approx(fit.slope) and found.slope_high < 1
     assert found.decided_by == "mean"
-    assert "confidences are too high by 9 points on average (mean confidence 0.704" in str(found)
+    assert "overconfident by 9 points on average (mean confidence 0.704" in str(found)
     assert ", accuracy 0." in str(found) and "Overconfident" not in str(found)
+
+
+def test_confidences_in_answers_are_overconfident(tmp_path):
+    """Labels called correct say so wherever rows are: in arrays, frames, files and streams."""
+    rng = np.random.default_rng(0)
+    p = rng.choice([0.9, 0.95, 0.99], 600)
+    y = (rng.random(600) < p - 0.38).astype(int)
+    frame = polars.DataFrame({"correct": y, "confidence": p})
+    frame.write_csv(tmp_path / "rows.csv")
+    stream = cal.Accumulator()
+    stream.update(frame["correct"], frame["confidence"])
+    names = {"y_true": "correct", "y_proba": "confidence"}
+    told = [
+        cal.verdict(**names, data=frame),
+        cal.evaluate(**names, data=frame.lazy(), uncertainty=True).verdict,
+        cal.evaluate_file(tmp_path / "rows.csv", uncertainty=True).verdict,
+        stream.evaluate(uncertainty=True).verdict,
+    ]
+    points = round(100 * (p.mean() - y.mean()))
+    assert all(f"verconfident by {points} points" in str(each) for each in told)
+    assert f"too high by {points} points" in str(cal.verdict(y, p))
 
 
 @pytest.mark.parametrize("measure", ["classwise_ece", "lin_ce", "brier"])
@@ -426,7 +448,7 @@ def test_words_of_curve_mean_and_slope():
         "frequency 0.010)"
     )
     assert mean_words(0.7, 0.71, confidence=True, soft=False) == (
-        "confidences are too low by 1 point on average (mean confidence 0.700, accuracy 0.710)"
+        "underconfident by 1 point on average (mean confidence 0.700, accuracy 0.710)"
     )
     assert "mean label 0.710)" in mean_words(0.7, 0.71, confidence=True, soft=True)
     assert curve_words(0.00312).endswith("p = 0.0031)")

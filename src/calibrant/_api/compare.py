@@ -19,6 +19,7 @@ from calibrant._api.model_rows import model_set, own_labels_note
 from calibrant._api.order_bias import has_order_bias, order_bias
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
+from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index, read_cells
 from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
@@ -28,7 +29,7 @@ from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, errors_about
 from calibrant._core.given_cells import Cells
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import (
     N_RESAMPLES,
     check_level,
@@ -47,9 +48,11 @@ from calibrant._inference.differences import Differences
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
+from calibrant._measures.ranking import aurc_influence
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
 from calibrant.results._order_bias import OrderBias
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
@@ -77,6 +80,7 @@ def compare(
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     ceiling: bool = False,
+    answered: Mapping[str, float] | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     **rows: Unpack[WeightedRows],
@@ -127,6 +131,9 @@ def compare(
         Whether the table has rows of how well annotators predict each other, as
         `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
         again. Needs votes.
+    answered : mapping of str to float, optional
+        Share of the questions to which each predictor gave a confidence, by name: a column beside
+        its values (`read_confidences` has the shares).
     n_resamples
     seed
     data
@@ -163,9 +170,16 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     checked_tolerance(tolerance)
+    shares = check_answered(answered)
     rows["data"] = scan_if_path(rows.get("data"))
     if is_lazy(rows["data"]):
-        check_without(models=models, resample=resample, scale_on=scale_on, ceiling=ceiling or None)
+        check_without(
+            models=models,
+            resample=resample,
+            scale_on=scale_on,
+            ceiling=ceiling or None,
+            answered=answered,
+        )
         reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
         # A frame of another engine is summed there.
         from calibrant._api.compare_frame import compare_frame
@@ -188,7 +202,7 @@ def compare(
             n_resamples=int(n_resamples),
             seed=int(seed),
         )
-    absent = (models, ids, by, votes, resample, scale_on, ceiling or None)
+    absent = (models, ids, by, votes, resample, scale_on, ceiling or None, answered)
     needs_rows = isinstance(bins, Cells) or any(value is not None for value in absent)
     if not needs_rows and _is_on_device(y_proba):
         # Imported where large tensors are given.
@@ -216,6 +230,7 @@ def compare(
     )
     compared = model_set(given, models, how, classes)
     samples, n_own = compared.samples, compared.n_own_labels
+    check_names_answered(shares, samples)
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
@@ -298,7 +313,52 @@ def compare(
         tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
         order_bias=biases,
+        risks=_risk_curves(samples, summaries, chosen, float(level), index),
+        answered=None if shares is None else tuple(shares[name] for name in samples),
     )
+
+
+def _risk_curves(
+    samples: Mapping[str, Samples],
+    summaries: Mapping[str, Summary],
+    chosen: tuple[Measure, ...],
+    level: float,
+    groups: Index | None,
+) -> tuple[RiskCoverage, ...]:
+    """The risk-coverage curve of each predictor, if the area under it is among the measures."""
+    if not any(measure.moved is aurc_influence for measure in chosen):
+        return ()
+    return tuple(
+        risk_coverage_curve(
+            each,
+            "confidence" if each.multiclass else "binary",
+            summaries[name].levels,
+            level,
+            groups,
+        )
+        for name, each in samples.items()
+    )
+
+
+def check_answered(answered: Mapping[str, float] | None) -> dict[str, float] | None:
+    """Check that shares of answered questions are shares, and return them by name."""
+    if answered is None:
+        return None
+    if not isinstance(answered, Mapping):
+        raise InputError(f"answered must map names of predictors to shares; got {answered!r}")
+    for name, share in answered.items():
+        if not 0.0 <= share <= 1.0:
+            raise InputError(f"answered[{name!r}] is {share!r}: it must be a share in [0, 1]")
+    return {name: float(share) for name, share in answered.items()}
+
+
+def check_names_answered(shares: Mapping[str, float] | None, names: Iterable[str]) -> None:
+    """Raise InputError unless there is a share of answered questions for each predictor."""
+    if shares is not None and set(shares) != set(names):
+        raise InputError(
+            f"answered has shares of {', '.join(shares)}, and the predictors are "
+            f"{', '.join(names)}: give one of each"
+        )
 
 
 def _is_on_device(y_proba: Any) -> TypeGuard[Mapping[str, Any]]:

@@ -137,7 +137,7 @@ def _reason_in_words(
 
     If nothing decided, the words mention a slope that would differ from 1 were it the only test.
     """
-    confidence = uncertainty.about_confidence
+    confidence = uncertainty.of_confidences
     if tests is None:
         return ""
     hinted = not decided_by and tests.p_values.get(SLOPE, 1.0) < 1.0 - level
@@ -191,7 +191,7 @@ def _direction_in_words(
         return ""
     problem = uncertainty.plain_problem
     gap = float(np.average(problem.u - problem.z, weights=problem.w))
-    return direction_words(gap, confidence=uncertainty.about_confidence)
+    return direction_words(gap, confidence=uncertainty.of_confidences)
 
 
 def _note_rare_outcome(uncertainty: Uncertainty, tolerance: float) -> str:

@@ -162,6 +162,7 @@ def _compare_models(
         bins=inputs.bins_of(first, options.bins),
         **inputs.options_by_name(options, "measures", "tolerance", "level", "seed"),
         **inputs.options_by_name(options, "from_logits", "ceiling"),
+        answered=models.answered,
     )
     slices = comparison.slices
     if slices is not None:

@@ -46,10 +46,9 @@ def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "y_proba": unpack_single(options.proba),
         "sample_weight": options.weight,
         "counts": unpack_single(options.counts),
-        **options_by_name(
-            options, "votes", "classes", "from_logits", "from_logprobs", "percent", "words"
-        ),
-        **options_by_name(options, "answer", "gold", "missing", "format", "filter"),
+        **options_by_name(options, "votes", "classes", "from_logits", "from_logprobs", "percent"),
+        **options_by_name(options, "words", "confidence", "answer", "gold", "missing"),
+        **options_by_name(options, "refusals", "format", "filter", "task", "skip", "acc_norm"),
     }
 
 
@@ -74,13 +73,14 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     )
 
 
-def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
+def open_logs(paths: Sequence[str], options: argparse.Namespace) -> list[Any]:
     """Open the files if all are logs of evaluations; give an empty list if one is not."""
+    from calibrant._data.readers.columns import ReadRequest
     from calibrant._data.readers.find import LOGS
-    from calibrant._data.readers.recognise import find_files
-    from calibrant._data.readers.source import open_reader
+    from calibrant._data.readers.source import files_of, open_reader
 
-    files = find_files(paths, format)
+    given = options_by_name(options, "format", "filter", "task", "skip", "acc_norm")
+    files, _ = files_of(ReadRequest(list(paths), y_proba=options.proba, **given))
     return [open_reader(file) for file in files] if all(f.format in LOGS for f in files) else []
 
 
@@ -93,7 +93,7 @@ def columns_of_logs(
     --by becomes the tasks, if `by`. Return the options, and messages on what was filled in. For
     other files nothing changes.
     """
-    logs = [getattr(log, "inner", log) for log in open_logs(options.files, options.format)]
+    logs = [getattr(log, "inner", log) for log in open_logs(options.files, options)]
     if not logs:
         return options, ()
     messages, taken = [], {}

@@ -48,6 +48,8 @@ class Models:
     notes: tuple[str, ...]
     # Labels by model, where each has its own.
     labels: dict[str, NDArray[Any]] | None = None
+    # The share of rows with a confidence by model, where there is a rule for refusals.
+    answered: dict[str, float] | None = None
 
     @classmethod
     def from_matched_rows(
@@ -179,7 +181,30 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))
     notes = _dropped_note(total.n + total.n_missing - common.size)
-    return Models.from_matched_rows(kept, messages, notes, own_labels=own is not None)
+    models = Models.from_matched_rows(kept, messages, notes, own_labels=own is not None)
+    return replace(models, answered=_answered(read))
+
+
+def _answered(read: Mapping[str, Rows]) -> dict[str, float] | None:
+    """The share of rows with a confidence by model; None without a rule for refusals."""
+    shares = {
+        name: 1.0 - rows.n_unanswered / (rows.n + rows.n_missing)
+        for name, rows in read.items()
+        if rows.n_unanswered is not None
+    }
+    return shares or None
+
+
+def _answered_in_table(
+    options: argparse.Namespace, request: ReadRequest
+) -> dict[str, float] | None:
+    """The share of rows with a confidence by model of a long table, from one more reading."""
+    if options.refusals is None:
+        return None
+    rows = read_rows(replace(request, refusals="excluded"))
+    kept = Counter(rows.others[options.model_column].astype(str).tolist())
+    gone = rows.others_dropped.get(options.model_column, np.empty(0)).astype(str)
+    return {name: n / (n + (gone == name).sum()) for name, n in kept.items()}
 
 
 def _label_columns(
@@ -210,14 +235,22 @@ def _read_long_table(options: argparse.Namespace) -> Models:
         raise InputError(
             "--model-column needs --id COLUMN: rows of different models are the same by it"
         )
-    rows = read_rows(inputs.request_of(options, options.files))
+    request = inputs.request_of(options, options.files)
+    rows = read_rows(request)
     whose = rows.other("model_column", options.model_column).astype(str)
     names = list(dict.fromkeys(whose.tolist()))
     if len(names) < 2:
         raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")
     read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
-    kept, notes = match_by_id(read, options.id, drop=options.missing == "drop", own_labels=True)
-    return Models.from_matched_rows(kept, rows.messages, (*_dropped_note(rows.n_missing), *notes))
+    kept, notes = match_by_id(read, options.id, drop=_may_drop(options), own_labels=True)
+    notes = (*_dropped_note(rows.n_missing), *notes)
+    models = Models.from_matched_rows(kept, rows.messages, notes)
+    return replace(models, answered=_answered_in_table(options, request))
+
+
+def _may_drop(options: argparse.Namespace) -> bool:
+    """Whether rows that some model lacks may be dropped for all."""
+    return options.missing == "drop" or options.refusals == "excluded"
 
 
 def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
@@ -231,7 +264,7 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
         return options, ()
     logs: list[Any] = []
     for path in named_files(options).values():  # one by one: two models may share a file
-        opened = inputs.open_logs([path], options.format)
+        opened = inputs.open_logs([path], options)
         if not opened:
             return options, ()
         logs += opened
@@ -317,13 +350,14 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
         f"{name}: {line}" for name, rows in read.items() for line in _dropped_note(rows.n_missing)
     )
     more: tuple[str, ...] = ()
+    answered = _answered(read)
     if options.id is None:
         read = match_by_position(read, own_labels=options.own_labels)
     else:
-        drop = options.missing == "drop"
-        read, more = match_by_id(read, options.id, drop=drop, own_labels=options.own_labels)
+        drop, own = _may_drop(options), options.own_labels
+        read, more = match_by_id(read, options.id, drop=drop, own_labels=own)
     messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
-    return Models.from_matched_rows(read, messages, (*notes, *more))
+    return replace(Models.from_matched_rows(read, messages, (*notes, *more)), answered=answered)
 
 
 def _check_classes_named(rows_by_model: Mapping[str, Rows]) -> None:

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 # Options of one problem, or of a page, which a table of labels cannot have.
 _WITHOUT = (
     *("out", "by", "segments", "depth", "clinical", "recalibrate", "stream", "one_pass"),
-    *("votes", "counts", "item", "annotator", "answer", "gold"),
+    *(
+        "votes",
+        "counts",
+        "item",
+        "annotator",
+        "answer",
+        "gold",
+        "confidence",
+        "refusals",
+        "task",
+        "skip",
+        "acc_norm",
+    ),
 )
 
 

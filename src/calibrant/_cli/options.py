@@ -89,15 +89,40 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
         "with such a pair a line, or with a JSON record",
     )
     group.option(
+        "--confidence",
+        'predictions are confidences as models write them ("85%%", 0.85, "85 out of 100", words of '
+        "--words, refusals): auto reads each by the rule for its form, and says how many were of "
+        "which; labels say whether the answer was right (0/1, yes/no, C/I, true/false)",
+        choices=("auto",),
+    )
+    group.option(
         "--missing",
         "rows in which something is missing: an error (the default), or dropped and counted",
         choices=("error", "drop"),
         default="error",
     )
     group.option(
+        "--refusals",
+        "answers without a confidence: excluded, or wrong answers at confidence 0; the default is "
+        "that of --missing",
+        choices=("excluded", "wrong"),
+    )
+    group.option(
         "--format", "format of the files, if their names or fields do not say", choices=FORMATS
     )
     group.option("--filter NAME", "filter of a log of lm-evaluation-harness, of several")
+    group.option("--task NAME,...", "only these tasks, of logs of several", type=names)
+    group.option(
+        "--skip NAME,...",
+        "without these tasks; tasks that have no confidence are skipped, with a line",
+        type=names,
+    )
+    group.option(
+        "--acc-norm",
+        "divide log-likelihoods by the lengths of the choices, as the harness does for acc_norm "
+        "(characters) and acc_bytes (bytes)",
+        choices=("characters", "bytes"),
+    )
 
 
 def add_bins(parser: Parser) -> None:
@@ -192,7 +217,8 @@ def _as_typed(value: object) -> str:
     if value == [...]:
         return "A,B,..."
     if isinstance(value, dict):
-        return " ".join(f"{name}={'...' if v is ... else v}" for name, v in value.items())
+        pairs = " ".join(f"{name}={'...' if v is ... else v}" for name, v in value.items())
+        return f'"{pairs}"' if any(" " in str(name) for name in value) else pairs
     if isinstance(value, Quantile):
         return f"quantile:{value.m}"
     return str(value)

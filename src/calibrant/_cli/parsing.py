@@ -120,7 +120,7 @@ def bin_count(text: str) -> Any:
     return text if is_by_rows(text) else whole_number(text)
 
 
-def word_table(text: str) -> dict[str, float]:
+def word_table(text: str) -> dict[str, float | None]:
     """Parse the probabilities of words: WORD=PROBABILITY,... or the path of a file of them.
 
     The file has such a pair in each line (a comma may stand for =), or one JSON record.
@@ -142,23 +142,24 @@ def word_table(text: str) -> dict[str, float]:
     return dict(_word_pair(pair) for pair in pairs)
 
 
-def _word_record(path: str, content: str) -> dict[str, float]:
+def _word_record(path: str, content: str) -> dict[str, float | None]:
     """Parse `content`, the JSON record of a file, into the probability of each word."""
     import json
 
     try:
-        record: dict[str, float] = json.loads(content)
+        record: dict[str, float | None] = json.loads(content)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{path} is not JSON: {error}") from None
     return record
 
 
-def _word_pair(pair: str) -> tuple[str, float]:
-    """Parse WORD=PROBABILITY, or WORD,PROBABILITY."""
+def _word_pair(pair: str) -> tuple[str, float | None]:
+    """Parse WORD=PROBABILITY, or WORD,PROBABILITY; the probability none is that of a refusal."""
     word, sign, value = pair.rpartition("=" if "=" in pair else ",")
     if not sign or not word.strip():
         raise argparse.ArgumentTypeError(f"{pair!r} is not of the form likely=0.7")
-    return word.strip(), finite_number(value.strip())
+    refusal = value.strip().lower() == "none"
+    return word.strip(), None if refusal else finite_number(value.strip())
 
 
 def whole_number(text: str) -> int:

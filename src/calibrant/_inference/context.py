@@ -164,6 +164,8 @@ class Context:
     rows_given: int | None = None
     # Whether the rows of two outcomes are the top labels of several classes, right or wrong.
     of_top_labels: bool = False
+    # Whether labels say if an answer was right, where the samples themselves do not tell.
+    of_answers: bool = False
 
     def __post_init__(self) -> None:
         """Drop rows of weight 0: a resample of such rows alone would have no value."""
@@ -187,6 +189,11 @@ class Context:
     def about_confidence(self) -> bool:
         """Whether predictions are confidences of top labels of several classes."""
         return self.samples.multiclass or self.of_top_labels
+
+    @property
+    def of_confidences(self) -> bool:
+        """Whether predictions are confidences, in top labels or in answers that were given."""
+        return self.about_confidence or self.of_answers or self.samples.answers
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """The value kept under a key; `make` computes it when it is first asked for."""

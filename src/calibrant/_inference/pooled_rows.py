@@ -135,6 +135,7 @@ class PooledSums:
             counts=rows.counts,
             rows_given=rows.n,
             of_top_labels=self.summary.n_columns > 1,
+            of_answers=self.summary.findings.answers,
         )
 
     def _field(self, name: str) -> Array:

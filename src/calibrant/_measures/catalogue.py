@@ -519,7 +519,8 @@ _ENTRIES: tuple[Measure, ...] = (
               (shape,), "levels", 0, 1, _NONE,
               "Geifman, Uziel and El-Yaniv (2019), arXiv:1805.08206", "aurc",
               lambda s: aurc(s.levels), group="ranking", rank=2, label="AURC", cost="low",
-              moved=aurc_influence, listed=Listed(compare=8 if shape == "multiclass" else 0))
+              moved=aurc_influence,
+              listed=Listed(board=8, compare=8 if shape == "multiclass" else 0))
       for shape, of_what in _RISKS),
     *(Measure("accuracy_at_coverage", f"accuracy at {COVERAGE:.0%} coverage" + of_what,
               f"mean z of the {COVERAGE:.0%} of rows with the highest predictions", "scalar",

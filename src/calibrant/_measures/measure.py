@@ -52,6 +52,8 @@ class Listed:
         The report page's table before and after recalibration.
     compare : int, default 0
         `compare`.
+    board : int, default 0
+        `compare` of answers that are right or wrong, where that is not the rank in `compare`.
     robustness : int, default 0
         The rank correlations of errors and losses in `compare`.
     monitor : int, default 0
@@ -70,6 +72,7 @@ class Listed:
     bins: int = 0
     recalibration: int = 0
     compare: int = 0
+    board: int = 0
     robustness: int = 0
     monitor: int = 0
     scale: int = 0
@@ -398,7 +401,9 @@ class Measure:
     def rank_in(self, where: str, shape: Shape) -> int:
         """Its rank in a list of measures (a field of `Listed`); 0 where it is not included."""
         other = self.listed_multiclass if shape == "multiclass" else None
-        return int(getattr(other or self.listed, where))
+        listed = other or self.listed
+        own = listed.board if where == "compare" and shape == "answers" else 0
+        return own or int(getattr(listed, where))
 
 
 def only_distance(measures: Iterable[Measure]) -> str | None:

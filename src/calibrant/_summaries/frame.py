@@ -4,7 +4,7 @@ few that need the rows again ask for them again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -264,7 +264,8 @@ def sum_frame(
     groups = frames.stream_groups(samples, cells, holds, threshold=threshold)
     sums = frames.sums_of_groups(groups, cells, holds, distances=distances)
     _check_sums(samples, sums)
-    given = (cells, sums.arrays, samples.n_columns, sums.findings, rules[0] == rules[1], False)
+    findings = replace(sums.findings, answers=samples.answers)
+    given = (cells, sums.arrays, samples.n_columns, findings, rules[0] == rules[1], False)
     summary = FrameSummary(*given, samples, *rules, groups)
     return summary, sums
 

@@ -25,12 +25,14 @@ from calibrant.results._ranked_pairs import RankedPairs
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.comparison import ComparisonDisplay
+    from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
 Array = NDArray[np.float64]
 
@@ -79,6 +81,10 @@ class Comparison(RankedPairs, WithPage, Result):
         lines are rows of what is printed.
     order_bias : dict of str to OrderBias or None
         Whether the order by each truthful error that was named is that of the losses.
+    risks : tuple of RiskCoverage
+        The risk-coverage curve of each predictor, where `aurc` is among the measures.
+    answered : tuple of float or None
+        Share of the questions to which each predictor gave a confidence, where that is known.
 
     Examples
     --------
@@ -106,6 +112,8 @@ class Comparison(RankedPairs, WithPage, Result):
     tables: tuple[ReliabilityTable, ...] = ()
     ceiling: AnnotatorCeiling | None = None
     order_bias: dict[str, OrderBias] | None = None
+    risks: tuple[RiskCoverage, ...] = ()
+    answered: tuple[float, ...] | None = None
 
     def value(self, name: str, measure: str) -> float:
         """Give one predictor's value of a measure.
@@ -156,9 +164,11 @@ class Comparison(RankedPairs, WithPage, Result):
         Returns
         -------
         dict of str to list
-            `predictor` and every measure.
+            `predictor`, `answered` where it is known, and every measure.
         """
         columns: dict[str, list[Any]] = {"predictor": list(self.names)}
+        if self.answered is not None:
+            columns["answered"] = list(self.answered)
         for j, measure in enumerate(self.measures):
             columns[measure] = self.values[:, j].tolist()
         return columns
@@ -176,6 +186,8 @@ class Comparison(RankedPairs, WithPage, Result):
         columns = self.columns()
         for line in self.ceiling or ():
             columns["predictor"].append(line.name)
+            if self.answered is not None:
+                columns["answered"].append(None)
             for measure in self.measures:
                 columns[measure].append(line.values[measure])
         return scaled_columns(columns)
@@ -280,6 +292,35 @@ class Comparison(RankedPairs, WithPage, Result):
         from calibrant.results._plots.comparison import ComparisonDisplay
 
         return ComparisonDisplay(self).plot(ax=ax, kind=kind, measures=measures, cap=cap)
+
+    def plot_risk(self, *, ax: Any = None) -> RiskCoverageDisplay:
+        """Draw the risk-coverage curves of all predictors in one diagram. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+            The diagram of the last curve, on the axes of all; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
+
+        if not self.risks:
+            raise InputError(
+                "risk-coverage curves are there where measures= has 'aurc', which this comparison "
+                "lacks, and where rows are in memory"
+            )
+        band, shown = len(self.risks) == 1, None
+        for name, curve in zip(self.names, self.risks, strict=True):
+            shown = RiskCoverageDisplay(curve, name=name).plot(ax=ax, band=band)
+            ax = shown.ax_
+        assert shown is not None
+        if self.shape == "answers":
+            ax.set_ylabel("risk: error rate")
+        return shown
 
     @property
     def glossary(self) -> tuple[Entry, ...]:

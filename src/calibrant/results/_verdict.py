@@ -149,12 +149,11 @@ def mean_words(predicted: float, observed: float, *, confidence: bool, soft: boo
     numbers = distinct_numbers((predicted, observed), places=_PLACES)
     first = "mean confidence" if confidence else "mean prediction"
     second = "mean label" if soft else "accuracy" if confidence else "observed frequency"
-    subject = "confidences" if confidence else "predictions"
-    side = "high" if predicted > observed else "low"
-    return (
-        f"{subject} are too {side} by {size} point{'' if size == '1' else 's'} on average "
-        f"({first} {numbers[0]}, {second} {numbers[1]})"
-    )
+    high, points = predicted > observed, f"{size} point{'' if size == '1' else 's'} on average"
+    off = f"predictions are too {'high' if high else 'low'} by {points}"
+    if confidence:
+        off = f"{'overconfident' if high else 'underconfident'} by {points}"
+    return f"{off} ({first} {numbers[0]}, {second} {numbers[1]})"
 
 
 def curve_words(p_value: float) -> str:

@@ -27,7 +27,7 @@ from calibrant._api.files.sums import Plan, Tally
 from calibrant._api.slices import SliceOfSums
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
-from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.given_cells import Cells
 from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
@@ -35,6 +35,8 @@ from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import check_different_columns
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import ReadRequest, answers_of
+from calibrant._data.readers.confidences import check_refusals
+from calibrant._data.readers.lm_eval import METRICS
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
 from calibrant._data.readers.written import written_as
@@ -67,8 +69,13 @@ def evaluate_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
-    words: Mapping[str, float] | None = None,
+    words: Mapping[str, float | None] | None = None,
+    confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     exact: bool = True,
@@ -117,10 +124,24 @@ def evaluate_file(
         records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
-        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
+        for a refusal. With `percent`, percentages may stand beside them.
+    confidence : {"auto"}, optional
+        Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
+        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -171,7 +192,11 @@ def evaluate_file(
     0.25
     """
     written = written_as(
-        from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+        from_logits=from_logits,
+        from_logprobs=from_logprobs,
+        percent=percent,
+        words=words,
+        confidence=confidence,
     )
     check_different_columns(y_true, y_proba)
     request = ReadRequest(
@@ -189,6 +214,10 @@ def evaluate_file(
         written=written,
         answers=answers_of(answer, gold),
         filter=filter,
+        task=task,
+        skip=skip,
+        acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
+        refusals=check_refusals(refusals),
     )
     if groups is not None and (by is not None or not uncertainty):
         raise InputError(
@@ -353,6 +382,7 @@ def _evaluation(
     chosen = choose_measures(names, shape)
     own = not isinstance(truthful, Quantile)
     summary = total.summary(approximate=True)
+    summary.findings = replace(summary.findings, answers=plan.chosen.answers)
     summary.own_bins = own
     if plan.exact:
         summary = FileSummary(

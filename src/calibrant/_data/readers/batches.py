@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
+from calibrant._data.readers.confidences import IN_WORDS, UNANSWERED, correctness_column
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -61,6 +63,8 @@ class Batch:
     by_dropped: tuple[Names, ...] = ()
     # A note on what labels were taken for; None if no classes are known.
     taken: str | None = None
+    # How many confidences of all rows of the chunk were written in which form.
+    forms: Counter[str] = field(default_factory=Counter)
 
     @property
     def n(self) -> int:
@@ -135,17 +139,28 @@ class Batch:
 
 
 def batch_of(
-    chunk: Chunk, chosen: ColumnMapping, *, missing: str, as_double: bool, written: Written
+    chunk: Chunk,
+    chosen: ColumnMapping,
+    *,
+    missing: str,
+    as_double: bool,
+    written: Written,
+    refusals: str | None = None,
 ) -> Batch:
     """The rows of a chunk as arrays of predictions, class indices, weights and votes.
 
     With `missing` "error" a row with a missing value is an InputError; with "drop" it is dropped.
+    With `refusals`, a row without a prediction is "excluded", or "wrong" at confidence 0.
     `as_double`: predictions become float64. `written` says how predictions are written (as
     probabilities, in percent, in words).
     """
-    predictions = _predictions(chunk, chosen, written)
+    predictions, forms = _predictions(chunk, chosen, written)
     labels = _labels(chunk, chosen, predictions)
     targets, taken = class_indices(chunk.location, labels, chosen, predictions)
+    refused = _missing_rows(predictions) if refusals is not None else np.zeros(0, dtype=np.bool_)
+    forms[UNANSWERED] += int(np.count_nonzero(refused))
+    if refusals == "wrong":
+        predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
     parts = {"y_proba": predictions, "y_true": targets}
     for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
         if name is not None:
@@ -164,31 +179,32 @@ def batch_of(
         parts["votes"].values if "votes" in parts else None,
         tuple(names for names in by if isinstance(names, Names)),
         taken=taken,
+        forms=forms,
     )
-    if missing == "error":
-        for argument, column in parts.items():
-            _check_no_gaps(chunk, argument, column)
-        return batch
-    gone = np.zeros(chunk.n_rows, dtype=np.bool_)
-    for column in parts.values():
-        gone |= _missing_rows(column)
+    gone = refused if refusals == "excluded" else np.zeros(chunk.n_rows, dtype=np.bool_)
+    for argument, column in parts.items():
+        if missing == "error":
+            _check_no_gaps(chunk, argument, column, gone)
+        else:
+            gone = gone | _missing_rows(column)
     return _drop_rows(batch, gone) if gone.any() else batch
 
 
-def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
-    """The predictions of a chunk, (n,) or (n, k). Percentages, words and log-probabilities are
-    converted to probabilities; logits stay.
+def _predictions(
+    chunk: Chunk, chosen: ColumnMapping, written: Written
+) -> tuple[Column, Counter[str]]:
+    """The predictions of a chunk, (n,) or (n, k), and how many were written in which form.
+    Percentages, words and log-probabilities are converted to probabilities; logits stay.
     """
-    spec = chosen.y_proba
+    spec, forms = chosen.y_proba, Counter[str]()
     columns = [chunk.columns[Field(name, chosen.proba_role)] for name in spec.names]
     if written != PLAIN:
-        columns = [
-            number_column(chunk.location, name, column, written)
-            for name, column in zip(spec.names, columns, strict=True)
-        ]
+        for i, name in enumerate(spec.names):
+            columns[i], found = number_column(chunk.location, name, columns[i], written)
+            forms += found
     together = _stack_columns(chunk.location.file, spec, columns)
     assert isinstance(together, Column)
-    return probabilities(chunk.location, together) if written.logprobs else together
+    return probabilities(chunk.location, together) if written.logprobs else together, forms
 
 
 def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
@@ -229,16 +245,23 @@ def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) 
     return Column(np.column_stack([column.values for column in plain]), together)
 
 
-def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
-    """Raise InputError if a column has missing values, with the place of the first. `argument` is
-    the argument that the column stands for.
+def _zero_where(rows: Mask, column: Column) -> Column:
+    """A column with 0 in the rows of a mask, which are no gaps then."""
+    values = np.where(rows, column.values.dtype.type(0), column.values)
+    return Column(values, None if column.gaps is None else column.gaps & ~rows)
+
+
+def _check_no_gaps(chunk: Chunk, argument: str, column: Column, gone: Mask) -> None:
+    """Raise InputError if a column has missing values, but for the rows that are `gone` anyway,
+    with the place of the first. `argument` is the argument that the column stands for.
     """
-    if column.gaps is None or not column.gaps.any():
+    gaps = np.zeros(0, dtype=np.bool_) if column.gaps is None else column.gaps & ~gone
+    if not gaps.any():
         return
-    first = int(np.argmax(column.gaps))
+    first = int(np.argmax(gaps))
     raise InputError(
         f"{chunk.location.row(first)}: {argument} is missing, here and in "
-        f"{np.count_nonzero(column.gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
+        f"{np.count_nonzero(gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
         "these rows, or drop such rows and have them counted with "
         f"{setting('missing', 'drop')}"
     )
@@ -284,6 +307,8 @@ def class_indices(
     """
     multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
+        if isinstance(labels, Names) and chosen.answers and not multiclass:
+            return correctness_column(location, labels), IN_WORDS
         if isinstance(labels, Names):
             return _numbers_from_names(location, labels), None
         return labels, None

@@ -123,11 +123,15 @@ class Location:
         3", or "FILE, row 2" for files without lines. Lines are counted from 1, as in editors, rows
         from 0.
         """
+        return f"{self.file}, {self.place(row)}"
+
+    def place(self, row: int) -> str:
+        """The place of a row in words, as by `row`, without the file."""
         number = self.number(row)
         if self.line is None:
-            return f"{self.file}, row {number}"
+            return f"row {number}"
         place = self.line(number)
-        return f"{self.file}, {place}" if isinstance(place, str) else f"{self.file}, line {place}"
+        return place if isinstance(place, str) else f"line {place}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +213,8 @@ def not_a_number(location: str, field: Field, text: str) -> InputError:
             pass_percent = worded(
                 python="divide them by 100, or pass percent=True", command="pass --percent"
             )
-            hint = f". Percentages are not guessed: {pass_percent}"
+            each = f"{setting('confidence', 'auto')} reads each by how it is written"
+            hint = f". Percentages are not guessed: {pass_percent}; {each}"
     elif plain_number(text.replace(",", ".", 1)) is not None:
         hint = ". Decimals need a point, not a comma"
     elif any(letter.isalpha() for letter in text):

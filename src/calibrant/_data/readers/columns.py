@@ -95,14 +95,20 @@ class ReadRequest:
     # How predictions are written, and the columns of answers to compare.
     written: Written = PLAIN
     answers: Answers | None = None
-    # Which filter of a log is meant.
+    # Which filter of a log is meant, which tasks of several, and the unit of length by which
+    # log-likelihoods of choices are divided.
     filter: str | None = None
+    task: Sequence[str] | None = None
+    skip: Sequence[str] | None = None
+    acc_norm: str | None = None
     # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
     # are one vote each, the columns of items and of annotators.
     votes: str | None = None
     counts: Any = None
     item: str | None = None
     annotator: str | None = None
+    # What becomes of answers without a confidence: "excluded" or "wrong".
+    refusals: str | None = None
     # Columns to slice by, or other columns and the options that ask for them: read as text.
     by: Any = None
     others: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +121,8 @@ class ReadRequest:
         from_logits: bool = False,
         from_logprobs: bool = False,
         percent: bool = False,
-        words: Mapping[str, float] | None = None,
+        words: Mapping[str, float | None] | None = None,
+        confidence: str | None = None,
         answer: str | None = None,
         gold: str | None = None,
         **columns: Any,
@@ -124,7 +131,11 @@ class ReadRequest:
         contradict each other.
         """
         written = written_as(
-            from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+            from_logits=from_logits,
+            from_logprobs=from_logprobs,
+            percent=percent,
+            words=words,
+            confidence=confidence,
         )
         answers = answers_of(answer, gold)
         return cls(path, from_logits=from_logits, written=written, answers=answers, **columns)
@@ -198,11 +209,17 @@ class ColumnMapping:
     proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
+    # Whether predictions are confidences as a model writes them, and labels so whether it is right.
+    stated: bool = False
 
     @property
     def answers(self) -> bool:
         """Whether labels say if an answer was right."""
-        return self.compared or (not self.y_true.stacked and says_right(self.y_true.names[0]))
+        return (
+            self.compared
+            or self.stated
+            or (not self.y_true.stacked and says_right(self.y_true.names[0]))
+        )
 
     @property
     def label_role(self) -> Role:
@@ -289,6 +306,12 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         check_columns_of_classes(predictions.names, order)
     by = request.text_columns
     is_list = any(reader.width(name) > 1 for name in predictions.names)
+    if request.written.auto and (is_list or predictions.stacked):
+        raise InputError(
+            f"{setting('confidence', 'auto')} reads one confidence a row, and "
+            f"{_in_words(predictions)} of {reader.file} "
+            f"{'has lists' if is_list else 'are one for each class'}: leave it out"
+        )
     as_text = request.written.as_text and not is_list
     return ColumnMapping(
         labels,
@@ -303,6 +326,7 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         answers is not None,
         "text" if as_text else "proba",
         _one_column(reader, "votes", request.votes),
+        request.written.auto,
     )
 
 

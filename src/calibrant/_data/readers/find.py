@@ -73,6 +73,8 @@ class File:
     packed: str | None = None
     # Which filter of a log of lm-evaluation-harness is meant.
     filter: str | None = None
+    # The unit of length by which log-likelihoods of choices are divided; None: they are not.
+    acc_norm: str | None = None
 
     def __str__(self) -> str:
         """The file's path, as messages show it."""

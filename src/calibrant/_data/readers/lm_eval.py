@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._core.messages import setting
+from calibrant._core.messages import name_of, setting
 from calibrant._data.readers.chunks import plain_number, shortened
 from calibrant._data.readers.find import File
 from calibrant._data.readers.jsonl import Record, block_of, lines_of
-from calibrant._data.readers.records import Pair, RecordReader
+from calibrant._data.readers.records import NoConfidence, Pair, RecordReader
 
 KIND = "lm-evaluation-harness sample log"
 _NAMED = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?")
@@ -61,6 +61,10 @@ class LmEvalReader(RecordReader):
         _check_right_or_wrong(file, chosen)
         task = task_of(file.path)
         reading, golds = _right_choices(file, chosen)
+        if file.acc_norm is not None:
+            chosen = [
+                _normalised(file, each, gold) for each, gold in zip(chosen, golds, strict=True)
+            ]
         records = [_columns(each, gold, task) for each, gold in zip(chosen, golds, strict=True)]
         super().__init__(file, records, [each.line for each in chosen])
         widths = self.widths = {len(each.logs) for each in chosen}
@@ -81,7 +85,12 @@ class LmEvalReader(RecordReader):
         return (
             f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads its records as "
             "they are",
-            "probabilities are the softmax of the choices' log-likelihoods",
+            "probabilities are the softmax of the choices' log-likelihoods"
+            + (
+                f", each divided by its length in {self.file.acc_norm}"
+                if self.file.acc_norm
+                else ""
+            ),
             *self._targets,
         )
 
@@ -91,9 +100,10 @@ class LmEvalReader(RecordReader):
         """
         if self.file.filter is None and len(self._filters) > 1:
             named = ", ".join(map(repr, self._filters))
-            raise InputError(
+            raise NoConfidence(
                 f"{self.file} has the filters {named}, each with a row for every document: say "
-                f"which with {setting('filter', self._filters[0])}"
+                f"which with {setting('filter', self._filters[0])}",
+                f"it has the filters {named}, and {setting('filter')} does not say which",
             )
         return super().pieces(fields)
 
@@ -127,11 +137,12 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
     """
     for each in documents:
         if each.right not in (None, 0.0, 1.0):
-            raise InputError(
+            raise NoConfidence(
                 f"{file}, line {each.line}: acc is {each.right:.6g}, and an answer is right (1) or "
                 "wrong (0). Where several choices are right, as in truthfulqa_mc2, acc is their "
                 "probability: there is no correctness in this log. Leave the file out (use "
-                f"truthfulqa_mc1), or read its records with {setting('format', 'jsonl')}"
+                f"truthfulqa_mc1), or read its records with {setting('format', 'jsonl')}",
+                "several choices are right, and acc is their probability",
             )
 
 
@@ -145,7 +156,7 @@ def _document(file: File, record: Record, line: int) -> _Document:
         for i, pair in enumerate(_filtered_responses(location, record))
     ]
     metrics = record.get("metrics")
-    names = metrics if isinstance(metrics, list) else ["acc", "acc_norm"]
+    names = metrics if isinstance(metrics, list) else ["acc", *METRICS.values()]
     own = {name: record[name] for name in map(str, names) if _is_number(record.get(name))}
     choices = _choices(record)
     if "acc_mutual_info" in own and len(logs) % 2 == 0:
@@ -154,9 +165,10 @@ def _document(file: File, record: Record, line: int) -> _Document:
     if logs and max(logs) == -math.inf:
         raise InputError(f"{location}: every choice has the log-likelihood -inf")
     if len(logs) < 2:
-        raise InputError(
+        raise NoConfidence(
             f"{location}: filtered_resps holds one log-likelihood, where multiple choice has one "
-            "for each choice: there is no confidence to measure in this log"
+            "for each choice: there is no confidence to measure in this log",
+            "it has one log-likelihood a document, and no choices",
         )
     right = own.get("acc")
     return _Document(
@@ -169,6 +181,42 @@ def _document(file: File, record: Record, line: int) -> _Document:
         None if right is None else _as_float(right),
         own,
     )
+
+
+# The metric of the harness for each unit of length.
+METRICS = {"characters": "acc_norm", "bytes": "acc_bytes"}
+
+
+def _normalised(file: File, document: _Document, gold: int | None) -> _Document:
+    """A document with log-likelihoods divided by the lengths of the choices, as the harness does
+    for its metric acc_norm (characters) or acc_bytes; `gold` is the index of the right choice.
+
+    Raise InputError if choices have no length, or if the metric in the log says otherwise.
+    """
+    unit, where = str(file.acc_norm), f"{file}, line {document.line}"
+    texts = document.choices
+    sizes = [len(text.encode()) if unit == "bytes" else len(text) for text in texts]
+    if not sizes or 0 in sizes:
+        raise InputError(
+            f"{where}: {setting('acc_norm', unit)} needs the texts of the choices, and arguments "
+            "does not have them: leave it out"
+        )
+    logs = [log / size for log, size in zip(document.logs, sizes, strict=True)]
+    metric = METRICS[unit]
+    logged = document.metrics.get(metric)
+    right = None if gold is None else float(_likeliest(logs) == gold)
+    if logged is None and right is None:
+        raise InputError(
+            f"{where}: the target names no choice, and the log has no {metric} to say whether the "
+            f"answer was right: leave out {name_of('acc_norm')}"
+        )
+    if None not in (logged, right) and logged != right:
+        raise InputError(
+            f"{where}: {metric} is {logged:g}, and by log-likelihoods divided by lengths in {unit} "
+            f"the answer is {'right' if right else 'wrong'}: the log was made by another rule, so "
+            f"leave out {name_of('acc_norm')}"
+        )
+    return replace(document, logs=logs, right=logged if right is None else right)
 
 
 def _is_number(value: Any) -> bool:
@@ -195,10 +243,11 @@ def _filtered_responses(location: str, record: Record) -> list[Any]:
             f"{setting('format', 'jsonl')} records are read as they are"
         )
     if not all(isinstance(each, list) and each for each in answers):
-        raise InputError(
+        raise NoConfidence(
             f"{location}: filtered_resps holds text and no log-likelihoods, so there is no "
             "confidence in it. Logs of multiple choice have one for each choice; of generated "
-            f"answers, give records with a confidence ({setting('format', 'jsonl')})"
+            f"answers, give records with a confidence ({setting('format', 'jsonl')})",
+            "its answers are generated, without log-likelihoods",
         )
     return answers
 
@@ -253,9 +302,10 @@ def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, 
         name, golds = next(iter(fitting.items()))
         return name, list(golds)
     if len(fitting) > 1:
-        raise InputError(
+        raise NoConfidence(
             f"{file}: targets could be indices or texts of the choices, and acc, which would tell, "
-            f"is not there or fits both: read the records with {setting('format', 'jsonl')}"
+            f"is not there or fits both: read the records with {setting('format', 'jsonl')}",
+            "its targets could be indices or texts of the choices",
         )
     if all(each.right is not None for each in documents):
         return None, [None] * len(documents)
@@ -269,9 +319,10 @@ def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, 
             f"not go together: read the records with {setting('format', 'jsonl')}"
         )
     each = next(d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
-    raise InputError(
+    raise NoConfidence(
         f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
-        "the text of a choice, and acc is not there to say whether the answer was right"
+        "the text of a choice, and acc is not there to say whether the answer was right",
+        "its targets name no choice, and acc is not there",
     )
 
 

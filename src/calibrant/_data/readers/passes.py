@@ -7,7 +7,7 @@ same bits.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from contextvars import copy_context
@@ -33,6 +33,7 @@ def over_pieces(
     pieces = rows.pieces()
     head = list(islice(pieces, 2))
     stop, percent = Event(), PercentSeen()
+    forms: list[Counter[str]] = []  # appending is safe in threads
 
     def batches(piece: Piece) -> Generator[Batch, None, None]:
         """Yield the batches of a piece, and count them for the progress; stop early if another
@@ -44,6 +45,7 @@ def over_pieces(
                     return
                 if rows.written.percent:
                     percent.add(batch.y_proba)
+                forms.append(batch.forms)
                 yield batch
                 progress.add(batch.chunk.n_rows, batch.chunk.n_bytes)
 
@@ -59,6 +61,8 @@ def over_pieces(
     try:
         yield from _results_in_order(work_on, chain(head, pieces), n_threads())
         percent.check(rows.called)
+        if not rows.forms:  # every pass over all rows counts the same
+            rows.forms.update(sum(forms, Counter()))
     finally:
         stop.set()
 

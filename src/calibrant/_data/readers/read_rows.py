@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, counted
+from calibrant._core.errors import InputError, counted, one_of
 from calibrant._core.messages import name_of
 from calibrant._core.progress import RowProgress
 from calibrant._core.typing import Index
@@ -21,9 +21,10 @@ from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
+from calibrant._data.readers.confidences import UNANSWERED, check_refusals
+from calibrant._data.readers.lm_eval import METRICS
 from calibrant._data.readers.passes import over_pieces
-from calibrant._data.readers.recognise import find_files
-from calibrant._data.readers.source import FileRows, file_rows, open_reader
+from calibrant._data.readers.source import FileRows, file_rows, files_of, open_reader
 from calibrant._data.readers.vote_rows import counted_labels, votes_by_item
 from calibrant._data.readers.written import written_as
 from calibrant._data.samples import Shape, shape_of
@@ -47,6 +48,8 @@ class Rows:
     n_missing: int
     # What was inferred about the files.
     messages: tuple[str, ...]
+    # How many answers had no confidence, where there is a rule for them.
+    n_unanswered: int | None = None
     # Numbers of votes behind soft labels or counts, and who voted for what, if rows were votes.
     votes: NDArray[Any] | None = None
     vote_table: VoteTable | None = None
@@ -200,8 +203,13 @@ def read_file(
     missing: str = "error",
     format: str | None = None,
     filter: str | None = None,
+    task: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] | None = None,
+    acc_norm: str | None = None,
     percent: bool = False,
-    words: Mapping[str, float] | None = None,
+    words: Mapping[str, float | None] | None = None,
+    confidence: str | None = None,
+    refusals: str | None = None,
     answer: str | None = None,
     gold: str | None = None,
     columns: str | Sequence[str] | None = None,
@@ -245,10 +253,24 @@ def read_file(
         Humanity's Last Exam.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    task, skip : str or list of str, optional
+        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        skipped, and `inferred` names them.
+    acc_norm : {"characters", "bytes"}, optional
+        Divide the log-likelihood of each choice by its length in this unit, as the harness does
+        for its metrics acc_norm and acc_bytes.
     percent : bool, default False
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
-        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
+        for a refusal. With `percent`, percentages may stand beside them.
+    confidence : {"auto"}, optional
+        Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
+        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+    refusals : {"excluded", "wrong"}, optional
+        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
+        default as `missing` says.
     answer, gold : str, optional
         Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
         same.
@@ -280,7 +302,11 @@ def read_file(
     """
     wanted = [columns] if isinstance(columns, str) else list(columns or ())
     written = written_as(
-        from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+        from_logits=from_logits,
+        from_logprobs=from_logprobs,
+        percent=percent,
+        words=words,
+        confidence=confidence,
     )
     request = ReadRequest(
         path,
@@ -294,6 +320,10 @@ def read_file(
         written=written,
         answers=answers_of(answer, gold),
         filter=filter,
+        task=task,
+        skip=skip,
+        acc_norm=None if acc_norm is None else one_of("acc_norm", acc_norm, METRICS),
+        refusals=check_refusals(refusals),
         votes=votes,
         counts=counts,
         item=item,
@@ -343,7 +373,7 @@ def _require_others(request: ReadRequest) -> None:
     wanted |= {str(request.item): "item"} if request.item is not None else {}
     wanted |= {str(request.annotator): "annotator"} if request.annotator is not None else {}
     if wanted:
-        reader = open_reader(find_files(request.path, request.format)[0])
+        reader = open_reader(files_of(request)[0][0])
         for name, option in wanted.items() if reader.names else ():
             require(reader, option, name)
 
@@ -390,6 +420,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         len(rows.files),
         n_missing,
         (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
+        None if rows.refusals is None else rows.forms[UNANSWERED],
         np.concatenate(votes) if votes else None,
         others_dropped={
             name: np.concatenate([as_texts(batch.by_dropped[j]) for batch in gappy])

@@ -23,6 +23,18 @@ from calibrant._data.readers.jsonl import (
 )
 
 
+class NoConfidence(InputError):
+    """A log of a task that has no confidence to measure; `why` says so in a clause.
+
+    Among logs of several tasks such a task is skipped, where a damaged file is an error.
+    """
+
+    def __init__(self, message: str, why: str = "") -> None:
+        """Store the message, and the clause."""
+        super().__init__(message)
+        self.why = why
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two columns of a log that belong together: labels, and the predictions of these labels.
@@ -257,8 +269,20 @@ def _no_confidence_error(reader: Reader, y_true: Any) -> InputError:
     """
     shown = [name for name in reader.names if name not in ("id", "sample", "epoch")][:30]
     what = "" if y_true is None else f" beside {y_true!r}"
-    return InputError(
+    return NoConfidence(
         f"{reader.file}: no score{what} has a confidence in its metadata under a usual name. Name "
         f"it, such as {setting('y_proba', 'SCORER.metadata.KEY')}. The columns are "
-        f"{', '.join(map(repr, shown))}"
+        f"{', '.join(map(repr, shown))}",
+        "no score has a confidence in its metadata under a usual name",
     )
+
+
+def tasks_of(reader: Any) -> set[str]:
+    """The tasks of the documents in a log."""
+    return {str(record.get("task")) for record in _log_reader(reader).records}
+
+
+def check_has_confidence(reader: Reader) -> None:
+    """Raise NoConfidence if a log has no pair of columns by usual names."""
+    if reader.names and not pairs_of(reader):
+        raise _no_confidence_error(reader, None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -12,8 +13,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from calibrant._core.errors import InputError
-from calibrant._core.messages import setting
+from calibrant._core.errors import InputError, counted, nearest
+from calibrant._core.messages import name_of, setting, worded
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import (
     Chunk,
@@ -31,9 +32,17 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
+from calibrant._data.readers.confidences import REFUSALS, UNANSWERED, note_on_forms
 from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
+from calibrant._data.readers.lm_eval import task_of
 from calibrant._data.readers.recognise import find_files
-from calibrant._data.readers.records import check_one_run, log_columns
+from calibrant._data.readers.records import (
+    NoConfidence,
+    check_has_confidence,
+    check_one_run,
+    log_columns,
+    tasks_of,
+)
 from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import PLAIN, Written
 
@@ -98,12 +107,26 @@ class FileRows:
     # Whether predictions become float64, because files have them in several precisions.
     as_double: bool
     missing: str
-    messages: tuple[str, ...]
+    # What was inferred before the rows were read.
+    found: tuple[str, ...]
     # How predictions are written.
     written: Written = PLAIN
     # The fewest rows that the files hold together, as far as their footers tell; some may be
     # without a value.
     n_rows: int = 0
+    # How many confidences are written in which form, known after the first pass.
+    forms: Counter[str] = field(default_factory=Counter)
+    # What becomes of answers without a confidence (`REFUSALS`); None: as of any missing value.
+    refusals: str | None = None
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What was inferred, and in which forms confidences are written if rows were read."""
+        refused: tuple[str, ...] = ()
+        if self.refusals is not None:
+            n, rule = self.forms[UNANSWERED], REFUSALS[self.refusals]
+            refused = (f"{counted(n, 'answer')} without a confidence: {rule}",)
+        return (*self.found, *note_on_forms(self.forms), *refused)
 
     @property
     def called(self) -> str:
@@ -139,6 +162,7 @@ class FileRows:
                     missing=self.missing,
                     as_double=self.as_double,
                     written=self.written,
+                    refusals=self.refusals,
                 )
 
     def check_unchanged(self) -> None:
@@ -156,8 +180,7 @@ def file_rows(request: ReadRequest) -> FileRows:
     has any, and check that the other files have them too.
     """
     check_vote_columns(request)
-    found = find_files(request.path, request.format)
-    files = [replace(file, filter=request.filter) for file in found]
+    files, skipped = files_of(request)
     of_logs: tuple[str, ...] = ()
     if any(file.format in LOGS for file in files):
         logs = list(map(open_reader, files))
@@ -165,8 +188,11 @@ def file_rows(request: ReadRequest) -> FileRows:
         if request.answers is None:
             y_true, y_proba, of_logs = log_columns(logs, request.labels, request.y_proba)
             request = replace(request, y_true=y_true, y_proba=y_proba, counts=None)
-    if request.filter is not None and any(file.format != "lm-eval" for file in files):
-        raise InputError("filter is of logs of lm-evaluation-harness, and these files are none")
+    for name in ("filter", "acc_norm"):
+        if getattr(request, name) is not None and any(f.format != "lm-eval" for f in files):
+            raise InputError(
+                f"{name_of(name)} is of logs of lm-evaluation-harness, and these files are none"
+            )
     fingerprints = tuple(file.fingerprint() for file in files)
     chosen: ColumnMapping | None = None
     precisions: set[str] = set()
@@ -187,6 +213,15 @@ def file_rows(request: ReadRequest) -> FileRows:
         messages |= dict.fromkeys(reader.messages)
     if chosen is None:
         raise InputError(f"{_files_hold(files)} no rows: there is nothing to measure")
+    if request.refusals == "wrong" and not chosen.answers:
+        raise InputError(
+            f"{setting('refusals', 'wrong')} is for labels that say whether an answer was right, "
+            f"and {chosen.y_true.names[0]!r} does not say so: name a column called correct, give "
+            f"{name_of('answer')} and {name_of('gold')}, or exclude refusals with "
+            f"{setting('refusals', 'excluded')}"
+        )
+    if chosen.answers:
+        _check_one_model(files, request)
     return FileRows(
         tuple(files),
         fingerprints,
@@ -196,10 +231,101 @@ def file_rows(request: ReadRequest) -> FileRows:
         n_empty,
         len(precisions) > 1,
         request.missing,
-        (*messages, *of_logs, *chosen.messages, *request.written.messages),
+        (*skipped, *messages, *of_logs, *chosen.messages, *request.written.messages),
         request.written,
         n_rows,
+        refusals=request.refusals,
     )
+
+
+# What a column is called that names the model which gave an answer.
+_MODEL = ("model", "model_name", "model_id", "llm")
+
+
+def _check_one_model(files: Sequence[File], request: ReadRequest) -> None:
+    """Raise InputError if answers are of several models, by a column whose name says so, and the
+    request names that column nowhere. Logs are of one model each.
+    """
+    given = request.text_columns or ()
+    asked = {given} if isinstance(given, str) else set(given)
+    for name in _MODEL:
+        known: dict[str, None] = {}
+        for reader in (open_reader(file) for file in files if file.format not in LOGS):
+            field = Field(name, "text")
+            if name in asked or name not in reader.names:
+                continue
+            for piece in reader.pieces([field]):
+                with closing(reader.chunks(piece, [field], CHUNK)) as chunks:
+                    for chunk in chunks:
+                        column = chunk.columns[field]
+                        assert isinstance(column, Names)
+                        codes = np.unique(column.codes).tolist()
+                        known |= dict.fromkeys(str(column.known[code]) for code in codes)
+        if len(known) > 1:
+            raise _several_models_error(files, name, list(known))
+
+
+def _several_models_error(files: Sequence[File], column: str, models: list[str]) -> InputError:
+    """The error for answers of several models in one set of rows."""
+    shown = ", ".join(map(repr, models[:3])) + (", ..." if models[3:] else "")
+    compare = worded(
+        python=f"cal.compare(..., models={column!r}, ids=..., data=frame)",
+        command=f"calibrant compare FILE --model-column {column} --id ID",
+    )
+    by = setting("by", column)
+    by = worded(python=f"{by} (columns={column!r} of read_file)", command=by)
+    return InputError(
+        f"{_files_hold(files)} answers of {len(models)} models, by the column {column!r} "
+        f"({shown}), and no measure of all together is about one of them: compare them "
+        f"({compare}), give a file of one model, or take them together on purpose with {by}"
+    )
+
+
+def files_of(request: ReadRequest) -> tuple[list[File], tuple[str, ...]]:
+    """The files of a request, and a note on each task that is left out of several logs: one that
+    has no confidence, or that the caller does not want (`task`, `skip`).
+    """
+    files = [
+        replace(file, filter=request.filter, acc_norm=request.acc_norm)
+        for file in find_files(request.path, request.format)
+    ]
+    wanted, unwanted = _names(request.task), _names(request.skip)
+    if not all(file.format in LOGS for file in files):
+        if wanted or unwanted:
+            name = name_of("task" if wanted else "skip")
+            raise InputError(f"{name} is of logs of evaluations, and these files are none")
+        return files, ()
+    kept, notes, known = [], {}, set()
+    for file in files:
+        try:
+            # The name tells the task of a log that cannot be read.
+            tasks = (
+                {task_of(file.path)} if file.format == "lm-eval" else tasks_of(open_reader(file))
+            )
+            known |= tasks
+            if (wanted and not tasks & wanted) or tasks & unwanted:
+                continue
+            reader = open_reader(file)
+            reader.pieces(())
+            if len(files) > 1 and request.y_proba is None and request.answers is None:
+                check_has_confidence(reader)
+            kept.append(file)
+        except NoConfidence as error:
+            if len(files) == 1 or tasks & wanted:
+                raise
+            notes[f"the task {', '.join(sorted(tasks))} is skipped: {error.why}"] = error
+    for name in (wanted | unwanted) - known:
+        raise InputError(f"no log is of the task {name!r}: {nearest(name, sorted(known))}")
+    if not kept and notes:
+        raise next(iter(notes.values()))
+    if not kept:
+        raise InputError(f"no log is left: {name_of('skip')} leaves out each of them")
+    return kept, tuple(notes)
+
+
+def _names(given: str | Sequence[str] | None) -> set[str]:
+    """The names in an argument that takes one or several."""
+    return set() if given is None else {given} if isinstance(given, str) else set(given)
 
 
 def _files_hold(files: Sequence[File]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -24,6 +25,12 @@ from calibrant._data.logprobs import (
     given_as,
 )
 from calibrant._data.readers.chunks import Column, Location, Names, plain_number
+from calibrant._data.readers.confidences import (
+    Words,
+    check_words,
+    confidence_column,
+    plain_text,
+)
 
 
 @dataclass(frozen=True)
@@ -34,83 +41,69 @@ class Written:
 
     logprobs: bool = False
     percent: bool = False
-    # Words in small letters, each with the probability that it stands for.
-    words: Mapping[str, float] | None = None
+    # Words in small letters, each with the probability that it stands for, None for a refusal.
+    words: Words | None = None
+    # Each value by the rule for its form (`confidences.py`).
+    auto: bool = False
 
     @property
     def as_text(self) -> bool:
         """Whether a column of predictions may hold text: "85%", "very likely"."""
-        return self.percent or self.words is not None
+        return self.auto or self.percent or self.words is not None
 
     @property
     def messages(self) -> tuple[str, ...]:
         """Notes on how predictions are written, which results repeat."""
         if self.logprobs:
             return (FROM_LOGPROBS,)
-        if self.percent:
-            return ("y_proba is in percent, divided by 100",)
+        notes = ["y_proba is in percent, divided by 100"] if self.percent else []
         if self.words is not None:
-            meant = ", ".join(f"{word!r} {value:g}" for word, value in self.words.items())
-            return (f"y_proba is in words: {meant}",)
-        return ()
+            means = {w: "a refusal" if p is None else f"{p:g}" for w, p in self.words.items()}
+            meant = ", ".join(f"{word!r} {mean}" for word, mean in means.items())
+            notes.append(f"y_proba is in words: {meant}")
+        return tuple(notes)
 
 
 PLAIN = Written()
 
 
 def written_as(
-    *, from_logits: bool, from_logprobs: bool, percent: bool, words: Mapping[str, float] | None
+    *,
+    from_logits: bool,
+    from_logprobs: bool,
+    percent: bool,
+    words: Words | None,
+    confidence: str | None = None,
 ) -> Written:
     """How predictions are written, from the user's options; raise InputError if two options
     contradict each other.
     """
     given_as(from_logits, from_logprobs)
     check_bool("percent", percent)
-    options = {
-        "from_logits": from_logits,
-        "from_logprobs": from_logprobs,
-        "percent": percent,
-        "words": words is not None,
-    }
-    said = [name for name, value in options.items() if value]
-    if len(said) > 1:
+    if confidence not in (None, "auto"):
+        raise InputError(f"confidence must be 'auto' or None; got {confidence!r}")
+    logs = {"from_logits": from_logits, "from_logprobs": from_logprobs}
+    texts = {"percent": percent, "words": words is not None, "confidence": confidence}
+    said = [name for name, value in (logs | texts).items() if value]
+    if said and said[0] in logs and len(said) > 1:
         raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
-    return Written(
-        bool(from_logprobs), bool(percent), None if words is None else _check_words(words)
-    )
+    known = None if words is None else check_words(words)
+    return Written(bool(from_logprobs), bool(percent), known, confidence == "auto")
 
 
-def _check_words(words: Any) -> dict[str, float]:
-    """The probabilities of words, with the words in the form of `_normalise`; raise InputError
-    unless all probabilities lie in [0, 1].
+def number_column(
+    location: Location, name: str, given: Column | Names, how: Written
+) -> tuple[Column, Counter[str]]:
+    """A column of predictions in percent or in words, as probabilities, and how many were of which
+    form if each is read by its form; numbers stay if they are not in percent. Raise InputError,
+    with the location, for text that cannot be read.
     """
-    if not isinstance(words, Mapping) or not words:
-        raise InputError(
-            f"words must map words to probabilities, such as {{'likely': 0.7}}; got {words!r}"
-        )
-    out: dict[str, float] = {}
-    for word, value in words.items():
-        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        if number is None or not 0 <= number <= 1:
-            raise InputError(f"words[{word!r}] is {value!r}: it must be a probability in [0, 1]")
-        key = _normalise(word)
-        if out.setdefault(key, float(number)) != number:
-            raise InputError(f"words has {key!r} twice, with two probabilities")
-    return out
-
-
-def _normalise(text: Any) -> str:
-    """A word in the form in which it is looked up: small letters, single spaces."""
-    return " ".join(str(text).casefold().split())
-
-
-def number_column(location: Location, name: str, given: Column | Names, how: Written) -> Column:
-    """A column of predictions in percent or in words, as probabilities; numbers stay if they are
-    not in percent. Raise InputError, with the location, for text that cannot be read.
-    """
+    words = how.words or {}
+    if how.auto:
+        return confidence_column(location, name, given, words, how.percent)
     if isinstance(given, Column):
-        return Column(given.values / 100.0, given.gaps) if how.percent else given
-    read = percentage if how.percent else _word_reader(how.words or {})
+        return Column(given.values / 100.0, given.gaps) if how.percent else given, Counter()
+    read = _percent_reader(words) if how.percent else _word_reader(words)
     signed = any(isinstance(value, str) and "%" in value for value in given.known)
 
     def number(value: Any) -> float | str | None:
@@ -120,7 +113,13 @@ def number_column(location: Location, name: str, given: Column | Names, how: Wri
         if is_blank(value):
             return None
         number = read(value)
-        if signed and not isinstance(number, str) and 0 < number <= 0.01 and "%" not in str(value):
+        if (
+            signed
+            and plain_text(value) not in words
+            and isinstance(number, float)
+            and 0 < number <= 0.01
+            and "%" not in str(value)
+        ):
             return f"{value!r} without a % sign, beside others with one: is it a percentage?"
         return number
 
@@ -128,7 +127,7 @@ def number_column(location: Location, name: str, given: Column | Names, how: Wri
         """The error for a row: its place, and why its value has no probability."""
         return InputError(f"{location.row(row)}: {name} is {why}")
 
-    return given.as_numbers(number, error)
+    return given.as_numbers(number, error), Counter()
 
 
 def is_blank(value: Any) -> bool:
@@ -150,12 +149,27 @@ def percentage(value: Any) -> float | str:
     return float(number) / 100.0
 
 
-def _word_reader(words: Mapping[str, float]) -> Callable[[Any], float | str]:
-    """A function from a word to its probability, or to a text that says why it has none."""
+def _percent_reader(words: Words) -> Callable[[Any], float | str | None]:
+    """A function from a word or a percentage to its probability, or to a text that says why it has
+    none; None for a refusal.
+    """
 
-    def read(value: Any) -> float | str:
+    def read(value: Any) -> float | str | None:
+        """The probability of a word or a percentage."""
+        word = plain_text(value)
+        return words[word] if word in words else percentage(value)
+
+    return read
+
+
+def _word_reader(words: Words) -> Callable[[Any], float | str | None]:
+    """A function from a word to its probability, or to a text that says why it has none; None for
+    a refusal.
+    """
+
+    def read(value: Any) -> float | str | None:
         """The probability of a word, or a text that says why it has none."""
-        word = _normalise(value)
+        word = plain_text(value)
         if word in words:
             return words[word]
         hint = nearest(word, list(words))

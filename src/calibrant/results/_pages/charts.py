@@ -287,6 +287,33 @@ def overlaid_curves(x_title: str, y_title: str) -> Spec:
     )
 
 
+def risk_curves(x_title: str, y_title: str) -> Spec:
+    """The Vega-Lite chart of several risk-coverage curves.
+
+    Its data are `points`: risks `r` by coverage `c`; `name` says to which series a row belongs, and
+    `colour` and `dash` are the look of that series.
+    """
+    x = _number_field(
+        "c",
+        axis={"title": x_title, "format": ".0%", "tickCount": 6},
+        scale={"domain": [0, 1], "nice": False},
+    )
+    y = _number_field("r", axis={"title": y_title, "tickCount": 5})
+    looks = {
+        "color": _text_field("colour", scale=None),
+        "strokeDash": _text_field("dash", scale=None),
+    }
+    place = {"x": x, "y": y, "detail": _text_field("name")}
+    details = _tooltip_fields("name", "coverage", "from prediction", "risk", "interval")
+    return _layered_chart(
+        _marks_layer(
+            "points", "line", {"strokeWidth": 2}, **place, **looks, order=_number_field("c")
+        ),
+        _marks_layer("points", "circle", {**_UNSEEN, "size": 70}, **place, tooltip=details),
+        height=280,
+    )
+
+
 def risk_curve(x_title: str, y_title: str) -> Spec:
     """The Vega-Lite chart of the risk-coverage curve.
 

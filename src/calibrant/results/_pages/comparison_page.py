@@ -39,12 +39,14 @@ def comparison_page(
     ]
     first = set(comparison.order(main)[:_CURVES])
     title = checked_name(name, f"{len(names)} predictors compared")
+    risks, risk_spec = _risk_data(comparison, looks)
     data = {
         "kind": "comparison",
+        "risks": risks,
         "measures": measures,
         "curves": _curve_data(comparison, looks, first),
         "looks": looks,
-        "specs": _chart_specs(comparison),
+        "specs": {**_chart_specs(comparison), **risk_spec},
     }
     return render_page(
         "comparison.html",
@@ -204,26 +206,62 @@ def _curve_data(
     ]
 
 
+def _risk_data(
+    comparison: ComparisonData, looks: dict[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The points of all risk-coverage curves, and their chart by its name; both empty without."""
+    if not comparison.risks:
+        return [], {}
+    rows = []
+    for name, curve in zip(comparison.names, comparison.risks, strict=True):
+        points = curve.columns()
+        cells = zip(
+            *(points[c] for c in ("coverage", "threshold", "risk", "low", "high")), strict=True
+        )
+        rows += [
+            {
+                "name": name,
+                **looks[name],
+                "c": c,
+                "r": risk,
+                "coverage": percent_text(c),
+                "from prediction": shown(threshold),
+                "risk": shown(risk),
+                "interval": range_text(low, high),
+            }
+            for c, threshold, risk, low, high in cells
+        ]
+    wrong = comparison.risks[0].notion == "confidence" or comparison.shape == "answers"
+    text = "risk: " + ("error rate" if wrong else "share of y = 0")
+    return rows, {"risks": charts.risk_curves("share of rows kept", text)}
+
+
 def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
     """A row for each predictor: its name, and a cell for each measure.
 
-    A cell has the estimate (`value`), whether it is the best (`best`) or not significantly
-    different from it (`tied`), and the value of the `sample` if that reads differently.
+    A cell has the estimate (`value`), its `interval`, and whether it is the best (`best`) or not
+    significantly different from it (`tied`). `answered` is the share of answered questions, or
+    None. The best by the first measure comes first.
     """
-    columns = []
+    columns: list[dict[str, Any]] = []
     for measure in comparison.measures:
         best, tied = set(comparison.leaders(measure)), set(comparison.tied(measure))
         order = comparison.intervals(measure)["predictor"]
         cells = {}
-        for name, (estimate, _, value) in zip(
+        for name, (estimate, interval, _) in zip(
             order, _interval_texts(comparison, measure), strict=True
         ):
-            sample = value if value != estimate else ""
             marks = {"best": name in best, "tied": name in tied}
-            cells[name] = {"value": estimate, **marks, "sample": sample}
+            cells[name] = {"value": estimate, **marks, "interval": interval}
         columns.append(cells)
+    shares = dict(zip(comparison.names, comparison.answered or (), strict=False))
     return [
-        {"name": name, "cells": [column[name] for column in columns]} for name in comparison.names
+        {
+            "name": name,
+            "cells": [column[name] for column in columns],
+            "answered": percent_text(shares[name]) if shares else None,
+        }
+        for name in comparison.order(comparison.measures[0])
     ]
 
 

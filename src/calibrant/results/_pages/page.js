@@ -286,6 +286,13 @@
     downloads.ofChart(byId("differences"), [differences],
       { what: "differences", rows: () => spanCells(now().differences, `${now().name} less that of the best`) });
     if (byId("curves")) await overlaid("curves", data.curves, "reliability curves");
+    if (byId("risks")) {
+      const risks = await draw(byId("risks"), data.specs.risks, { points: data.risks });
+      const columns = ["name", "c", "from prediction", "r", "interval"];
+      downloads.ofChart(byId("risks"), [risks], { what: "risk by coverage",
+        rows: () => [["predictor", "coverage", "from_prediction", "risk", "interval"],
+          ...data.risks.map((row) => columns.map((key) => row[key]))] });
+    }
     const fill = (id, rows) => byId(id).tBodies[0].replaceChildren(...rows.map((cells) => {
       const line = element("tr");
       cells.forEach((text, i) => line.append(i === 0 ? element("th", text, { scope: "row" })

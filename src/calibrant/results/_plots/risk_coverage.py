@@ -111,7 +111,9 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         # The band at the first few rows is wide and carries no information, so it is cut.
         most = float(columns["high"][columns["coverage"] >= 0.05].max(initial=0.0))
         seen = [float(np.max(line.get_ydata())) for line in ax.get_lines()]
-        ax.set_ylim(0, min(top, 1.15 * max(most, *seen, 1e-3)))
+        needed = 1.15 * max(most if self.band_ is not None else 0.0, *seen, 1e-3)
+        # The limit that an earlier curve has set is no limit for this one.
+        ax.set_ylim(0, min(top, needed) if len(seen) == 1 else max(top, needed))
         style_frame(ax)
         handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
         legend_below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])
