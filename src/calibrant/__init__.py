@@ -15,6 +15,7 @@ _NAMES = {
     "calibrant._api.annotators": ("annotators",),
     "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
+    "calibrant._api.centres": ("centres",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
     "calibrant._api.compare": ("compare",),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._bounds import Bound as Bound
     from calibrant.results._bounds import Bounds as Bounds
     from calibrant.results._bounds import ReliabilityBounds as ReliabilityBounds
+    from calibrant.results._centres import AcrossCentres as AcrossCentres
+    from calibrant.results._centres import Centres as Centres
     from calibrant.results._check import Check as Check
     from calibrant.results._check import Limit as Limit
     from calibrant.results._check import LimitCheck as LimitCheck
@@ -69,6 +71,7 @@ _MODULES = {
     "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
     "_bounds": ("Bound", "Bounds", "ReliabilityBounds"),
+    "_centres": ("AcrossCentres", "Centres"),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
     "_comparison": ("Comparison",),
