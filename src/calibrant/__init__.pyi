@@ -1646,6 +1646,7 @@ def clinical_summary(
     *,
     by: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    prevalence: float | None = None,
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
@@ -1671,6 +1672,9 @@ def clinical_summary(
         Value of each row, or names of columns, by which rows are split into subgroups.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, hospital); rows of one cluster are resampled together.
+    prevalence : float in (0, 1), optional
+        Share of events in the population, for rows that were sampled by their outcome
+        (case-control): rows are reweighted to it.
     level : float in (0, 1), default 0.95
         Level of the intervals.
     n_resamples : int, default 1000
@@ -1712,6 +1716,13 @@ def clinical_summary(
     risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``: span 0.75,
     degree 2; their intervals are found by test inversion, for a sample's distance is above the true
     one.
+
+    With `prevalence`, each event counts ``prevalence / (share of events)`` and each other row
+    ``(1 - prevalence) / (share of others)``: slope, intercepts, O:E, Brier scores and distances
+    are then those of the population, and the C-statistic, which does not depend on the share of
+    events, stays. Limits are robust ones, on the wide side, for they do not use that the numbers of
+    events and of others were chosen. Distances have none: their test inversion would draw outcomes
+    whose weights belong to other ones.
 
     Of lazy frames and Parquet files, limits other than Cox's are those of rows pooled in some 2,500
     cells of predictions. Up to 2^20 rows values are those of rows; of more, C-statistic, ICI, E50,

@@ -227,6 +227,6 @@ def test_diagrams_and_the_command(tmp_path, capsys) -> None:
     assert main(own) == 3 and "--by must name" in capsys.readouterr().err
     for row in found:
         axes = found.plot(row.quantity).ax_
-        assert [text.get_text() for text in axes.get_yticklabels()][0] == "0 (150)"
+        assert next(text.get_text() for text in axes.get_yticklabels()) == "0 (150)"
     line = found.plot_curve().line_
     assert line.get_ydata() == pytest.approx(found.curve["mean_target"])

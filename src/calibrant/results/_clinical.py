@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Record, Result
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import in_full, percent, shown
 
 
 class ClinicalValue(float, Record):
@@ -131,6 +131,8 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         The summary of each subgroup.
     n_weighted : float or None
         The sum of the weights, which `events` are of; None where every row counts 1.
+    prevalence : float or None
+        The share of events in the population that rows were reweighted to; None if they were not.
 
     Examples
     --------
@@ -140,7 +142,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     (0.75, 1.333)
     """
 
-    _json_keys = "n events n_weighted level values=values_ by subgroups"
+    _json_keys = "n events n_weighted prevalence level values=values_ by subgroups"
 
     values_: dict[str, ClinicalValue]
     n: int
@@ -149,6 +151,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     by: str
     subgroups: dict[str, ClinicalSummary]
     n_weighted: float | None = None
+    prevalence: float | None = None
 
     def __getitem__(self, name: str) -> ClinicalValue:
         """Give the value of this name; a KeyError if there is none."""
@@ -227,4 +230,6 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         rows, events = counted(self.n, "row"), counted(self.events, "event", ",.6g")
         if self.n_weighted is not None:
             events += f" of {self.n_weighted:,.6g} by weight"
+        if self.prevalence is not None:
+            events += f", reweighted to a prevalence of {in_full(self.prevalence)}"
         return f"Clinical summary of {rows}, {events}{by}; limits at {percent(self.level)}"
