@@ -18,6 +18,7 @@ _NAMES = {
     "calibrant._api.centres": ("centres",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
+    "calibrant._api.clinical_plot": ("clinical_plot",),
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
     "calibrant._api.decision_curve": ("decision_curve",),
@@ -78,6 +79,7 @@ _NAMES = {
         "vote_noise",
     ),
     "calibrant._api.multilabel": ("multilabel",),
+    "calibrant._api.optimism": ("optimism",),
     "calibrant._api.recommend": ("recommend",),
     "calibrant._api.reliability": (
         "classwise_reliability",

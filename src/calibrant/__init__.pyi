@@ -1,5 +1,5 @@
 # Written by .ci/stub.py: change the functions, then run it.
-# ruff: noqa: E501
+# ruff: noqa: E501, N803
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from calibrant import scaling as scaling
 from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.files.evaluate_file import Paths
 from calibrant._api.find_segments import MIN_ROWS, N_DRAWS, PARTS
+from calibrant._api.optimism import _MEASURES
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.monitor import Monitor
 from calibrant._core.binning import Bins, Edges, EqualWidth, LevelSets, Quantile
@@ -58,6 +59,8 @@ from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._loss_decomposition import LossDecomposition
 from calibrant.results._multilabel import Multilabel
+from calibrant.results._optimism import Optimism
+from calibrant.results._plots.clinical import ClinicalDisplay
 from calibrant.results._recommendation import Recommendation
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
@@ -163,6 +166,7 @@ __all__ = [
     "classification_error",
     "classwise_ce",
     "classwise_reliability",
+    "clinical_plot",
     "clinical_summary",
     "compare",
     "confidence_ce",
@@ -193,6 +197,7 @@ __all__ = [
     "ls_ece",
     "multilabel",
     "noise_floor",
+    "optimism",
     "rank_cs",
     "rank_robustness",
     "read_file",
@@ -1638,6 +1643,81 @@ def classwise_reliability(
       b              0.5000       0.5000  0.2500
       a              0.3000       0.2500  0.2000
       c              0.2000       0.2500  0.0500
+    """
+
+def clinical_plot(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    ax: Any = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ClinicalDisplay:
+    """Draw the calibration plot of clinical papers. Needs matplotlib.
+
+    One figure has the local regression that the ICI is of with its band, the line of logistic
+    recalibration, the risks by outcome, and slope, intercept, O:E, C, Brier score and ICI with
+    their intervals, as ``val.prob.ci.2`` of R's CalibrationCurves draws it.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or str
+        Predicted risks, P(y = 1); with `data`, a column's name.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient); rows of one cluster scatter together.
+    level : float in (0, 1), default 0.95
+        Level of the band and of the intervals.
+    n_resamples : int, default 1000
+        Number of resamples behind the interval of the ICI.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, on a new figure.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    ClinicalDisplay
+        The figure; `save` writes it to a file, and `summary` has all values.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    References
+    ----------
+    Van Calster et al. (2016), doi:10.1016/j.jclinepi.2015.12.005.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> cal.clinical_plot(y, p, n_resamples=50).logistic_.get_label()
+    'logistic recalibration'
     """
 
 def clinical_summary(
@@ -4240,6 +4320,67 @@ def noise_floor(
     >>> floor = cal.noise_floor([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25)
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.066, True)
+    """
+
+def optimism(
+    fit: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    measures: Iterable[str] = _MEASURES,
+    n_resamples: int = 200,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+) -> Optimism:
+    r"""Performance of a model corrected for having been measured on the rows it was fitted to.
+
+    The model is fitted anew to bootstrap samples b of the rows. By how much each does better on its
+    own sample than on all rows is averaged, and taken off the apparent value:
+
+    .. math:: \hat\theta - \frac{1}{B} \sum_b \bigl( \theta(f_b; b) - \theta(f_b; \text{all}) \bigr)
+
+    Parameters
+    ----------
+    fit : callable or estimator
+        ``fit(X, y)`` returns a function of X that gives P(y = 1), or an object with
+        ``predict_proba``; or an estimator of scikit-learn, of which copies are fitted. All that
+        looks at y (choice of variables, tuning) belongs into it.
+    X : array-like or data frame with n rows
+        Predictors.
+    y : array-like of shape (n,)
+        Outcomes, 0/1.
+    measures : iterable of str
+        `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `scaled_brier`, or
+        names of `catalogue()`; by default those of clinical papers.
+    n_resamples : int, default 200
+        Number of refitted models.
+    groups : array-like of shape (n,), optional
+        Cluster of each row (patient); clusters are drawn as a whole.
+    seed : int, default 0
+        Seed of the samples; a model that draws by itself needs its own.
+
+    Returns
+    -------
+    Optimism
+        A row per measure: `apparent`, `optimism`, `corrected`.
+
+    Raises
+    ------
+    InputError
+        If X and y do not match, or more than half of the models cannot be fitted.
+
+    References
+    ----------
+    Harrell, Lee and Mark (1996), Statistics in Medicine 15, 361-387.
+    Steyerberg et al. (2001), doi:10.1016/S0895-4356(01)00341-9.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> rate = lambda X, y: (lambda Z: [sum(y) / len(y)] * len(Z))
+    >>> found = cal.optimism(rate, [[0]] * 60, [0, 0, 1] * 20, measures=["brier"], n_resamples=50)
+    >>> found["brier"].corrected > found["brier"].apparent
+    True
     """
 
 def rank_cs(

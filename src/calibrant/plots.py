@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.annotators import AnnotatorsDisplay
     from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
     from calibrant.results._plots.classwise import ClasswiseDisplay
+    from calibrant.results._plots.clinical import ClinicalDisplay
     from calibrant.results._plots.comparison import ComparisonDisplay
     from calibrant.results._plots.curves import ReliabilityCurveDisplay, SmoothReliabilityDisplay
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "BinSensitivityDisplay",
     "CentreCurveDisplay",
     "ClasswiseDisplay",
+    "ClinicalDisplay",
     "ComparisonDisplay",
     "DecisionCurveDisplay",
     "ForestDisplay",
@@ -48,6 +50,7 @@ __all__ = [
 _OF_RESULTS = {
     "AnnotatorsDisplay": "calibrant.results._plots.annotators",
     "CentreCurveDisplay": "calibrant.results._plots.forest",
+    "ClinicalDisplay": "calibrant.results._plots.clinical",
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
     "ForestDisplay": "calibrant.results._plots.forest",
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",

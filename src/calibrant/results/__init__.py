@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._decision_curve import NetBenefit as NetBenefit
     from calibrant.results._evaluation import Estimate as Estimate
     from calibrant.results._evaluation import Evaluation as Evaluation
+    from calibrant.results._optimism import Optimism as Optimism
+    from calibrant.results._optimism import OptimismOfMeasure as OptimismOfMeasure
     from calibrant.results._ranked_pairs import Difference as Difference
     from calibrant.results._reliability import ClasswiseReliability as ClasswiseReliability
     from calibrant.results._reliability import ReliabilityTable as ReliabilityTable
@@ -78,6 +80,7 @@ _MODULES = {
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
+    "_optimism": ("Optimism", "OptimismOfMeasure"),
     "_ranked_pairs": ("Difference",),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "_reliability_curve": ("ReliabilityCurve",),
