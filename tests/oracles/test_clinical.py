@@ -306,3 +306,19 @@ def test_what_prevalence_cannot_do():
         cal.clinical_summary([0, 0.5, 0, 1], p, prevalence=0.1)
     with pytest.raises(cal.InputError, match="every outcome is 0"):
         cal.clinical_summary([0, 0, 0, 0], p, prevalence=0.1)
+
+
+def test_the_table_of_a_paper():
+    y, p, w = (part[:300] for part in data_a())
+    group = np.where(w > 0.5, "A & B", "c")
+    found = cal.clinical_summary(y, p, by=group, n_resamples=50)
+    columns, slope = found.paper_columns(), found["slope"]
+    assert list(columns) == ["quantity", "all rows", "A & B", "c"]
+    text = f"{slope:.2f} ({slope.low:.2f} to {slope.high:.2f})"
+    assert columns["all rows"][:3] == ["300", str(y.sum()), text]
+    latex = found.to_latex(caption="50% more", label="tab:a")
+    assert rf"calibration slope & {text} &" in latex and r"& A \& B &" in latex
+    assert r"\caption{50\% more}" in latex and latex.count(r" \\") == 14
+    assert f"| calibration slope | {text} |" in found.to_markdown()
+    alone = cal.clinical_summary([0] * 5, [0.1, 0.2, 0.3, 0.2, 0.4], n_resamples=50)
+    assert "| C-statistic | not estimable |" in alone.to_markdown()

@@ -9,7 +9,23 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Record, Result
-from calibrant.results._rendering import in_full, percent, shown
+from calibrant.results._paper_tables import latex_of_texts, value_with_limits
+from calibrant.results._rendering import as_markdown, in_full, percent, shown
+
+# What quantities are called in the table of a paper.
+_NAMES = {
+    "slope": "calibration slope",
+    "intercept": "intercept (with the slope)",
+    "intercept_in_the_large": "calibration in the large",
+    "observed_expected": "O:E ratio",
+    "c_statistic": "C-statistic",
+    "brier": "Brier score",
+    "scaled_brier": "scaled Brier score",
+    "ici": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "emax": "Emax",
+}
 
 
 class ClinicalValue(float, Record):
@@ -221,6 +237,66 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
             del columns[name]
         notes = columns.pop("note")
         return {**columns, "note": notes} if any(notes) else columns
+
+    def paper_columns(self) -> dict[str, list[str]]:
+        """Give the table of a paper: a row per quantity, a column for all rows and each subgroup.
+
+        Returns
+        -------
+        dict of str to list of str
+            `quantity`, and texts such as "0.74 (0.62 to 0.86)" of bias-corrected estimates.
+        """
+        parts = {"all rows": self, **self.subgroups}
+        out = {"quantity": ["rows", "events", *(_NAMES[name] for name in self)]}
+        for label, part in parts.items():
+            values = [
+                value_with_limits(each.estimate, each.low, each.high)
+                if each.estimable
+                else "not estimable"
+                for each in part.values()
+            ]
+            events = "" if math.isnan(part.events) else f"{part.events:,.6g}"
+            out[label] = [f"{part.n:,}", events, *values]
+        return out
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Give the table of a paper in LaTeX with booktabs.
+
+        Parameters
+        ----------
+        caption, label : str, optional
+            With one of them the output is wrapped in a ``table`` environment.
+
+        Returns
+        -------
+        str
+            A ``tabular``; needs ``\\usepackage{booktabs}``.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> found = cal.clinical_summary([0, 1, 0, 1] * 9, [0.1, 0.6, 0.5, 0.3] * 9)
+        >>> print(found.to_latex().splitlines()[4])
+        rows & 36 \\\\
+        """
+        return latex_of_texts(self.paper_columns(), caption=caption, label=label)
+
+    def to_markdown(self) -> str:
+        """Give the table of a paper as Markdown.
+
+        Returns
+        -------
+        str
+            A pipe table: a row per quantity, a column for all rows and each subgroup.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> found = cal.clinical_summary([0, 1, 0, 1] * 9, [0.1, 0.6, 0.5, 0.3] * 9)
+        >>> print(found.to_markdown().splitlines()[2])
+        | rows | 36 |
+        """
+        return as_markdown(self.paper_columns())
 
     @property
     def title(self) -> str:
