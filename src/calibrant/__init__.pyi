@@ -17,7 +17,6 @@ from calibrant import scaling as scaling
 from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.files.evaluate_file import Paths
 from calibrant._api.find_segments import MIN_ROWS, N_DRAWS, PARTS
-from calibrant._api.optimism import _MEASURES
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.monitor import Monitor
 from calibrant._core.binning import Bins, Edges, EqualWidth, LevelSets, Quantile
@@ -4327,7 +4326,7 @@ def optimism(
     X: Any,
     y: ArrayLike,
     *,
-    measures: Iterable[str] = _MEASURES,
+    measures: Iterable[str] | None = None,
     n_resamples: int = 200,
     groups: ArrayLike | None = None,
     seed: int = 0,
@@ -4346,10 +4345,10 @@ def optimism(
         ``predict_proba``; or an estimator of scikit-learn, of which copies are fitted. All that
         looks at y (choice of variables, tuning) belongs into it.
     X : array-like or data frame with n rows
-        Predictors.
+        Predictors of each row, as `fit` takes them.
     y : array-like of shape (n,)
-        Outcomes, 0/1.
-    measures : iterable of str
+        Outcome of each row, 0 or 1.
+    measures : iterable of str, optional
         `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `scaled_brier`, or
         names of `catalogue()`; by default those of clinical papers.
     n_resamples : int, default 200

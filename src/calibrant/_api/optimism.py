@@ -36,7 +36,7 @@ def optimism(
     X: Any,
     y: ArrayLike,
     *,
-    measures: Iterable[str] = _MEASURES,
+    measures: Iterable[str] | None = None,
     n_resamples: int = 200,
     groups: ArrayLike | None = None,
     seed: int = 0,
@@ -55,10 +55,10 @@ def optimism(
         ``predict_proba``; or an estimator of scikit-learn, of which copies are fitted. All that
         looks at y (choice of variables, tuning) belongs into it.
     X : array-like or data frame with n rows
-        Predictors.
+        Predictors of each row, as `fit` takes them.
     y : array-like of shape (n,)
-        Outcomes, 0/1.
-    measures : iterable of str
+        Outcome of each row, 0 or 1.
+    measures : iterable of str, optional
         `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `scaled_brier`, or
         names of `catalogue()`; by default those of clinical papers.
     n_resamples : int, default 200
@@ -92,7 +92,7 @@ def optimism(
     True
     """
     check_resamples(n_resamples, seed)
-    names = list(dict.fromkeys(measures))
+    names = list(dict.fromkeys(_MEASURES if measures is None else measures))
     for name in names:
         if name not in (*COEFFICIENTS, *_RATIOS):
             find(name, "binary")

@@ -26,7 +26,7 @@ def fitted_spline(
     """The coefficients of a logistic fit of the targets z on a basis (columns, rows), and their
     covariance; None where no finite fit is best. `robust`: the covariance is a sandwich.
     """
-    theta = np.zeros(len(basis))
+    theta: Array = np.zeros(len(basis))
     for _ in range(40):
         p = sigmoid(theta @ basis)
         information = (basis * (w * p * (1.0 - p))) @ basis.T
@@ -39,7 +39,7 @@ def fitted_spline(
             break
     else:
         return None
-    inverse = np.linalg.inv(information)
+    inverse = np.linalg.inv(information).astype(np.float64)
     if not robust:
         return theta, inverse
     scores = basis * (w * (z - p))

@@ -42,7 +42,7 @@ class ClinicalDisplay(Drawn):
     table : ReliabilityTable
         The bins of the strip.
     summary : ClinicalSummary
-        The statistics.
+        The statistics beside the diagram.
 
     Attributes
     ----------
