@@ -283,10 +283,11 @@ def _mean_curve(found: list[_Centre], level: float) -> dict[str, Array]:
     u = np.concatenate([centre.problem.u for centre in found])
     h = _logits(u)
     knots = np.quantile(h, [0.1, 0.5, 0.9])
-    at = np.linspace(*np.quantile(u, [0.01, 0.99]), _PLACES)
+    first, last = np.quantile(u, [0.01, 0.99]).tolist()
+    at = np.linspace(first, last, _PLACES)
     bends = bool((np.diff(knots) > 0.0).all())
     curves = [own for own in (_curve_of(c, _logits(at), knots, bends) for c in found) if own]
-    if len(curves) < _FEWEST or at[0] == at[-1]:
+    if len(curves) < _FEWEST or first == last:
         return {name: np.empty(0) for name in names}
     y, v = (np.array(part) for part in zip(*curves, strict=True))
     fits = [random_effects(y[:, j], v[:, j], level) for j in range(at.size)]
