@@ -28,7 +28,7 @@ from calibrant._core.arguments import BUNDLES, bundled_keywords
 STUB = Path(calibrant.__file__).with_suffix(".pyi")
 SCALING_STUB = Path(scaling.__file__).with_suffix(".pyi")
 _NOTICE = "# Written by .ci/stub.py: change the functions, then run it.\n"
-_LONG_LINES = "# ruff: noqa: E501\n"
+_LONG_LINES = "# ruff: noqa: E501, N803\n"
 _BOUNDS = calibrant._MODULE_OF["Bounds"]
 _ABSTRACT = "__abstractmethods__"
 

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from calibrant.results._plots.annotators import AnnotatorsDisplay
     from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
     from calibrant.results._plots.classwise import ClasswiseDisplay
+    from calibrant.results._plots.clinical import ClinicalDisplay
     from calibrant.results._plots.comparison import ComparisonDisplay
     from calibrant.results._plots.curves import ReliabilityCurveDisplay, SmoothReliabilityDisplay
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
+    from calibrant.results._plots.forest import CentreCurveDisplay, ForestDisplay
     from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
     from calibrant.results._plots.risk_histogram import RiskHistogramDisplay
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AnnotatorsDisplay",
     "BinSensitivityDisplay",
+    "CentreCurveDisplay",
     "ClasswiseDisplay",
+    "ClinicalDisplay",
     "ComparisonDisplay",
     "DecisionCurveDisplay",
+    "ForestDisplay",
     "OverlaidReliabilityDisplay",
     "RankRobustnessDisplay",
     "ReliabilityCurveDisplay",
@@ -44,7 +49,10 @@ __all__ = [
 # Drawn from their results alone; to the others `_displays` adds constructors for predictions.
 _OF_RESULTS = {
     "AnnotatorsDisplay": "calibrant.results._plots.annotators",
+    "CentreCurveDisplay": "calibrant.results._plots.forest",
+    "ClinicalDisplay": "calibrant.results._plots.clinical",
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
+    "ForestDisplay": "calibrant.results._plots.forest",
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",
     "SlicesDisplay": "calibrant.results._plots.slices",
     "VoteProfileDisplay": "calibrant.results._plots.vote_profile",

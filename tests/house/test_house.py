@@ -63,7 +63,7 @@ def test_every_public_name_is_documented_and_there():
 # Functions that are not of labels and predictions.
 OF_OTHER_THINGS = {
     "annotators", "audit", "bayes_error", "catalogue", "count_votes", "entropy_bands",
-    "evaluate_file",
+    "evaluate_file", "optimism",
     "judge", "rank_robustness", "read_confidences", "read_file", "reproduce", "sampled_answers",
 }  # fmt: skip
 

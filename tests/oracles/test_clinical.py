@@ -257,3 +257,68 @@ def test_rows_and_events_are_told_in_one_unit():
     assert plain.n_weighted is None and "36 rows, 18 events;" in plain.title
     found = cal.clinical_summary(y, p, sample_weight=np.full(36, 2.5), n_resamples=50)
     assert "36 rows, 45 events of 90 by weight;" in found.title and found.to_dict()["n"] == 36
+
+
+def test_a_case_control_sample_is_reweighted_to_its_prevalence():
+    """The twin: a sample in which each kind of row is repeated until its share is right."""
+    rng = np.random.default_rng(8)
+    p = rng.beta(1.0, 2.0, 200)
+    y = (rng.random(200) < p).astype(int)
+    y[:2] = 0, 1
+    cases, others = int(y.sum()), int((1 - y).sum())
+    # One event in five: 1 * cases * others against 4 * cases * others.
+    times = np.where(y == 1, others, 4 * cases)
+    twin = cal.clinical_summary(np.repeat(y, times), np.repeat(p, times), n_resamples=50)
+    found = cal.clinical_summary(y, p, prevalence=0.2, n_resamples=50)
+    assert {k: float(v) for k, v in found.items()} == pytest.approx(dict(twin), rel=1e-7)
+    assert found["c_statistic"] == pytest.approx(cal.auroc(y, p), rel=1e-12)
+    assert found.prevalence == 0.2 and "40 events of 200 by weight, reweighted" in found.title
+    assert math.isnan(found["ici"].low) and "weights depend" in found["ici"].note
+    assert found["slope"].low < found["slope"] < found["slope"].high
+    part = cal.clinical_summary(y, p, prevalence=0.2, by=p > 0.4, n_resamples=50).subgroup("True")
+    assert part["observed_expected"] < found["observed_expected"] * 2 and part.prevalence == 0.2
+
+
+def test_limits_of_a_case_control_sample_hold():
+    """150 events and 150 others of a population in which one in twenty has the event."""
+    rng = np.random.default_rng(3)
+    h = rng.normal(-3.8, 1.2, 400_000)
+    q, u = 1 / (1 + np.exp(-h)), 1 / (1 + np.exp(-1.3 * h - 0.6))
+    y = (rng.random(h.size) < q).astype(int)
+    mean = y.mean()
+    all_rows = cal.cox_calibration(y, u)
+    truth = {"slope": all_rows.slope, "intercept_in_the_large": all_rows.intercept_at_slope_1,
+             "observed_expected": mean / u.mean(), "c_statistic": cal.auroc(y, u)}  # fmt: skip
+    inside = dict.fromkeys(truth, 0)
+    for _ in range(15):
+        rows = np.concatenate([rng.choice(np.flatnonzero(y == one), 150) for one in (0, 1)])
+        found = cal.clinical_summary(y[rows], u[rows], prevalence=mean, n_resamples=50)
+        for name, value in truth.items():
+            inside[name] += found[name].low <= value <= found[name].high
+    assert min(inside.values()) >= 12, inside  # at 95 % fewer have a chance of 0.5 %
+
+
+def test_what_prevalence_cannot_do():
+    y, p = [0, 1, 0, 1], [0.1, 0.6, 0.5, 0.3]
+    with pytest.raises(cal.InputError, match=r"prevalence must be the share .* got 5"):
+        cal.clinical_summary(y, p, prevalence=5)
+    with pytest.raises(cal.InputError, match="soft labels"):
+        cal.clinical_summary([0, 0.5, 0, 1], p, prevalence=0.1)
+    with pytest.raises(cal.InputError, match="every outcome is 0"):
+        cal.clinical_summary([0, 0, 0, 0], p, prevalence=0.1)
+
+
+def test_the_table_of_a_paper():
+    y, p, w = (part[:300] for part in data_a())
+    group = np.where(w > 0.5, "A & B", "c")
+    found = cal.clinical_summary(y, p, by=group, n_resamples=50)
+    columns, slope = found.paper_columns(), found["slope"]
+    assert list(columns) == ["quantity", "all rows", "A & B", "c"]
+    text = f"{slope:.2f} ({slope.low:.2f} to {slope.high:.2f})"
+    assert columns["all rows"][:3] == ["300", str(y.sum()), text]
+    latex = found.to_latex(caption="50% more", label="tab:a")
+    assert rf"calibration slope & {text} &" in latex and r"& A \& B &" in latex
+    assert r"\caption{50\% more}" in latex and latex.count(r" \\") == 14
+    assert f"| calibration slope | {text} |" in found.to_markdown()
+    alone = cal.clinical_summary([0] * 5, [0.1, 0.2, 0.3, 0.2, 0.4], n_resamples=50)
+    assert "| C-statistic | not estimable |" in alone.to_markdown()

@@ -239,3 +239,13 @@ def test_limits_of_many_deciding_rows_are_those_of_a_mean():
     rows = np.where(p >= 0.5, y - (1.0 - y), 0.0)
     error = rows.std() / np.sqrt(2000)
     assert row.high[0] - row.value[0] == pytest.approx(1.96 * error, rel=0.02)
+
+
+def test_what_is_printed_has_intervals():
+    y, p = [0, 1, 1, 0] * 25, np.array([0.2, 0.7, 0.9, 0.4] * 25)
+    found = cal.decision_curve(y, {"a": p, "b": p**2}, thresholds=[0.3, 0.5])
+    shown, part = found.display_columns(), found.benefits["b"]
+    assert shown["95% of b"] == [
+        f"{low:.4f} to {high:.4f}" for low, high in zip(part.low, part.high, strict=True)
+    ]
+    assert "95%" in cal.decision_curve(y, p, thresholds=[0.3]).display_columns()

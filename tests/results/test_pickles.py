@@ -50,6 +50,14 @@ MAKERS = {
         Y[:150], P[:150] ** 3, by=SIDES[:150], measures=["ece", "brier"], recalibrate="platt"
     ),
     "clinical": lambda: cal.clinical_summary(Y[:60], P[:60], n_resamples=50),
+    "centres": lambda: cal.centres(Y[:90], P[:90], by=np.arange(90) % 3),
+    "optimism": lambda: cal.optimism(
+        lambda x, y: lambda new: np.full(len(new), y.mean()),
+        P[:40],
+        Y[:40],
+        measures=["brier"],
+        n_resamples=50,
+    ),
     "reliability": lambda: cal.reliability(Y, P),
     "classwise": lambda: cal.classwise_reliability(LABELS, ROWS),
     "curve": lambda: cal.smooth_reliability(

@@ -7,10 +7,11 @@ from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.clinical_values import Draws, summary_from, without_values
+from calibrant._api.clinical_values import Draws, of_population, summary_from, without_values
 from calibrant._api.rows import (
     as_samples,
     as_source,
+    check_without,
     cluster_column,
     group_index,
     take_clusters,
@@ -25,6 +26,7 @@ from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.prevalence import check_prevalence, with_prevalence
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import rows_by_name
 from calibrant._data.source import Source
@@ -43,6 +45,7 @@ def clinical_summary(
     *,
     by: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    prevalence: float | None = None,
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
@@ -63,6 +66,9 @@ def clinical_summary(
         Value of each row, or names of columns, by which rows are split into subgroups.
     groups
         Cluster of each row (patient, hospital); rows of one cluster are resampled together.
+    prevalence : float in (0, 1), optional
+        Share of events in the population, for rows that were sampled by their outcome
+        (case-control): rows are reweighted to it.
     level
     n_resamples
         Number of resamples behind the intervals of ICI, E50, E90 and Emax.
@@ -90,6 +96,13 @@ def clinical_summary(
     degree 2; their intervals are found by test inversion, for a sample's distance is above the true
     one.
 
+    With `prevalence`, each event counts ``prevalence / (share of events)`` and each other row
+    ``(1 - prevalence) / (share of others)``: slope, intercepts, O:E, Brier scores and distances
+    are then those of the population, and the C-statistic, which does not depend on the share of
+    events, stays. Limits are robust ones, on the wide side, for they do not use that the numbers of
+    events and of others were chosen. Distances have none: their test inversion would draw outcomes
+    whose weights belong to other ones.
+
     Of lazy frames and Parquet files, limits other than Cox's are those of rows pooled in some 2,500
     cells of predictions. Up to 2^20 rows values are those of rows; of more, C-statistic, ICI, E50,
     E90 and Emax are of these cells too, and their notes say so. Each subgroup is summed by itself.
@@ -111,11 +124,13 @@ def clinical_summary(
     """
     check_level(level)
     check_resamples(n_resamples, seed)
+    check_prevalence(prevalence)
     rows["data"] = data = scan_if_path(rows.get("data"))
     if is_lazy(data):
         # Imported when a frame of another engine is given: arrays do without.
         from calibrant._api.clinical_of_frame import clinical_of_frame
 
+        check_without(prevalence=prevalence)
         source = cast(FrameSamples, as_source(y_true, y_proba, **rows))
         _check_one_outcome(source)
         drawn = Draws(float(level), int(n_resamples), int(seed), cluster_column(groups, data))
@@ -123,11 +138,14 @@ def clinical_summary(
     samples = as_samples(y_true, y_proba, **rows)
     _check_one_outcome(samples)
     Summary(samples).bins  # noqa: B018 - every row is sound, and some have weight
+    if prevalence is not None:
+        samples = with_prevalence(samples, float(prevalence))
     index = group_index(groups, samples, rows.get("data"))
     plain = summary_of(samples, index, float(level), int(n_resamples), int(seed))
-    if by is None:
-        return plain
-    return with_subgroups(plain, samples, by, rows.get("data"), index, int(n_resamples), int(seed))
+    if by is not None:
+        data = rows.get("data")
+        plain = with_subgroups(plain, samples, by, data, index, int(n_resamples), int(seed))
+    return plain if prevalence is None else of_population(plain, float(prevalence))
 
 
 def _check_one_outcome(samples: Source) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calibrant._api.cox_limits import clipping_note
 from calibrant._api.metrics.significance import cox_of
@@ -25,6 +25,7 @@ from calibrant.results._uncertainty import CoxCalibration
 EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
+_DISTANCES = ("ici", "e50", "e90", "emax")
 SLOPE_TITLES = {
     "slope": "calibration slope; below 1, predictions are too extreme",
     "intercept": "intercept, fitted with the slope",
@@ -148,3 +149,15 @@ def without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
     return ClinicalSummary(
         values_=values, n=n, events=math.nan, level=plain.level, by="", subgroups={}
     )
+
+
+def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummary:
+    """A summary of rows that were reweighted to a prevalence: its distances have no limits."""
+    values = {}
+    for name, value in summary.items():
+        values[name] = value
+        if name in _DISTANCES and value.estimable:
+            note = "no limits: weights depend on the outcomes"
+            values[name] = ClinicalValue(value, math.nan, math.nan, "", note, value.title)
+    parts = {name: of_population(part, prevalence) for name, part in summary.subgroups.items()}
+    return replace(summary, values_=values, subgroups=parts, prevalence=prevalence)

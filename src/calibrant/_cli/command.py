@@ -30,6 +30,7 @@ VERBS = {
     "certify": "a proved upper bound of a calibration error",
     "decide": "net benefit of acting on predictions, by threshold",
     "judge": "the true rate behind the answers of a model as judge",
+    "centres": "calibration over several centres, and at a new one",
     "scale": "recalibrate: fit a map, put predictions through it",
     "conventions": "what each well-known tool would report",
     "audit": "put measures' claims to the test",

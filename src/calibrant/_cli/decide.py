@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> Outcome:
     from calibrant._api.decision_curve import decision_curve
     from calibrant._cli.models import named_files
 
-    _check_picture(options.out)
+    check_picture(options.out)
     check_writable(options.out, named_files(options).values(), options.format)
     options, rows, predictions, messages = _read_predictions(options)
     with spinner("net benefits"):
@@ -130,7 +130,7 @@ def _read_predictions(
     return options, rows, {name: rows.y_proba}, tuple(rows.messages)
 
 
-def _check_picture(out: str | None) -> None:
+def check_picture(out: str | None) -> None:
     """Raise an error, before the work, if the picture cannot be drawn to the file `out`.
 
     Its name must end in .png, .svg or .pdf, and matplotlib must be installed. None, no picture, is

@@ -627,6 +627,11 @@ _ELSEWHERE = {
     **dict.fromkeys(("error", "error_rate", "err"), "did you mean 'classification_error'?"),
     **dict.fromkeys(("mae", "mse", "rmse"), "'brier' is the mean squared error of probabilities"),
     "ks": "did you mean 'ks_error'?",
+    **dict.fromkeys(
+        ("slope", "calibration_slope", "intercept", "intercept_in_the_large"),
+        "it is fitted to all rows: clinical_summary and cox_calibration of each model give it with "
+        "its interval, and check holds it to limits",
+    ),
     "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
 }
 # Names of other people's measures that are about the order of predictions.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._bounds import Bound as Bound
     from calibrant.results._bounds import Bounds as Bounds
     from calibrant.results._bounds import ReliabilityBounds as ReliabilityBounds
+    from calibrant.results._centres import AcrossCentres as AcrossCentres
+    from calibrant.results._centres import Centres as Centres
     from calibrant.results._certificate import Certificate as Certificate
     from calibrant.results._check import Check as Check
     from calibrant.results._check import Limit as Limit
@@ -36,6 +38,8 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._evaluation import Evaluation as Evaluation
     from calibrant.results._judged_rate import JudgedQuantity as JudgedQuantity
     from calibrant.results._judged_rate import JudgedRate as JudgedRate
+    from calibrant.results._optimism import Optimism as Optimism
+    from calibrant.results._optimism import OptimismOfMeasure as OptimismOfMeasure
     from calibrant.results._order_bias import CoveredOrder as CoveredOrder
     from calibrant.results._order_bias import OrderBias as OrderBias
     from calibrant.results._order_bias import PredictorBias as PredictorBias
@@ -77,6 +81,7 @@ _MODULES = {
     "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
     "_bounds": ("Bound", "Bounds", "ReliabilityBounds"),
+    "_centres": ("AcrossCentres", "Centres"),
     "_certificate": ("Certificate",),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
@@ -85,6 +90,7 @@ _MODULES = {
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
     "_judged_rate": ("JudgedQuantity", "JudgedRate"),
+    "_optimism": ("Optimism", "OptimismOfMeasure"),
     "_order_bias": ("CoveredOrder", "OrderBias", "PredictorBias"),
     "_ranked_pairs": ("Difference",),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),

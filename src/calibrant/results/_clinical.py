@@ -9,7 +9,23 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Record, Result
-from calibrant.results._rendering import percent, shown
+from calibrant.results._paper_tables import latex_of_texts, value_with_limits
+from calibrant.results._rendering import as_markdown, in_full, percent, shown
+
+# What quantities are called in the table of a paper.
+_NAMES = {
+    "slope": "calibration slope",
+    "intercept": "intercept (with the slope)",
+    "intercept_in_the_large": "calibration in the large",
+    "observed_expected": "O:E ratio",
+    "c_statistic": "C-statistic",
+    "brier": "Brier score",
+    "scaled_brier": "scaled Brier score",
+    "ici": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "emax": "Emax",
+}
 
 
 class ClinicalValue(float, Record):
@@ -131,6 +147,8 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         The summary of each subgroup.
     n_weighted : float or None
         The sum of the weights, which `events` are of; None where every row counts 1.
+    prevalence : float or None
+        The share of events in the population that rows were reweighted to; None if they were not.
 
     Examples
     --------
@@ -140,7 +158,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     (0.75, 1.333)
     """
 
-    _json_keys = "n events n_weighted level values=values_ by subgroups"
+    _json_keys = "n events n_weighted prevalence level values=values_ by subgroups"
 
     values_: dict[str, ClinicalValue]
     n: int
@@ -149,6 +167,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     by: str
     subgroups: dict[str, ClinicalSummary]
     n_weighted: float | None = None
+    prevalence: float | None = None
 
     def __getitem__(self, name: str) -> ClinicalValue:
         """Give the value of this name; a KeyError if there is none."""
@@ -219,6 +238,66 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         notes = columns.pop("note")
         return {**columns, "note": notes} if any(notes) else columns
 
+    def paper_columns(self) -> dict[str, list[str]]:
+        """Give the table of a paper: a row per quantity, a column for all rows and each subgroup.
+
+        Returns
+        -------
+        dict of str to list of str
+            `quantity`, and texts such as "0.74 (0.62 to 0.86)" of bias-corrected estimates.
+        """
+        parts = {"all rows": self, **self.subgroups}
+        out = {"quantity": ["rows", "events", *(_NAMES[name] for name in self)]}
+        for label, part in parts.items():
+            values = [
+                value_with_limits(each.estimate, each.low, each.high)
+                if each.estimable
+                else "not estimable"
+                for each in part.values()
+            ]
+            events = "" if math.isnan(part.events) else f"{part.events:,.6g}"
+            out[label] = [f"{part.n:,}", events, *values]
+        return out
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Give the table of a paper in LaTeX with booktabs.
+
+        Parameters
+        ----------
+        caption, label : str, optional
+            With one of them the output is wrapped in a ``table`` environment.
+
+        Returns
+        -------
+        str
+            A ``tabular``; needs ``\\usepackage{booktabs}``.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> found = cal.clinical_summary([0, 1, 0, 1] * 9, [0.1, 0.6, 0.5, 0.3] * 9)
+        >>> print(found.to_latex().splitlines()[4])
+        rows & 36 \\\\
+        """
+        return latex_of_texts(self.paper_columns(), caption=caption, label=label)
+
+    def to_markdown(self) -> str:
+        """Give the table of a paper as Markdown.
+
+        Returns
+        -------
+        str
+            A pipe table: a row per quantity, a column for all rows and each subgroup.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> found = cal.clinical_summary([0, 1, 0, 1] * 9, [0.1, 0.6, 0.5, 0.3] * 9)
+        >>> print(found.to_markdown().splitlines()[2])
+        | rows | 36 |
+        """
+        return as_markdown(self.paper_columns())
+
     @property
     def title(self) -> str:
         """Rows, events and the level, in one line."""
@@ -227,4 +306,6 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         rows, events = counted(self.n, "row"), counted(self.events, "event", ",.6g")
         if self.n_weighted is not None:
             events += f" of {self.n_weighted:,.6g} by weight"
+        if self.prevalence is not None:
+            events += f", reweighted to a prevalence of {in_full(self.prevalence)}"
         return f"Clinical summary of {rows}, {events}{by}; limits at {percent(self.level)}"

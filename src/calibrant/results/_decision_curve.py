@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.decision_loss import envelope_loss
 from calibrant.results._base import Result
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import percent, range_text, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
@@ -266,6 +266,10 @@ class DecisionCurve(Result):
         for name, part in self.benefits.items():
             if name != NONE:
                 out[name] = part.value[some].tolist()
+            if name in self.models:
+                ends = zip(part.low[some].tolist(), part.high[some].tolist(), strict=True)
+                label = percent(self.level) + ("" if len(self.models) == 1 else f" of {name}")
+                out[label] = [range_text(*pair) for pair in ends]
         for name in self.models:
             gain = self.benefits[name].gain
             if gain is not None:

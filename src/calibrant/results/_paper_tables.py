@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -242,6 +242,32 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
         text = latex_text(note).replace("†", _LATEX.tied)
         lines.append(rf"\multicolumn{{{len(heads) + 1}}}{{l}}{{\footnotesize {text}}} \\")
     lines.append(r"\end{tabular}")
+    return _as_float(lines, caption, label)
+
+
+def latex_of_texts(
+    columns: Mapping[str, Sequence[str]], *, caption: str | None, label: str | None
+) -> str:
+    """The LaTeX of columns of texts, a booktabs tabular; numbers are written by the caller."""
+    rows = [
+        " & ".join([_first_cell(first), *map(latex_text, others)]) + r" \\"
+        for first, *others in zip(*columns.values(), strict=True)
+    ]
+    head = " & ".join(map(latex_text, columns)).lstrip() + r" \\"
+    start = rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}"
+    ends = [r"\bottomrule", r"\end{tabular}"]
+    return _as_float([start, r"\toprule", head, r"\midrule", *rows, *ends], caption, label)
+
+
+def value_with_limits(value: float, low: float, high: float) -> str:
+    """A number with its limits in parentheses, with as many digits as its interval deserves."""
+    digits = max(2, _places_for_widths(np.array([high - low])))
+    limits = f" ({low:.{digits}f} to {high:.{digits}f})" if low == low else ""
+    return f"{value:.{digits}f}{limits}"
+
+
+def _as_float(lines: list[str], caption: str | None, label: str | None) -> str:
+    """The lines of a tabular as text; with a caption or a label inside a table environment."""
     if caption is None and label is None:
         return "\n".join(lines) + "\n"
     start = [r"\begin{table}", r"\centering"]

@@ -119,6 +119,28 @@ class DecisionData(Protocol):
     def prevalence(self) -> float: ...
 
 
+class ClinicalData(Protocol):
+    """Slope, O:E and other values with limits: a `ClinicalSummary`."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def events(self) -> float: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+class CentresData(Protocol):
+    """Several centres: a `Centres`; `each` has the values of centres, and `[...]` their mean."""
+
+    @property
+    def each(self) -> Mapping[str, Columns]: ...
+    @property
+    def curve(self) -> Mapping[str, Any]: ...
+    @property
+    def level(self) -> float: ...
+    def __getitem__(self, quantity: str, /) -> Any: ...
+
+
 class RiskCoverageData(DiagramData, Protocol):
     """Points of a risk-coverage curve: a `RiskCoverage`.
 

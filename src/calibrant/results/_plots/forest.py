@@ -1,0 +1,152 @@
+"""Several centres: a forest plot, and the mean calibration curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant.results._plots.canvas import Drawn, fill_band
+from calibrant.results._plots.diagram_parts import clear_corners, draw_empty_diagram
+from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.rows_of_dots import (
+    bar_sign,
+    dot_sign,
+    draw_dots,
+    height_of,
+    legend_of_rows,
+    name_rows,
+)
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.typing import CentresData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What each quantity is called on its axis, and its value where predictions are right.
+_AXES = {
+    "slope": ("calibration slope", 1.0),
+    "intercept_in_the_large": ("calibration in the large", 0.0),
+    "observed_expected": ("O:E ratio", 1.0),
+    "c_statistic": ("C-statistic", None),
+}
+
+
+class ForestDisplay(Drawn):
+    """A forest plot: a row per centre, their mean, and the interval of a new centre.
+
+    Use `Centres.plot`.
+
+    Parameters
+    ----------
+    centres : Centres
+        The centres to draw.
+    quantity : str, default "slope"
+        `slope`, `intercept_in_the_large`, `observed_expected` or `c_statistic`.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    """
+
+    def __init__(self, centres: CentresData, *, quantity: str = "slope") -> None:
+        self.centres = centres
+        self.quantity = quantity
+
+    @public
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw the forest plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
+        own, mean = self.centres.each[self.quantity], self.centres[self.quantity]
+        kept = [j for j, value in enumerate(own["value"]) if value == value]
+        names, counts, value, low, high = (
+            [own[key][j] for j in kept] for key in ("centre", "n", "value", "low", "high")
+        )
+        label, right = _AXES[self.quantity]
+        n = len(kept)
+        with self._canvas(ax, (COLUMN, height_of(n + 2) + 0.25)) as axes:
+            draw_dots(axes, value, (low, high))
+            axes.hlines(n + 0.5, mean.new_low, mean.new_high, color=GREY, linewidth=1.2)
+            diamond = [(mean.low, n + 0.5), (mean.estimate, n + 0.15),
+                       (mean.high, n + 0.5), (mean.estimate, n + 0.85)]  # fmt: skip
+            axes.fill(*zip(*diamond, strict=True), color=INK, zorder=3)
+            name_rows(axes, names, 26, counts)
+            axes.set_ylim(n + 1.2, -0.5)
+            if self.quantity == "observed_expected":
+                axes.set_xscale("log")
+                axes.xaxis.set_major_formatter("{x:g}")
+                axes.xaxis.set_minor_formatter("{x:g}")
+            if right is not None:
+                axes.axvline(right, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            axes.set_xlabel(f"{label} by centre (rows)")
+            level = f"{100 * self.centres.level:g}% interval"
+            signs = [dot_sign("centre", None), bar_sign(level, None),
+                     dot_sign("mean of centres", INK, marker="D"),
+                     dot_sign("a new centre", GREY, marker="", linestyle="-")]  # fmt: skip
+            legend_of_rows(axes, signs, on_own_figure=ax is None)
+        return self
+
+
+class CentreCurveDisplay(Drawn):
+    """The mean calibration curve of several centres, with its band and that of a new centre.
+
+    Use `Centres.plot_curve`.
+
+    Parameters
+    ----------
+    centres : Centres
+        The centres to draw.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    """
+
+    def __init__(self, centres: CentresData) -> None:
+        self.centres = centres
+
+    @public
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
+        points, level = self.centres.curve, f"{100 * self.centres.level:g}%"
+        x = points["prediction"]
+        if not x.size:
+            raise InputError("there is no mean curve: fewer than three centres have a fitted curve")
+        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+            draw_empty_diagram(axes, "predicted probability", "observed frequency", True)
+            new = fill_band(axes, x, points["new_low"], points["new_high"], GREY, alpha=0.2)
+            band = fill_band(axes, x, points["low"], points["high"], COLOURS[0], alpha=0.3)
+            (self.line_,) = axes.plot(x, points["mean_target"], color=COLOURS[0], linewidth=1.5)
+            for artist, words in ((self.line_, "mean of centres"), (band, f"its {level} interval"),
+                                  (new, f"a new centre, {level}")):  # fmt: skip
+                artist.set_label(words)
+            clear_corners(axes, np.asarray(x), points["new_low"], points["new_high"])
+            legend_below(axes, [self.line_, band, new])
+        return self
