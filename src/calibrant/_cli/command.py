@@ -28,6 +28,7 @@ VERBS = {
     "compare": "several models on the same rows",
     "check": "hold predictions to limits: 0 pass, 1 fail, 2 undecided",
     "decide": "net benefit of acting on predictions, by threshold",
+    "sql": "measures as SQL, for DuckDB and Spark",
     "scale": "recalibrate: fit a map, put predictions through it",
     "conventions": "what each well-known tool would report",
     "audit": "put measures' claims to the test",
