@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -2772,9 +2772,8 @@ def entropy_bands(
     ['1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69', '1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69']
     """
 
-@overload
 def evaluate(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Between,
     y_proba: ArrayLike,
     *,
     bins: Bins = 15,
@@ -2795,116 +2794,6 @@ def evaluate(
     data: Any = None,
     missing: str = "error",
 ) -> Evaluation:
-    """Compute every measure that applies, with the reliability table and notes on the input.
-
-    The values are those of the functions of the same name with their defaults; files, frames and
-    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
-    they take its number of bins, and a note says so.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-        Labels that are known only to lie `Between` two ends have bounds.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    measures : iterable of str, optional
-        Names of `catalogue()`; by default all that apply, but for distances between distributions
-        with hard labels and full calibration with more than 200 classes.
-    uncertainty : bool, default False
-        Whether to add a confidence interval and a noise floor to each measure, and a verdict.
-    tolerance : float in (0, 1), default 0.05
-        Largest calibration error, as a gap, that you can accept.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-        Needs `uncertainty` or `by`.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
-    n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    by : array-like of shape (n,), str or list of str, optional
-        Value of each row, or names of columns: `slices` then has an evaluation for each value, with
-        p-values corrected for their number.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame, mapping, str or path-like, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
-
-    Returns
-    -------
-    Evaluation
-        `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
-        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
-        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if a measure asked for by name has no value for these data; one that was not asked
-        for is left out with a note.
-
-    Notes
-    -----
-    `classes` names the classes in the order of the columns, and a label belongs to the class of its
-    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
-    its name are numeric labels class indices. `inferred` says how labels were read.
-
-    Rows are matched by position: pandas objects with different indexes are an error.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> result = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece", "brier"])
-    >>> result["ece"], round(result["brier"], 4)
-    (0.25, 0.075)
-    """
-
-@overload
-def evaluate(
-    y_true: Between,
-    y_proba: ArrayLike,
-    *,
-    bins: Bins = 15,
-    measures: Iterable[str] | None = None,
-    uncertainty: bool = False,
-    tolerance: float = 0.05,
-    level: float = 0.95,
-    groups: ArrayLike | None = None,
-    votes: ArrayLike | None = None,
-    resample: str | None = None,
-    n_resamples: int = N_RESAMPLES,
-    seed: int = 0,
-    by: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
-) -> Bounds:
     """Compute every measure that applies, with the reliability table and notes on the input.
 
     The values are those of the functions of the same name with their defaults; files, frames and
@@ -4632,9 +4521,8 @@ def reliability_curve(
     ([0.0, 0.5, 1.0], 'consistency')
     """
 
-@overload
 def report(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Between,
     y_proba: ArrayLike,
     *,
     name: str | None = None,
@@ -4659,121 +4547,6 @@ def report(
     recalibrate: str | Iterable[str] | None = None,
     source: Mapping[str, Any] | str | None = None,
 ) -> Report:
-    """Everything worth knowing about some predictions, as data and as an HTML page.
-
-    The page answers in words, shows every measure with its interval and noise floor, and has an
-    interactive reliability diagram, the classes, the slices, the effect of recalibration, the
-    values of other tools, and the recipe. ``report(...).save("page.html")`` writes it as one file
-    that needs no network.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-        Labels that are known only to lie `Between` two ends have a page of bounds.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    name : str, optional
-        Title of the page; by default a neutral one.
-    measures : iterable of str, optional
-        Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
-        included.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    by : array-like of shape (n,), str or list of str, optional
-        Value of each row, or names of columns, by which rows are split into slices.
-    segments : mapping of str to array-like, or list of str, optional
-        Columns to search for segments where predictions are wrong, as `find_segments` has them.
-    depth : int, default 2
-        The most columns that segments are crossings of.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
-    annotators : Annotators, optional
-        The table that `annotators` gives, to be shown on the page beside the votes.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
-    tolerance : float in (0, 1), default 0.05
-        Largest calibration error, as a gap, that you can accept.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    recalibrate : str or iterable of str, optional
-        Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
-        that such rows can have.
-    source : str or mapping, optional
-        Where the rows come from, for the recipe: a text, or names with values (file, columns,
-        command).
-
-    Returns
-    -------
-    Report
-        `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
-        shows itself in notebooks. For labels `Between` two ends it is `Bounds`, with a page too.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> found = cal.report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
-    >>> found.answer
-    'No: they are miscalibrated.'
-    >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
-    True
-    """
-
-@overload
-def report(
-    y_true: Between,
-    y_proba: ArrayLike,
-    *,
-    name: str | None = None,
-    measures: Iterable[str] | None = None,
-    bins: Bins = 15,
-    by: ArrayLike | None = None,
-    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
-    depth: int = 2,
-    groups: ArrayLike | None = None,
-    votes: ArrayLike | None = None,
-    resample: str | None = None,
-    annotators: Annotators | None = None,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
-    tolerance: float = 0.05,
-    level: float = 0.95,
-    seed: int = 0,
-    recalibrate: str | Iterable[str] | None = None,
-    source: Mapping[str, Any] | str | None = None,
-) -> Bounds:
     """Everything worth knowing about some predictions, as data and as an HTML page.
 
     The page answers in words, shows every measure with its interval and noise floor, and has an
