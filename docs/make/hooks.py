@@ -7,6 +7,7 @@ with every build and kept nowhere.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -20,6 +21,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from calibrant.results._schema import all_schemas
+
 ROOT = Path(__file__).parents[2]
 # Files of the repository that are pages too.
 SHARED = {
@@ -28,6 +31,8 @@ SHARED = {
     "changelog.md": "CHANGELOG.md",
     "example.md": "src/calibrant/examples/README.md",
 }
+# One for each class of results, published beside the pages.
+SCHEMAS = all_schemas()
 _PAGE_OF = {source: page for page, source in SHARED.items()}
 # Fences that hold sessions, and how these are coloured.
 _SESSIONS = {
@@ -58,6 +63,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page in list(files.documentation_pages()):
         for path, drawn in figures.drawn(page.src_uri, page.content_string).items():
             files.append(File.generated(config, path, content=drawn))
+    for name, schema in SCHEMAS.items():
+        text = json.dumps(schema, indent=1) + "\n"
+        files.append(File.generated(config, f"schema/{name}.json", content=text))
     for path, source in SHARED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, path, content=text))
@@ -68,6 +76,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Sessions are marked, links lead to pages wherever the file lies, and figures are placed."""
     for fence, session in _SESSIONS.items():
         markdown = fence.sub(session, markdown)
+    links = [f"[`{name}`](schema/{name}.json)" for name in SCHEMAS]
+    markdown = markdown.replace("<!-- schemas -->", ", ".join(links))
     linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), markdown)
     return figures.placed(page.file.src_uri, linked)
 

@@ -31,6 +31,7 @@ VERBS = {
     "decide": "net benefit of acting on predictions, by threshold",
     "judge": "the true rate behind the answers of a model as judge",
     "centres": "calibration over several centres, and at a new one",
+    "sql": "measures as SQL, for DuckDB and Spark",
     "scale": "recalibrate: fit a map, put predictions through it",
     "conventions": "what each well-known tool would report",
     "audit": "put measures' claims to the test",

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant._core.errors import InputError, counted
 from calibrant.results._base import Record, TableOfRows
@@ -100,6 +100,7 @@ class Audit(TableOfRows[AuditVerdict]):
 
     _row_class = AuditVerdict
     _json_keys = "rows borne_out notes recipe"
+    _json_types: ClassVar = {"borne_out": bool}
 
     rows: tuple[AuditVerdict, ...]
     notes: tuple[str, ...]

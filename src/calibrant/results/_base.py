@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._notebook import html_box, html_list, html_table
 from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
+from calibrant.results._schema import VERSION, json_schema, schema_id
 
 T = TypeVar("T")
 # The most rows of a table that are printed as text.
@@ -29,6 +30,9 @@ class Record:
     # The keys of the JSON object in their order, with spaces between them. A key is written
     # key=attribute where the attribute has another name. Empty: the fields of the dataclass.
     _json_keys: ClassVar[str] = ""
+    # For the JSON Schema: the types of keys that no annotation tells, and keys that may be absent.
+    _json_types: ClassVar[Mapping[str, Any]] = {}
+    _json_optional: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the values as JSON has them.
@@ -36,8 +40,17 @@ class Record:
         Returns
         -------
         dict
-            Names of attributes to their values; null for what is not a finite number.
+            Names of attributes to their values, null for what is not a finite number, after
+            `$schema` and `version`, which name what `json_schema` gives.
         """
+        return {**self._header(), **self._content()}
+
+    def _header(self) -> dict[str, str]:
+        """The keys with which the JSON of a result begins, and that of what it holds does not."""
+        return {"$schema": schema_id(type(self)), "version": VERSION}
+
+    def _content(self) -> dict[str, Any]:
+        """The JSON of the result without its header."""
         own: Any = self
         keys = self._json_keys.split() or [each.name for each in fields(own)]
         pairs = [key.partition("=") for key in keys]
@@ -57,6 +70,23 @@ class Record:
         """
         return json.dumps(self.to_dict())
 
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Give the JSON Schema (draft 2020-12) of what `to_dict` gives.
+
+        Returns
+        -------
+        dict
+            The schema.
+
+        Examples
+        --------
+        >>> from calibrant.results import Verdict
+        >>> Verdict.json_schema()["$id"]
+        'urn:calibrant:1:Verdict'
+        """
+        return json_schema(cls)
+
 
 class Result(Record):
     """A result that is a table: text, JSON, a frame, and HTML in notebooks.
@@ -75,6 +105,7 @@ class Result(Record):
 
     # The key of the JSON object that holds the columns of the table; empty: none does.
     _table_key: ClassVar[str] = ""
+    _json_optional = "note"
 
     @property
     def title(self) -> str:
@@ -107,16 +138,12 @@ class Result(Record):
         own = () if sentence is None else (sentence,)
         return (*own, *getattr(self, "inferred", ()), *getattr(self, "notes", ()))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the result as JSON has it.
-
-        Returns
-        -------
-        dict
-            Names of attributes to their values, and the columns of the table; null for what is not
-            a finite number. A note that is empty is left out.
-        """
-        return {key: value for key, value in super().to_dict().items() if key != "note" or value}
+    def _content(self) -> dict[str, Any]:
+        """The JSON without its header, and without the optional keys that are empty."""
+        optional = self._json_optional.split()
+        return {
+            key: value for key, value in super()._content().items() if value or key not in optional
+        }
 
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in the JSON of the result (`to_dict`).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Record
@@ -38,6 +38,7 @@ class BayesError(float, Record):
     """
 
     _json_keys = "value low high level plug_in method note n"
+    _json_types: ClassVar = {"value": float}
 
     low: float
     high: float

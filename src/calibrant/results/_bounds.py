@@ -121,6 +121,14 @@ class ReliabilityBounds(Result):
         1  0.5000  1.0000  1          0.5000  0.6000  0.9000   0.1000    0.4000
     """
 
+    _json_keys = ReliabilityTable._json_keys
+    _json_types: ClassVar = {
+        **ReliabilityTable._json_types,
+        "notion": str,
+        "n_dropped": int,
+        "note": str,
+    }
+
     near: ReliabilityTable
     far: BinTable
     low: BinTable
@@ -154,9 +162,9 @@ class ReliabilityBounds(Result):
             del columns["weight"]
         return columns
 
-    def to_dict(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         return {
-            **self.near.to_dict(),
+            **self.near._content(),
             "bins": json_value(self.columns()),
         }
 
@@ -331,12 +339,6 @@ class Bounds(WithPage, Result):
             The diagram; its `save` writes it to a file.
         """
         return self.reliability.plot(ax=ax, name=name)
-
-    def _json_item(self, attribute: str) -> Any:
-        """The value of an attribute in the JSON of the result (`to_dict`)."""
-        if attribute == "reliability":
-            return self.reliability.to_dict()
-        return super()._json_item(attribute)
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.bounds_page import bounds_page

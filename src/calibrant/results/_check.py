@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from calibrant._core.errors import CheckFailed
 from calibrant._measures.gap_scale import GapScale
@@ -147,6 +147,16 @@ class LimitCheck(Record):
     'pass'
     """
 
+    _json_keys = (
+        "measure slice n value baseline change interval verdict joint_interval=joint rows_needed "
+        "clusters_needed sentence max min max_increase max_decrease"
+    )
+    _json_types: ClassVar = {
+        "measure": str, "slice": str | None, "change": float | None,
+        "max": float, "min": float, "max_increase": float, "max_decrease": float,
+    }  # fmt: skip
+    _json_optional = "max min max_increase max_decrease"
+
     limit: Limit
     where: str | None
     n: int
@@ -164,15 +174,8 @@ class LimitCheck(Record):
     n_baseline: int | None = None
     same: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the limit and its verdict as JSON has them.
-
-        Returns
-        -------
-        dict
-            `measure`, the limit under its kind, `slice`, `n`, `value`, `baseline`, `change`,
-            `interval`, `verdict`, `joint_interval`, `rows_needed`, `clusters_needed`, `sentence`.
-        """
+    def _content(self) -> dict[str, Any]:
+        """The JSON of the limit, which stands under its kind, and of its verdict."""
         out = {
             "measure": self.limit.measure,
             self.limit.kind: self.limit.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Record, Result
@@ -56,6 +56,7 @@ class ClinicalValue(float, Record):
     """
 
     _json_keys = "value estimate low high method note title"
+    _json_types: ClassVar = {"value": float}
 
     low: float
     high: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from calibrant.results._paper_tables import (
     markdown_table,
     paper_table,
 )
-from calibrant.results._ranked_pairs import RankedPairs
+from calibrant.results._ranked_pairs import Difference, RankedPairs
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
@@ -101,6 +101,12 @@ class Comparison(RankedPairs, WithPage, Result):
         "order_bias"
     )
     _table_key = "values"
+    _json_optional = "ceiling order_bias"
+    _json_types: ClassVar = {
+        "intervals": dict[str, dict[str, list[Any]]],
+        "rankings": dict[str, dict[str, list[Any]]],
+        "differences": dict[str, list[Difference]],
+    }
 
     robustness: RankRobustness | None
     slices: dict[str, Slices] | None
@@ -236,18 +242,6 @@ class Comparison(RankedPairs, WithPage, Result):
             f"{measure}_rank_high": ranks.high.tolist(),
             f"{measure}_tied": [name in tied for name in self.names],
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the comparison as JSON has it.
-
-        Returns
-        -------
-        dict
-            `values`, `intervals`, `rankings`, `differences`, `robustness`, `slices`, `inferred`,
-            `notes` and `recipe`; `ceiling` and `order_bias`, where they were asked for.
-        """
-        absent = {key for key in ("ceiling", "order_bias") if not getattr(self, key)}
-        return {key: value for key, value in super().to_dict().items() if key not in absent}
 
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in the JSON of the result (`to_dict`).

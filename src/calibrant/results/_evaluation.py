@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._data.checks import shape_from_notes
@@ -57,6 +57,8 @@ class Estimate(Record):
     _json_keys = (
         "name value estimate title notion bins=rule truthful higher_is_better interval noise_floor"
     )
+
+    _json_types: ClassVar = {"bins": str | None}
 
     name: str
     value: float
@@ -220,7 +222,7 @@ class Evaluation(Result):
         The reliability table has intervals if the evaluation was made with a level.
         """
         if attribute == "reliability":
-            return self.reliability.to_dict(self.recipe.get("level"))
+            return self.reliability._content(self.recipe.get("level"))
         return super()._json_item(attribute)
 
     def plot(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant._core.errors import counted
 from calibrant._measures.catalogue import find
@@ -60,6 +60,7 @@ class Multilabel(Slices):
         "measure level tolerance n mean mean_estimate mean_low mean_high worst labels notes"
     )
     _table_key = "labels"
+    _json_types: ClassVar = {"worst": str}
 
     n: int = 0
     n_missing: dict[str, int] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import as_records, json_value, shown
@@ -104,6 +104,7 @@ class Recommendation(TableOfRows[TriedMap]):
 
     _row_class = TriedMap
     _json_keys = "best helps measure gain_error n folds seed notes rows"
+    _json_types: ClassVar = {"rows": list[dict[str, Any]]}
 
     best: str
     helps: bool

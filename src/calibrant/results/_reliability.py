@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from calibrant.results._base import MOST_LINES, Result
 from calibrant.results._notebook import Drawing, html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._schema import COLUMNS
 from calibrant.results._sketch import reliability_sketch
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class ReliabilityTable(Result):
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
+
+    _json_keys = "rule notion n_dropped bins note"
+    _json_types: ClassVar = {"rule": str, "bins": COLUMNS}
 
     table: BinTable
     rule: Rule
@@ -344,8 +348,13 @@ class ReliabilityTable(Result):
         Returns
         -------
         dict
-            `rule`, `notion`, `n_dropped` and the columns as `bins`; `note` where there is one.
+            `$schema`, `version`, `rule`, `notion`, `n_dropped` and the columns as `bins`; `note`
+            where there is one.
         """
+        return {**self._header(), **self._content(level)}
+
+    def _content(self, level: float | None = None) -> dict[str, Any]:
+        """The JSON of the table without its header."""
         return {
             "rule": str(self.rule),
             "notion": self.notion,
@@ -445,6 +454,9 @@ class ClasswiseReliability(Result):
       2              0.2000       0.2500  0.0500
     """
 
+    _json_keys = "rule classes bins"
+    _json_types: ClassVar = {"rule": str, "classes": COLUMNS, "bins": COLUMNS}
+
     names: tuple[str, ...]
     tables: tuple[ReliabilityTable, ...]
 
@@ -518,14 +530,8 @@ class ClasswiseReliability(Result):
         """
         return as_frame(self.bins(level), backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the tables as JSON has them.
-
-        Returns
-        -------
-        dict
-            `rule`, `classes` (a row per class) and `bins` (a row per class and bin).
-        """
+    def _content(self) -> dict[str, Any]:
+        """The JSON of the tables: a row per class, and a row per class and bin."""
         return {
             "rule": str(self.tables[0].rule),
             "classes": json_value(self.columns()),

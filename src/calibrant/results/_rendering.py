@@ -240,6 +240,8 @@ def json_value(value: Any) -> Any:
         if kinds == {float}:  # most of a report: a call for each number would take twice the time
             return [number if math.isfinite(number) else None for number in value]
         return list(value) if kinds <= {int, str} else [json_value(item) for item in value]
+    if hasattr(value, "_content"):  # a result, without the header of its own JSON
+        return value._content()
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, float) and not math.isfinite(value):

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant._core.errors import counted
 from calibrant._core.messages import find_note
@@ -136,7 +136,7 @@ class BinView:
         dict
             `labels`, `counts`, `tables`, `values`, `curve`, `curves` and `cutoffs`.
         """
-        tables = {rule: [t.to_dict(level) for t in tables] for rule, tables in self.tables.items()}
+        tables = {rule: [t._content(level) for t in tables] for rule, tables in self.tables.items()}
         own = vars(self).items()
         return {name: tables if name == "tables" else json_value(value) for name, value in own}
 
@@ -278,7 +278,7 @@ class BeforeAfter:
         dict
             Every attribute.
         """
-        tables = {"before": self.before.to_dict(level), "after": self.after.to_dict(level)}
+        tables = {"before": self.before._content(level), "after": self.after._content(level)}
         return {name: tables.get(name) or json_value(value) for name, value in vars(self).items()}
 
 
@@ -351,6 +351,7 @@ class Report(Record):
         "recalibrations conventions glossary absent recipe risk_coverage=risk decisions histogram "
         "votes annotators"
     )
+    _json_types: ClassVar = {"groups": list[dict[str, Any]]}
 
     name: str
     answer: str

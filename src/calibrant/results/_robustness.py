@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows, column
@@ -88,6 +88,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     _row_class = RankCorrelation
     _json_keys = "n chain chain_names correlations"
     _table_key = "correlations"
+    _json_types: ClassVar = {"chain_names": list[str] | None}
 
     rows: tuple[RankCorrelation, ...]
     chain: tuple[int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant.results._base import Record
 from calibrant.results._rendering import (
@@ -103,6 +103,8 @@ class Interval(Record):
     True
     """
 
+    _json_types: ClassVar = {"estimand": str, "comment": str}
+
     measure: str
     value: float
     low: float
@@ -159,15 +161,9 @@ class Interval(Record):
         estimate = f"the bias-corrected estimate is {distinct_numbers((self.estimate,))[0]}"
         return _join_clauses(self.bias and f"{self.bias}; {estimate}", self.note)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the interval as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute, with `estimand` and `comment`.
-        """
-        return {**super().to_dict(), "estimand": self.estimand, "comment": self.comment}
+    def _content(self) -> dict[str, Any]:
+        """The JSON of the interval, with `estimand` and `comment`."""
+        return {**super()._content(), "estimand": self.estimand, "comment": self.comment}
 
     def __repr__(self) -> str:
         estimate, low, high, sample = interval_words(self)
@@ -294,6 +290,8 @@ class VoteNoise(Record):
     (0.1, -0.15, 0.25)
     """
 
+    _json_types: ClassVar = {"noise": float, "estimand": str}
+
     measure: str
     value: float
     estimate: float
@@ -316,15 +314,9 @@ class VoteNoise(Record):
         """What `estimate` is about."""
         return _THESE_ROWS
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute, with `noise` and `estimand`.
-        """
-        return {**super().to_dict(), "noise": self.noise, "estimand": self.estimand}
+    def _content(self) -> dict[str, Any]:
+        """The JSON, with `noise` and `estimand`."""
+        return {**super()._content(), "noise": self.noise, "estimand": self.estimand}
 
     def __repr__(self) -> str:
         votes = f"{self.votes_low}"

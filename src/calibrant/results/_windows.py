@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant._core.errors import InputError
 from calibrant.results._base import TableOfRows, column
@@ -114,6 +114,7 @@ class Windows(WithPage, TableOfRows[Window]):
     _row_class = Window
     _json_keys = "every measure baseline windows alarm change_alarm slices notes"
     _table_key = "windows"
+    _json_types: ClassVar = dict.fromkeys(("alarm", "change_alarm"), datetime | None)
 
     every: str
     measure: str | None
