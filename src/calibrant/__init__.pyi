@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,16 +154,22 @@ __all__ = [
     "auroc",
     "bayes_error",
     "bin_sensitivity",
+    "brier",
     "brier_decomposition",
+    "brier_discrimination",
+    "brier_miscalibration",
     "brier_score",
+    "brier_uncertainty",
     "catalogue",
     "check",
     "classification_error",
     "classwise_ce",
+    "classwise_ece",
     "classwise_reliability",
     "clinical_summary",
     "compare",
     "confidence_ce",
+    "confidence_ce_uncorrected",
     "confidence_loss",
     "conventions",
     "count_votes",
@@ -174,7 +180,10 @@ __all__ = [
     "decision_curve",
     "decompose",
     "dist_ce",
+    "e50",
+    "e90",
     "ece",
+    "emax",
     "ent_ce",
     "entropy_bands",
     "evaluate",
@@ -183,12 +192,15 @@ __all__ = [
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "js_divergence",
     "jsd",
     "kl",
     "ks_error",
     "lin_ce",
     "log_loss",
     "ls_ece",
+    "manhattan",
+    "mce",
     "multilabel",
     "noise_floor",
     "rank_cs",
@@ -200,6 +212,7 @@ __all__ = [
     "report",
     "reproduce",
     "risk_coverage",
+    "rmsce",
     "smooth_ece",
     "smooth_reliability",
     "soft_ece",
@@ -1054,6 +1067,58 @@ def bin_sensitivity(
     [0.013, 0.067]
     """
 
+def brier(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Brier score: the mean squared distance between prediction and target, `brier_score`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean loss: in [0, 1] for (n,), in [0, 2] for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.brier([0, 1], [0.2, 0.6]), 4)
+    0.1
+    """
+
 def brier_decomposition(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -1131,6 +1196,110 @@ def brier_decomposition(
     (0.075, 0.25, 0.25)
     """
 
+def brier_discrimination(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """What recalibrated predictions gain over a constant one: a part of `brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The discrimination, in [0, 0.25]; of the top label for (n, k). Higher is better.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.brier_discrimination([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    0.25
+    """
+
+def brier_miscalibration(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """What isotonic recalibration would gain in the Brier score: a part of `brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The miscalibration, at least 0; of the top label for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.brier_miscalibration([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.075
+    """
+
 def brier_score(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -1190,6 +1359,58 @@ def brier_score(
     >>> import calibrant as cal
     >>> round(cal.brier_score([0, 1], [0.2, 0.6]), 4)
     0.1
+    """
+
+def brier_uncertainty(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Brier score of predicting the mean target for all rows: a part of `brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The uncertainty, in [0, 0.25]; of the top label for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.brier_uncertainty([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    0.25
     """
 
 def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
@@ -1482,6 +1703,71 @@ def classwise_ce(
     >>> import calibrant as cal
     >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
     0.01
+    """
+
+def classwise_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Classwise ECE: each class against the rest, averaged; `ece` with ``notion="classwise"``.
+
+    .. math:: \frac{1}{k} \sum_r \frac{1}{W} \sum_B
+        \Bigl| \sum_{i \in B} w_i (p_{ir} - z_{ir}) \Bigr|
+
+    Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Kull et al. (2019), arXiv:1910.12656.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.classwise_ece([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=5), 4)
+    0.3
     """
 
 def classwise_reliability(
@@ -1845,6 +2131,63 @@ def confidence_ce(
     >>> import calibrant as cal
     >>> y, p = [0, 1], [[0.8, 0.2], [0.4, 0.6]]
     >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
+    0.09
+    """
+
+def confidence_ce_uncorrected(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = Quantile(15),
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Squared confidence error without its correction: `confidence_ce` with ``corrected=False``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1], [[0.8, 0.2], [0.4, 0.6]]
+    >>> round(cal.confidence_ce_uncorrected(y, p, bins=cal.Quantile(1)), 6)
     0.09
     """
 
@@ -2593,6 +2936,112 @@ def dist_ce(
     (0.2, 0.4)
     """
 
+def e50(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Median distance of a local regression to the diagonal: `ici` with ``part="e50"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> cal.e50(y, p) < cal.e90(y, p) <= cal.emax(y, p)
+    True
+    """
+
+def e90(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Distance of a local regression to the diagonal of 90% of rows: `ici` with ``part="e90"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> cal.e90(y, p) == cal.ici(y, p, part="e90")
+    True
+    """
+
 def ece(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -2666,6 +3115,59 @@ def ece(
     >>> import calibrant as cal
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
+    """
+
+def emax(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Largest distance of a local regression to the diagonal: `ici` with ``part="emax"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> round(cal.emax(y, p), 4)
+    0.7
     """
 
 def ent_ce(
@@ -2772,8 +3274,9 @@ def entropy_bands(
     ['1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69', '1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69']
     """
 
+@overload
 def evaluate(
-    y_true: ArrayLike | Between,
+    y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     bins: Bins = 15,
@@ -2794,6 +3297,116 @@ def evaluate(
     data: Any = None,
     missing: str = "error",
 ) -> Evaluation:
+    """Compute every measure that applies, with the reliability table and notes on the input.
+
+    The values are those of the functions of the same name with their defaults; files, frames and
+    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
+    they take its number of bins, and a note says so.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        Labels that are known only to lie `Between` two ends have bounds.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        with hard labels and full calibration with more than 200 classes.
+    uncertainty : bool, default False
+        Whether to add a confidence interval and a noise floor to each measure, and a verdict.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+        Needs `uncertainty` or `by`.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has an evaluation for each value, with
+        p-values corrected for their number.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    Evaluation
+        `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
+        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
+        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if a measure asked for by name has no value for these data; one that was not asked
+        for is left out with a note.
+
+    Notes
+    -----
+    `classes` names the classes in the order of the columns, and a label belongs to the class of its
+    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
+    its name are numeric labels class indices. `inferred` says how labels were read.
+
+    Rows are matched by position: pandas objects with different indexes are an error.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> result = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece", "brier"])
+    >>> result["ece"], round(result["brier"], 4)
+    (0.25, 0.075)
+    """
+
+@overload
+def evaluate(
+    y_true: Between,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    measures: Iterable[str] | None = None,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    by: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> Bounds:
     """Compute every measure that applies, with the reliability table and notes on the input.
 
     The values are those of the functions of the same name with their defaults; files, frames and
@@ -3383,6 +3996,58 @@ def interval(
     (True, True)
     """
 
+def js_divergence(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Jensen-Shannon divergence: the mean over rows, in nats; `jsd` with ``squared=True``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean divergence, in [0, log 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.js_divergence([[0.76, 0.2, 0.04]], [[0.9, 0.08, 0.02]]), 4)
+    0.0179
+    """
+
 def jsd(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -3847,6 +4512,126 @@ def ls_ece(
     >>> import calibrant as cal
     >>> round(cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.2504
+    """
+
+def manhattan(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Manhattan distance of prediction and target distribution: `dist_ce` with ``norm="l1"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean distance, in [0, 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.manhattan([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
+    0.4
+    """
+
+def mce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Maximum calibration error: the largest gap of any bin, `ece` with ``norm="max"``.
+
+    .. math:: \max_B \frac{|R_B|}{W_B}
+
+    where R_B is the sum of w (u - z) in a bin and W_B its weight. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The largest gap, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.mce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
+    0.4
     """
 
 def multilabel(
@@ -4521,8 +5306,9 @@ def reliability_curve(
     ([0.0, 0.5, 1.0], 'consistency')
     """
 
+@overload
 def report(
-    y_true: ArrayLike | Between,
+    y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     name: str | None = None,
@@ -4547,6 +5333,121 @@ def report(
     recalibrate: str | Iterable[str] | None = None,
     source: Mapping[str, Any] | str | None = None,
 ) -> Report:
+    """Everything worth knowing about some predictions, as data and as an HTML page.
+
+    The page answers in words, shows every measure with its interval and noise floor, and has an
+    interactive reliability diagram, the classes, the slices, the effect of recalibration, the
+    values of other tools, and the recipe. ``report(...).save("page.html")`` writes it as one file
+    that needs no network.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str or Between
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        Labels that are known only to lie `Between` two ends have a page of bounds.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    name : str, optional
+        Title of the page; by default a neutral one.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
+        included.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns, by which rows are split into slices.
+    segments : mapping of str to array-like, or list of str, optional
+        Columns to search for segments where predictions are wrong, as `find_segments` has them.
+    depth : int, default 2
+        The most columns that segments are crossings of.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    annotators : Annotators, optional
+        The table that `annotators` gives, to be shown on the page beside the votes.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    recalibrate : str or iterable of str, optional
+        Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
+        that such rows can have.
+    source : str or mapping, optional
+        Where the rows come from, for the recipe: a text, or names with values (file, columns,
+        command).
+
+    Returns
+    -------
+    Report
+        `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
+        shows itself in notebooks. For labels `Between` two ends it is `Bounds`, with a page too.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
+    >>> found.answer
+    'No: they are miscalibrated.'
+    >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+    True
+    """
+
+@overload
+def report(
+    y_true: Between,
+    y_proba: ArrayLike,
+    *,
+    name: str | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    by: ArrayLike | None = None,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+    depth: int = 2,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    annotators: Annotators | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+    recalibrate: str | Iterable[str] | None = None,
+    source: Mapping[str, Any] | str | None = None,
+) -> Bounds:
     """Everything worth knowing about some predictions, as data and as an HTML page.
 
     The page answers in words, shows every measure with its interval and noise floor, and has an
@@ -4767,6 +5668,74 @@ def risk_coverage(
     >>> curve = cal.risk_coverage([1, 1, 0, 0] * 25, [0.9, 0.8, 0.7, 0.6] * 25)
     >>> round(curve.aurc, 4), curve.accuracy_at(0.5)
     (0.2083, 1.0)
+    """
+
+def rmsce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Root-mean-square calibration error: `ece` with ``norm="l2"``.
+
+    .. math:: \sqrt{\frac{1}{W} \sum_B W_B \Bigl( \frac{R_B}{W_B} \Bigr)^2}
+
+    where R_B is the sum of w (u - z) in a bin and W_B its weight. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Hendrycks et al. (2019), arXiv:1812.04606.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.rmsce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
+    0.2739
     """
 
 def smooth_ece(
