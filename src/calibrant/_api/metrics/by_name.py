@@ -1,4 +1,4 @@
-"""Measures of the catalogue that are a variant of another function, each as a function of its name."""
+"""Measures that are a variant of another function, each as a function of its own name."""
 
 from __future__ import annotations
 
