@@ -86,6 +86,8 @@ def run(options: argparse.Namespace) -> Outcome:
         before = None if written_map is None else version_of(written_map)
         _check_kept_columns(options)
         own = replace_options(options, keep=None)  # the output has the applied rows only
+        if options.apply == options.fit and inputs.have_halves([options.fit], options.format):
+            own.half = "val"
         request = inputs.request_of(own, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
         fitted_map = fit_map(
@@ -175,6 +177,8 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
     from calibrant._cli.written_rows import renamed_labels, write_rows
 
     own = replace_options(options, groups=None)  # --groups is about the fit
+    if options.apply == options.fit and inputs.have_halves([options.apply], options.format):
+        own.half = "test"
     request = inputs.request_of(own, options.apply)
     rows, labelled = read_rows_to_map(request, fitted_map)
     after, share = apply_map(rows, fitted_map)

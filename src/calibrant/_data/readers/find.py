@@ -73,6 +73,8 @@ class File:
     packed: str | None = None
     # Which filter of a log of lm-evaluation-harness is meant.
     filter: str | None = None
+    # Which half of the arrays of an NPZ archive is meant, such as "val" of val_labels.
+    half: str | None = None
 
     def __str__(self) -> str:
         """The file's path, as messages show it."""

@@ -342,7 +342,9 @@ def _require_others(request: ReadRequest) -> None:
     wanted |= {str(request.item): "item"} if request.item is not None else {}
     wanted |= {str(request.annotator): "annotator"} if request.annotator is not None else {}
     if wanted:
-        reader = open_reader(find_files(request.path, request.format)[0])
+        reader = open_reader(
+            replace(find_files(request.path, request.format)[0], half=request.half)
+        )
         for name, option in wanted.items() if reader.names else ():
             require(reader, option, name)
 

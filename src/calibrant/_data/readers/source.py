@@ -156,7 +156,7 @@ def file_rows(request: ReadRequest) -> FileRows:
     """
     check_vote_columns(request)
     found = find_files(request.path, request.format)
-    files = [replace(file, filter=request.filter) for file in found]
+    files = [replace(file, filter=request.filter, half=request.half) for file in found]
     of_logs: tuple[str, ...] = ()
     if any(file.format in LOGS for file in files):
         logs = list(map(open_reader, files))
