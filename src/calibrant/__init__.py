@@ -80,6 +80,7 @@ _NAMES = {
         "truthful_test",
     ),
     "calibrant._api.metrics.smooth": ("ici", "ls_ece", "smooth_ece", "smooth_reliability"),
+    "calibrant._api.metrics.threshold_loss": ("threshold_loss",),
     "calibrant._api.metrics.truthful": (
         "classwise_ce",
         "confidence_ce",

@@ -49,7 +49,7 @@ from calibrant.results._audit import Audit
 from calibrant.results._bayes_error import BayesError
 from calibrant.results._bin_sensitivity import BinSensitivity
 from calibrant.results._bounds import Bound, Bounds
-from calibrant.results._check import Check
+from calibrant.results._check import Check, Policy
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._comparison import Comparison
 from calibrant.results._conventions import Conventions
@@ -220,6 +220,7 @@ __all__ = [
     "spiegelhalter",
     "sweep_ece",
     "tace",
+    "threshold_loss",
     "top_label_ece",
     "truthful_test",
     "verdict",
@@ -1453,6 +1454,8 @@ def check(
     bins: Bins = 15,
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
+    tolerance: float | None = None,
+    undecided_slices: Policy = "undecided",
     votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -1515,6 +1518,12 @@ def check(
         count clusters.
     by : array-like of shape (n,), str or list of str, optional
         A value for each row, or names of columns: every slice must meet the limits too.
+    tolerance : float in (0, 1), optional
+        Largest acceptable ECE of a slice: slices are then held to it, and not to the limits, which
+        are of all rows.
+    undecided_slices : {"undecided", "warn", "fail"}, default "undecided"
+        What a slice that its rows cannot decide makes of the check: undecided, like any limit;
+        no more than a note ("warn"); or a fail.
     votes : int, array-like of shape (n,) or str, optional
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
@@ -1553,8 +1562,9 @@ def check(
     -----
     Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
     limit is broken in truth, and all are found to be kept. The one that is broken must then have
-    been found to be kept too, so every interval has the plain level, however many there are. A
-    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
+    been found to be kept too, so every interval has the plain level, however many there are. (An
+    undecided slice that only warns is not found to be kept, and is not covered by this.) A false
+    fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
     over limits and slices, so what fails must do so at a level that takes their number into
     account, ``1 - (1 - level) / number``.
 
@@ -6229,6 +6239,94 @@ def tace(
     >>> import calibrant as cal
     >>> round(cal.tace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1, threshold=0.3), 4)
     0.0
+    """
+
+def threshold_loss(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    weight: str | tuple[float, float] = "uniform",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Loss of acting on predictions, averaged over a range of decision thresholds.
+
+    .. math:: \int_a^b \omega(t) \; 2 \Bigl( t \, 1[p \ge t] (1 - y) + (1 - t) 1[p < t] \, y \Bigr)
+        \, dt \Big/ \int_a^b \omega(t) \, dt
+
+    where t is the threshold from which on one acts: a false alarm costs t and a miss 1 - t, so that
+    acting pays exactly where the probability is above t. Uniform weights give
+
+    .. math:: \frac{(c - y)^2 - (\tilde y - y)^2}{b - a}, \quad
+        c = \mathrm{clip}(p, a, b), \; \tilde y = \mathrm{clip}(y, a, b)
+
+    which is the Brier score over [0, 1]. A proper loss; lower is better. At one threshold it is
+    ``2 (1 - t) (prevalence - net benefit)`` of `decision_curve`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    low, high : float in [0, 1], default 0.0, 1.0
+        The range of thresholds, [a, b].
+    weight : {"uniform", "log"} or tuple of float, default "uniform"
+        How thresholds are weighted: alike; by 1 / (2 t (1 - t)) and without the division, which is
+        the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean loss.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    Notes
+    -----
+    Predictions beyond the range count as its ends. So the difference of two models is that of the
+    Brier scores (with "log", of the log losses) of their clipped predictions, over b - a: `compare`
+    gives it with its interval.
+
+    From a soft label's loss that of predicting the label itself is taken off: over [0, 1] these are
+    the Brier score and `kl`.
+
+    References
+    ----------
+    Flores, Schiff, Smith, Fukuyama and Wilson (2025), arXiv:2504.04528. Schervish (1989), Annals of
+    Statistics 17. Hand (2009), doi:10.1007/s10994-009-5119-5 (Beta weights).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> round(cal.threshold_loss(y, p), 4), round(cal.brier_score(y, p), 4)
+    (0.075, 0.075)
+    >>> round(cal.threshold_loss(y, p, low=0.1, high=0.3), 4)
+    0.1375
     """
 
 def top_label_ece(

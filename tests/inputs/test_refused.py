@@ -71,7 +71,15 @@ def takes_rows_only(name: str) -> bool:
 
 
 def takes_one_outcome_only(name: str) -> bool:
-    return name in ("clinical_summary", "decision_curve", "e50", "e90", "emax", "ici")
+    return name in (
+        "clinical_summary",
+        "decision_curve",
+        "e50",
+        "e90",
+        "emax",
+        "ici",
+        "threshold_loss",
+    )
 
 
 @functools.cache

@@ -77,7 +77,6 @@ def add_options(parser: Parser) -> None:
         "val_... and test_..., the first are fitted to and the second compared",
         nargs="+",
     )
-    parser.set_defaults(half=None)
     parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)
     parser.option(
         "--ceiling",

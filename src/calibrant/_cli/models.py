@@ -152,7 +152,7 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
 
     A row in which one model's prediction is missing is dropped for all models.
     """
-    known = _column_names(path, options.format, options.half)
+    known = _column_names(path, options.format, getattr(options, "half", None))
     columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
     own = _label_columns(options, columns)
