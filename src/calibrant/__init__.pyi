@@ -6275,8 +6275,10 @@ def threshold_loss(
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    low, high : float in [0, 1], default 0.0, 1.0
-        The range of thresholds, [a, b].
+    low : float in [0, 1], default 0.0
+        The lowest threshold, a.
+    high : float in [0, 1], default 1.0
+        The highest threshold, b.
     weight : {"uniform", "log"} or tuple of float, default "uniform"
         How thresholds are weighted: alike; by 1 / (2 t (1 - t)) and without the division, which is
         the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
