@@ -54,3 +54,10 @@ def test_without_scale_on_no_half_is_chosen(archive):
     named = ["--models", "a=test_big", "b=test_small", "--label", "test_labels"]
     done = run("compare", "run.npz", *named, "--measures", "brier", cwd=archive)
     assert done.returncode == 0 and "val_" not in done.stdout
+
+
+def test_scale_takes_columns_that_are_named_in_full(archive):
+    named = ["--label", "val_labels", "--proba", "val_big", "-o", "out.csv"]
+    done = run("scale", "--fit", "run.npz", "--apply", "run.npz", *named, cwd=archive)
+    assert done.returncode == 0, done.stderr
+    assert "the arrays" not in done.stdout
