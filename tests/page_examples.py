@@ -2,7 +2,8 @@
 
 A fence with prompts is a session, and all sessions of a page share their names. In a ```console
 fence a line that begins with "$ " is a command, and what follows is what it prints; "..." stands
-for anything. A command must succeed: one that is shown to fail says so with `echo "exit $?"`.
+for anything. A command must succeed: one that is shown to fail says so with `echo "exit $?"`. A
+```toml fence with a title is a file of that name.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import doctest
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from shell_lines import run_line
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r'^```toml title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
@@ -39,6 +42,8 @@ def run_page(text: str, name: str) -> tuple[int, list[str]]:
     """How many examples were tried in the current folder, and what went wrong."""
     scope: dict[str, Any] = {}
     tried, wrong = 0, []
+    for file, content in _FILE.findall(text):
+        Path(file).write_text(content, encoding="utf-8")
     for fence in fences(text):
         run = _run_console if fence.language == "console" else _run_session
         n, failures = run(fence, name, scope)

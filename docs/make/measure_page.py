@@ -73,9 +73,10 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
 def _facts(entries: list[Measure]) -> str:
     first = entries[0]
     anchor = f"calibrant.{first.function.partition('(')[0]}"
+    by_name = f"[`cal.{first.name}`][calibrant.{first.name}]"
     rows = {
         "measures": "; ".join(_measured(e, shape) for e in entries for shape in e.shapes),
-        "alone": f"[`cal.{first.function}`][{anchor}]",
+        "alone": ", that is ".join(dict.fromkeys([by_name, f"[`cal.{first.function}`][{anchor}]"])),
         "with others": f'`cal.evaluate(y_true, y_proba, measures=["{first.name}"])`',
         "range": _by_shape(entries, [_range(entry) for entry in entries]),
         "[noise of votes](../votes.md)": _by_shape(entries, [e.vote_noise for e in entries]),

@@ -16,8 +16,10 @@ from calibrant import examples, plots, results, scaling
 
 # Title of a page, and how the modules begin whose public names are on it; the first that fits.
 PAGES = {
-    "measures": ("Measures", ("calibrant._api.metrics.binned", "calibrant._api.metrics.smooth",
+    "measures": ("Measures", ("calibrant._api.metrics.binned", "calibrant._api.metrics.by_name",
+                              "calibrant._api.metrics.smooth",
                               "calibrant._api.metrics.truthful", "calibrant._api.metrics.losses",
+                              "calibrant._api.metrics.threshold_loss",
                               "calibrant._api.metrics.distribution")),
     "worth": ("Intervals, noise floors and tests", ("calibrant._api.metrics",)),
     "streams": ("Streams", ("calibrant._api.streaming",)),

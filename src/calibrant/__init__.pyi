@@ -53,7 +53,7 @@ from calibrant.results._bin_sensitivity import BinSensitivity
 from calibrant.results._bounds import Bound, Bounds
 from calibrant.results._centres import Centres
 from calibrant.results._certificate import Certificate
-from calibrant.results._check import Check
+from calibrant.results._check import Check, Policy
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._comparison import Comparison
 from calibrant.results._conventions import Conventions
@@ -166,19 +166,25 @@ __all__ = [
     "auroc",
     "bayes_error",
     "bin_sensitivity",
+    "brier",
     "brier_decomposition",
+    "brier_discrimination",
+    "brier_miscalibration",
     "brier_score",
+    "brier_uncertainty",
     "catalogue",
     "centres",
     "certify",
     "check",
     "classification_error",
     "classwise_ce",
+    "classwise_ece",
     "classwise_reliability",
     "clinical_plot",
     "clinical_summary",
     "compare",
     "confidence_ce",
+    "confidence_ce_uncorrected",
     "confidence_loss",
     "conventions",
     "count_votes",
@@ -189,8 +195,11 @@ __all__ = [
     "decision_curve",
     "decompose",
     "dist_ce",
+    "e50",
+    "e90",
     "ece",
     "ece_kde",
+    "emax",
     "ent_ce",
     "entropy_bands",
     "evaluate",
@@ -201,6 +210,7 @@ __all__ = [
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "js_divergence",
     "jsd",
     "judge",
     "kl",
@@ -208,6 +218,8 @@ __all__ = [
     "lin_ce",
     "log_loss",
     "ls_ece",
+    "manhattan",
+    "mce",
     "multilabel",
     "noise_floor",
     "optimism",
@@ -221,6 +233,7 @@ __all__ = [
     "report",
     "reproduce",
     "risk_coverage",
+    "rmsce",
     "sampled_answers",
     "smooth_ece",
     "smooth_reliability",
@@ -229,6 +242,7 @@ __all__ = [
     "spiegelhalter",
     "sweep_ece",
     "tace",
+    "threshold_loss",
     "top_label_ece",
     "truthful_test",
     "verdict",
@@ -1085,6 +1099,58 @@ def bin_sensitivity(
     [0.013, 0.067]
     """
 
+def brier(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Brier score: the mean squared distance between prediction and target, `brier_score`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean loss: in [0, 1] for (n,), in [0, 2] for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.brier([0, 1], [0.2, 0.6]), 4)
+    0.1
+    """
+
 def brier_decomposition(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -1162,6 +1228,110 @@ def brier_decomposition(
     (0.075, 0.25, 0.25)
     """
 
+def brier_discrimination(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """What recalibrated predictions gain over a constant one: a part of `brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The discrimination, in [0, 0.25]; of the top label for (n, k). Higher is better.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.brier_discrimination([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    0.25
+    """
+
+def brier_miscalibration(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """What isotonic recalibration would gain in the Brier score: a part of `brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The miscalibration, at least 0; of the top label for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.brier_miscalibration([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.075
+    """
+
 def brier_score(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -1221,6 +1391,58 @@ def brier_score(
     >>> import calibrant as cal
     >>> round(cal.brier_score([0, 1], [0.2, 0.6]), 4)
     0.1
+    """
+
+def brier_uncertainty(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Brier score of predicting the mean target for all rows: a part of `brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The uncertainty, in [0, 0.25]; of the top label for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.brier_uncertainty([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    0.25
     """
 
 def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
@@ -1456,6 +1678,8 @@ def check(
     bins: Bins = 15,
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
+    tolerance: float | None = None,
+    undecided_slices: Policy = "undecided",
     votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -1519,6 +1743,12 @@ def check(
         count clusters.
     by : array-like of shape (n,), str or list of str, optional
         A value for each row, or names of columns: every slice must meet the limits too.
+    tolerance : float in (0, 1), optional
+        Largest acceptable ECE of a slice: slices are then held to it, and not to the limits, which
+        are of all rows.
+    undecided_slices : {"undecided", "warn", "fail"}, default "undecided"
+        What a slice that its rows cannot decide makes of the check: undecided, like any limit;
+        no more than a note ("warn"); or a fail.
     votes : int, array-like of shape (n,) or str, optional
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
@@ -1557,8 +1787,9 @@ def check(
     -----
     Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
     limit is broken in truth, and all are found to be kept. The one that is broken must then have
-    been found to be kept too, so every interval has the plain level, however many there are. A
-    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
+    been found to be kept too, so every interval has the plain level, however many there are. (An
+    undecided slice that only warns is not found to be kept, and is not covered by this.) A false
+    fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
     over limits and slices, so what fails must do so at a level that takes their number into
     account, ``1 - (1 - level) / number``.
 
@@ -1707,6 +1938,71 @@ def classwise_ce(
     >>> import calibrant as cal
     >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
     0.01
+    """
+
+def classwise_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Classwise ECE: each class against the rest, averaged; `ece` with ``notion="classwise"``.
+
+    .. math:: \frac{1}{k} \sum_r \frac{1}{W} \sum_B
+        \Bigl| \sum_{i \in B} w_i (p_{ir} - z_{ir}) \Bigr|
+
+    Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Kull et al. (2019), arXiv:1910.12656.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.classwise_ece([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=5), 4)
+    0.3
     """
 
 def classwise_reliability(
@@ -2161,6 +2457,63 @@ def confidence_ce(
     >>> import calibrant as cal
     >>> y, p = [0, 1], [[0.8, 0.2], [0.4, 0.6]]
     >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
+    0.09
+    """
+
+def confidence_ce_uncorrected(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = Quantile(15),
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Squared confidence error without its correction: `confidence_ce` with ``corrected=False``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
+        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1], [[0.8, 0.2], [0.4, 0.6]]
+    >>> round(cal.confidence_ce_uncorrected(y, p, bins=cal.Quantile(1)), 6)
     0.09
     """
 
@@ -2909,6 +3262,112 @@ def dist_ce(
     (0.2, 0.4)
     """
 
+def e50(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Median distance of a local regression to the diagonal: `ici` with ``part="e50"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> cal.e50(y, p) < cal.e90(y, p) <= cal.emax(y, p)
+    True
+    """
+
+def e90(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Distance of a local regression to the diagonal of 90% of rows: `ici` with ``part="e90"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> cal.e90(y, p) == cal.ici(y, p, part="e90")
+    True
+    """
+
 def ece(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -3081,6 +3540,59 @@ def ece_kde(
     >>> y, p = [0, 1, 1, 0, 1], [0.2, 0.7, 0.9, 0.4, 0.6]
     >>> round(cal.ece_kde(y, p, bandwidth=0.1), 4), round(cal.ece_kde(y, p, kernel="gaussian"), 4)
     (0.1328, 0.2366)
+    """
+
+def emax(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Largest distance of a local regression to the diagonal: `ici` with ``part="emax"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> round(cal.emax(y, p), 4)
+    0.7
     """
 
 def ent_ce(
@@ -4079,6 +4591,58 @@ def interval(
     (True, True)
     """
 
+def js_divergence(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Jensen-Shannon divergence: the mean over rows, in nats; `jsd` with ``squared=True``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean divergence, in [0, log 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.js_divergence([[0.76, 0.2, 0.04]], [[0.9, 0.08, 0.02]]), 4)
+    0.0179
+    """
+
 def jsd(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -4652,6 +5216,126 @@ def ls_ece(
     >>> import calibrant as cal
     >>> round(cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.2504
+    """
+
+def manhattan(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    """Manhattan distance of prediction and target distribution: `dist_ce` with ``norm="l1"``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean distance, in [0, 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.manhattan([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
+    0.4
+    """
+
+def mce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Maximum calibration error: the largest gap of any bin, `ece` with ``norm="max"``.
+
+    .. math:: \max_B \frac{|R_B|}{W_B}
+
+    where R_B is the sum of w (u - z) in a bin and W_B its weight. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The largest gap, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.mce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
+    0.4
     """
 
 def multilabel(
@@ -5821,6 +6505,74 @@ def risk_coverage(
     (0.2083, 1.0)
     """
 
+def rmsce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Root-mean-square calibration error: `ece` with ``norm="l2"``.
+
+    .. math:: \sqrt{\frac{1}{W} \sum_B W_B \Bigl( \frac{R_B}{W_B} \Bigr)^2}
+
+    where R_B is the sum of w (u - z) in a bin and W_B its weight. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Hendrycks et al. (2019), arXiv:1812.04606.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.rmsce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
+    0.2739
+    """
+
 def sampled_answers(
     question: ArrayLike,
     answer: ArrayLike,
@@ -6395,6 +7147,96 @@ def tace(
     >>> import calibrant as cal
     >>> round(cal.tace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1, threshold=0.3), 4)
     0.0
+    """
+
+def threshold_loss(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    weight: str | tuple[float, float] = "uniform",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Loss of acting on predictions, averaged over a range of decision thresholds.
+
+    .. math:: \int_a^b \omega(t) \; 2 \Bigl( t \, 1[p \ge t] (1 - y) + (1 - t) 1[p < t] \, y \Bigr)
+        \, dt \Big/ \int_a^b \omega(t) \, dt
+
+    where t is the threshold from which on one acts: a false alarm costs t and a miss 1 - t, so that
+    acting pays exactly where the probability is above t. Uniform weights give
+
+    .. math:: \frac{(c - y)^2 - (\tilde y - y)^2}{b - a}, \quad
+        c = \mathrm{clip}(p, a, b), \; \tilde y = \mathrm{clip}(y, a, b)
+
+    which is the Brier score over [0, 1]. A proper loss; lower is better. At one threshold it is
+    ``2 (1 - t) (prevalence - net benefit)`` of `decision_curve`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    low : float in [0, 1], default 0.0
+        The lowest threshold, a.
+    high : float in [0, 1], default 1.0
+        The highest threshold, b.
+    weight : {"uniform", "log"} or tuple of float, default "uniform"
+        How thresholds are weighted: alike; by 1 / (2 t (1 - t)) and without the division, which is
+        the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping, str or path-like, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
+        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+
+    Returns
+    -------
+    float
+        The mean loss.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    Notes
+    -----
+    Predictions beyond the range count as its ends. So the difference of two models is that of the
+    Brier scores (with "log", of the log losses) of their clipped predictions, over b - a: `compare`
+    gives it with its interval.
+
+    From a soft label's loss that of predicting the label itself is taken off: over [0, 1] these are
+    the Brier score and `kl`.
+
+    References
+    ----------
+    Flores, Schiff, Smith, Fukuyama and Wilson (2025), arXiv:2504.04528. Schervish (1989), Annals of
+    Statistics 17. Hand (2009), doi:10.1007/s10994-009-5119-5 (Beta weights).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> round(cal.threshold_loss(y, p), 4), round(cal.brier_score(y, p), 4)
+    (0.075, 0.075)
+    >>> round(cal.threshold_loss(y, p, low=0.1, high=0.3), 4)
+    0.1375
     """
 
 def top_label_ece(

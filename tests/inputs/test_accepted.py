@@ -124,11 +124,19 @@ def flat(result: Any) -> list[float]:
 
 
 def takes_rows_only(name: str) -> bool:
-    return name in ("classwise_ce", "classwise_reliability", "top_label_ece")
+    return name in ("classwise_ce", "classwise_ece", "classwise_reliability", "top_label_ece")
 
 
 def takes_one_outcome_only(name: str) -> bool:
-    return name in ("clinical_summary", "decision_curve", "ici")
+    return name in (
+        "clinical_summary",
+        "decision_curve",
+        "e50",
+        "e90",
+        "emax",
+        "ici",
+        "threshold_loss",
+    )
 
 
 def takes(name: str, predictions: Any) -> bool:

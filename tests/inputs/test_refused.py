@@ -67,11 +67,19 @@ def takes(name: str, option: str) -> bool:
 
 
 def takes_rows_only(name: str) -> bool:
-    return name in ("classwise_ce", "classwise_reliability", "top_label_ece")
+    return name in ("classwise_ce", "classwise_ece", "classwise_reliability", "top_label_ece")
 
 
 def takes_one_outcome_only(name: str) -> bool:
-    return name in ("clinical_summary", "decision_curve", "ici")
+    return name in (
+        "clinical_summary",
+        "decision_curve",
+        "e50",
+        "e90",
+        "emax",
+        "ici",
+        "threshold_loss",
+    )
 
 
 @functools.cache

@@ -138,6 +138,16 @@ def evaluated(shape: str, kind: str, weighted: bool) -> Any:
 
 
 @pytest.mark.parametrize(("shape", "kind", "weighted"), WAYS)
+def test_every_name_is_a_function(shape, kind, weighted):
+    y, p, w = rows(shape, kind, weighted)
+    names = [m.name for m in cal.catalogue(shape)]
+    expected = cal.evaluate(y, p, sample_weight=w, measures=names).values
+    for name in names:
+        assert name in cal.__all__ and inspect.isfunction(getattr(cal, name)), name
+        assert same(getattr(cal, name)(y, p, sample_weight=w), expected[name]), name
+
+
+@pytest.mark.parametrize(("shape", "kind", "weighted"), WAYS)
 def test_every_name_has_one_value(shape, kind, weighted):
     expected = evaluated(shape, kind, weighted)
     assert set(expected.values) == usual_names(shape, kind)

@@ -280,3 +280,51 @@ def test_small_numbers_keep_their_digits():
         "0.5000", "0.000412", "1234567", "", "", "yes", "3",
     ]  # fmt: skip
     assert as_text({"a": ["x", "yy"], "n": [1, 22]}) == "a    n\nx    1\nyy  22"
+
+
+class TestRowsAndLayout:
+    def test_rows_come_in_the_order_and_by_the_names_given(self, found):
+        plain = {row[0]: row[1:] for row in rows_of(found.to_latex(measures=["brier"]))}
+        named = rows_of(found.to_latex(measures=["brier"], rows={"far": "C_1", "close": "B"}))
+        assert [row[0].strip() for row in named] == [r"C\_1", "B", latex_text(ODD)]
+        assert named[0][1:] == plain["far "] and named[1][1:] == plain["close "]
+        text = found.to_markdown(measures=["brier"], rows=["far"])
+        assert text.splitlines()[2].split("|")[1].strip() == "far"
+        with pytest.raises(cal.InputError, match="rows: no predictor is called 'nobody'"):
+            found.to_latex(rows=["nobody"])
+
+    def test_stacked_intervals_stand_under_their_values(self, found):
+        beside = rows_of(found.to_latex(measures=["brier", "lin_ce"]))
+        lines = found.to_latex(measures=["brier", "lin_ce"], layout="stacked").split("\n")
+        stacked = rows_of("\n".join(line for line in lines if "addlinespace" not in line))
+        assert len(stacked) == 2 * len(beside) and len({len(row) for row in stacked}) == 1
+        for row, over, under in zip(beside, stacked[::2], stacked[1::2], strict=True):
+            assert under[0].strip() == ""
+            for cell, value, interval in zip(row[1:], over[1:], under[1:], strict=True):
+                assert cell.split() == [*value.split(), *interval.split()]
+        assert "<br>[" in found.to_markdown(layout="stacked")
+        with pytest.raises(cal.InputError, match="layout='under' is not known"):
+            found.to_latex(layout="under")
+
+
+class TestOneModel:
+    def test_a_row_for_each_measure(self):
+        result = cal.evaluate(
+            Y, MODELS["far"], uncertainty=True, measures=["ece", "lin_ce", "auroc"]
+        )
+        rows = rows_of(result.to_latex(measures={"auroc": "C-statistic", "ece": "ECE & co"}))
+        assert [row[0].strip() for row in rows[:2]] == [
+            r"C-statistic $\uparrow$", r"ECE \& co $\downarrow$"]  # fmt: skip
+        ece = result.estimate("ece")
+        shown_ends = re.findall(r"-?[\d.]+", rows[1][2])
+        assert [float(each) for each in shown_ends] == pytest.approx(
+            [ece.interval.low, ece.interval.high], abs=6e-4)  # fmt: skip
+        assert float(rows[1][1]) == pytest.approx(ece.estimate, abs=6e-4)
+        assert float(rows[1][3]) == pytest.approx(ece.value, abs=6e-4)
+        assert r"$\times 10^{-3}$" in result.to_latex(measures=["lin_ce"])
+
+    def test_without_uncertainty_there_are_values_alone(self):
+        text = cal.evaluate(Y, MODELS["far"], measures=["brier"]).to_latex(digits=2, label="tab:a")
+        assert r"\begin{tabular}{lr}" in text and r"\label{tab:a}" in text and "CI" not in text
+        with pytest.raises(cal.InputError, match="no measure 'ece'"):
+            cal.evaluate(Y, MODELS["far"], measures=["brier"]).to_latex(measures=["ece"])

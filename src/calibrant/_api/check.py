@@ -19,7 +19,7 @@ from calibrant._api.limited_models import (
     check_change,
     check_value,
 )
-from calibrant._api.limits import limits_of
+from calibrant._api.limits import limits_of, limits_of_slices
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import OF_ROWS, GivenRows, check_without, read_cells
 from calibrant._core.arguments import WeightedRowsWithGaps
@@ -32,7 +32,7 @@ from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._measures.catalogue import Measure
-from calibrant.results._check import Check, LimitCheck
+from calibrant.results._check import Check, LimitCheck, Policy, with_policy
 
 
 @public
@@ -53,6 +53,8 @@ def check(
     bins: Bins = 15,
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
+    tolerance: float | None = None,
+    undecided_slices: Policy = "undecided",
     votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -103,6 +105,12 @@ def check(
         count clusters.
     by
         A value for each row, or names of columns: every slice must meet the limits too.
+    tolerance : float in (0, 1), optional
+        Largest acceptable ECE of a slice: slices are then held to it, and not to the limits, which
+        are of all rows.
+    undecided_slices : {"undecided", "warn", "fail"}, default "undecided"
+        What a slice that its rows cannot decide makes of the check: undecided, like any limit;
+        no more than a note ("warn"); or a fail.
     votes
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
@@ -127,8 +135,9 @@ def check(
     -----
     Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
     limit is broken in truth, and all are found to be kept. The one that is broken must then have
-    been found to be kept too, so every interval has the plain level, however many there are. A
-    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
+    been found to be kept too, so every interval has the plain level, however many there are. (An
+    undecided slice that only warns is not found to be kept, and is not covered by this.) A false
+    fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
     over limits and slices, so what fails must do so at a level that takes their number into
     account, ``1 - (1 - level) / number``.
 
@@ -150,6 +159,7 @@ def check(
     >>> cal.check(y, worse, baseline=p, max_increase={"brier": 0.01}).verdict
     'fail'
     """
+    of_slices = limits_of_slices(tolerance, undecided_slices, by)
     rows["data"] = scan_if_path(rows.get("data"))
     given = GivenRows(
         y_true=y_true,
@@ -179,7 +189,8 @@ def check(
         asked = FrameCheck(
             given, reading, bins, check_level(level), int(n_resamples), int(seed), bool(point)
         )
-        return asked.check((at_most, at_least, max_increase, max_decrease), baseline)
+        limited = asked.check((at_most, at_least, max_increase, max_decrease), baseline, of_slices)
+        return with_policy(limited, undecided_slices)
     needs_rows = any(value is not None for value in (votes, by, ids, paired))
     if not needs_rows and not isinstance(bins, Cells) and is_summed_on_device(y_proba):
         # Imported where large tensors are given.
@@ -225,15 +236,19 @@ def check(
     names = list(new.rows_of_slices)
     check_resamples(n_resamples, seed)
     resampling = Resampling(rules=rules, level=level, n_resamples=int(n_resamples), seed=int(seed))
-    checks = Checks(limits, resampling, (1 + len(names)) * len(limits), point)
+    sliced = limits if of_slices is None else limits_of(of_slices, None, new.samples.shape)
+    checks = Checks(limits, resampling, len(limits) + len(names) * len(sliced), point)
     results = list(_check_limits(new, pair, None, checks))
     for name in names:
         own = None if pair is None else _slice_of_pair(pair, name)
-        results += _check_limits(_slice_of(new, name), own, str(name), checks)
+        results += _check_limits(
+            _slice_of(new, name), own, str(name), replace(checks, limits=sliced)
+        )
     samples = new.samples
     notes = () if pair is None else pair.notes
     notes += (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
-    return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
+    found = Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
+    return with_policy(found, undecided_slices)
 
 
 def check_options(

@@ -47,15 +47,19 @@ class FrameCheck:
     point: bool = False
 
     def check(
-        self, asked: tuple[Mapping[str, float] | None, ...], baseline: str | list[str] | None
+        self,
+        asked: tuple[Mapping[str, float] | None, ...],
+        baseline: str | list[str] | None,
+        of_slices: Mapping[str, float] | None,
     ) -> Check:
         """Check the limits `asked` for: at most, at least, increase and decrease. `baseline` names
-        the columns of another model's predictions.
+        the columns of another model's predictions; `of_slices` are limits of slices, where those
+        are others.
         """
         given = self.given
         clusters = cluster_column(given.groups, given.data)
         rules = both_rules(self.bins, lambda: count_frame_rows(given.data))
-        names = _measures_named(asked)
+        names = _measures_named((*asked, of_slices))
         read = partial(
             FramePredictor.read,
             given,
@@ -66,6 +70,7 @@ class FrameCheck:
         )
         new = read(given.y_true, given.y_proba)
         limits = limits_of(asked[0], asked[1], new.samples.shape, asked[2], asked[3])
+        sliced = None if of_slices is None else limits_of(of_slices, None, new.samples.shape)
         old = None
         if baseline is not None:
             old = read(given.y_true, baseline)
@@ -75,7 +80,7 @@ class FrameCheck:
             by = named_columns(given.by, "by", new.samples.frame.collect_schema())
             frame_slices = FrameSlices(new.samples, by, rules, clusters, names)
             if old is None:
-                slices = list(_sums_of_slices(frame_slices, limits))
+                slices = list(_sums_of_slices(frame_slices, sliced or limits))
             else:
                 slices, baselines = _pairs_of_slices(frame_slices, old.samples)
         measures = measures_of(limits)
@@ -98,6 +103,7 @@ class FrameCheck:
             slices=slices,
             baseline=pair,
             baselines=baselines,
+            of_slices=sliced,
         )
 
 

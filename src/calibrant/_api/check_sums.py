@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from calibrant._api.limited_models import (
     NO_WEIGHT,
@@ -50,13 +50,15 @@ def check_sums(
     slices: Sequence[SliceOfSums] = (),
     baseline: SummedBaseline | None = None,
     baselines: Mapping[str, SummedBaseline] | None = None,
+    of_slices: tuple[LimitOn, ...] | None = None,
 ) -> Check:
     """Check limits by intervals from sums by cell, for rows that are not in memory; with `point` by
     values alone.
 
     `values` maps measures to values of n rows; `slices` are the name, the number of rows and the
-    sums of each slice, and `baselines` the baseline of each by its name. Raises NeedsRows for what
-    has no interval from sums: changes without a `baseline`, and some measures.
+    sums of each slice, and `baselines` the baseline of each by its name; `of_slices` are limits of
+    slices, where those are others. Raises NeedsRows for what has no interval from sums: changes
+    without a `baseline`, and some measures.
     """
     for each in limits:
         if each.limit.of_change and baseline is None:
@@ -64,12 +66,14 @@ def check_sums(
     resampling = Resampling(
         rules=sums.rules, level=check_level(level), n_resamples=n_resamples, seed=seed
     )
-    checks = Checks(limits, resampling, (1 + len(slices)) * len(limits), point)
+    sliced = limits if of_slices is None else of_slices
+    checks = Checks(limits, resampling, len(limits) + len(slices) * len(sliced), point)
     results = list(_check_model(SumsModel(sums, checks, n, values), baseline, None, checks))
+    checks = replace(checks, limits=sliced)
     for name, n_slice, own in slices:
         if own is None:
             empty = (
-                LimitCheck(each.limit, name, n_slice, math.nan, None, NO_WEIGHT) for each in limits
+                LimitCheck(each.limit, name, n_slice, math.nan, None, NO_WEIGHT) for each in sliced
             )
             results += empty
             continue

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.binning import Rule
-from calibrant._core.errors import InputError
-from calibrant._core.messages import setting, worded
-from calibrant._core.validation import is_number
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.messages import name_of, setting, worded
+from calibrant._core.validation import check_tolerance, is_number
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import effective
 from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find
+from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
 from calibrant._measures.gap_scale import GapScale
-from calibrant.results._check import FEWEST_ROWS, Kind, Limit, LimitCheck
+from calibrant.results._check import FEWEST_ROWS, POLICIES, Kind, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
 
 # The argument that each kind of limit is given by.
@@ -78,6 +78,21 @@ def check_some_limit(*given: Any) -> None:
             f"{setting('at_most', {'ece': 0.05})}, or "
             f"{worded(python='at_least=', command='--min MEASURE=LIMIT')}"
         )
+
+
+def limits_of_slices(tolerance: Any, undecided: Any, by: Any) -> dict[str, float] | None:
+    """The limits of slices by measure, where they have a tolerance of their own; else None.
+
+    An InputError is raised for options of slices without slices, or of no meaning.
+    """
+    one_of("undecided_slices", undecided, POLICIES)
+    for argument, given in (("tolerance", tolerance), ("undecided_slices", undecided)):
+        if by is None and given not in (None, POLICIES[0]):
+            raise InputError(
+                f"{name_of(argument)} is about slices, and there are none: say which columns make "
+                f"them with {name_of('by')}"
+            )
+    return None if tolerance is None else {HEADLINE: check_tolerance(tolerance)}
 
 
 def _parse_limits(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:

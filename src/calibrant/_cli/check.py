@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from calibrant._cli import inputs
+from calibrant._cli.check_config import with_config
 from calibrant._cli.inputs import SUMMED_FROM
 from calibrant._cli.options import (
     READS_FILES,
@@ -46,7 +47,12 @@ _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant check` to its parser."""
     limits: dict[str, Any] = {"action": "append", "default": []}
-    add_files(parser)
+    add_files(parser, needed=False)
+    parser.option(
+        "--config FILE",
+        "options and limits in a TOML file: tables [max], [min], [max-increase], [max-decrease] "
+        "and [slices], and other options by their names; what is typed comes first",
+    )
     parser.option(
         "--max MEASURE=LIMIT",
         "at most this much, such as ece=0.05; may be repeated",
@@ -87,6 +93,16 @@ def add_options(parser: Parser) -> None:
     add_columns(parser)
     add_bins(parser)
     add_slices(parser, "check each value of these columns too")
+    parser.option(
+        "--tolerance TOLERANCE", "with --by: slices are held to this ECE, and not to the limits"
+    )
+    parser.option(
+        "--undecided-slices",
+        "with --by: what a slice that its rows cannot decide makes of the check: undecided (the "
+        "default), no more than a note (warn), or a fail",
+        choices=("undecided", "warn", "fail"),
+        default="undecided",
+    )
     add_chance(parser)
     parser.option(
         "--summary",
@@ -99,11 +115,15 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Check the files, and write the JUnit file and the GitHub summary if options name them."""
+    options, said = with_config(options)
+    if not options.files:
+        raise InputError("there is no file to check: name one, or say files = [...] in --config")
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     files = inputs.format_files(options.files)
     title = f"calibrant check {files}"
     try:
         result, messages = _run_check(options)
+        messages = (*said, *messages)
     except (Exception, KeyboardInterrupt) as error:
         from calibrant.results._build_servers import junit_error
 
@@ -164,13 +184,14 @@ def _limit_arguments(options: argparse.Namespace) -> dict[str, Any]:
 def _check_options(options: argparse.Namespace) -> None:
     """Raise an error for options that contradict each other, before any row is read."""
     from calibrant._api.check import check_options
-    from calibrant._api.limits import check_some_limit
+    from calibrant._api.limits import check_some_limit, limits_of_slices
 
     limits = _limit_arguments(options)
     for argument, by_measure in limits.items():
         if len(by_measure) < len(getattr(options, argument)):
             raise InputError(f"{name_of(argument)} names a measure twice: say its limit once")
     check_some_limit(*limits.values())
+    limits_of_slices(options.tolerance, options.undecided_slices, options.by)
     about_baseline = {
         "ids": options.id,
         "own_labels": options.own_labels,
@@ -239,6 +260,7 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             **inputs.row_arguments(rows, options),
             **inputs.options_by_name(options, "level", "point", "seed", "from_logits", "missing"),
             bins=inputs.bins_of(rows, options.bins),
+            **inputs.options_by_name(options, "tolerance", "undecided_slices"),
             **_limit_arguments(options),
             **about_baseline,
         )
@@ -274,14 +296,16 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     from calibrant._api.check_sums import check_sums
     from calibrant._api.evaluate_samples import Options
     from calibrant._api.files.evaluate_file import evaluate_request
-    from calibrant._api.limits import limits_of
+    from calibrant._api.limits import limits_of, limits_of_slices
     from calibrant._api.slices import has_sums_of_slices
     from calibrant._data.checks import shape_from_notes
     from calibrant._inference.coefficients import COEFFICIENTS
     from calibrant._measures.catalogue import catalogue
     from calibrant._summaries.requirements import known_measures
+    from calibrant.results._check import with_policy
 
-    by_limit = _limit_arguments(options).values()
+    of_slices = limits_of_slices(options.tolerance, options.undecided_slices, options.by)
+    by_limit = [*_limit_arguments(options).values(), of_slices or {}]
     every = dict.fromkeys(name for limits in by_limit for name in limits)
     names = tuple(name for name in every if name not in COEFFICIENTS)
     if options.by and len(names) < len(every):
@@ -292,12 +316,15 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     request = replace(inputs.request_of(options, options.files), by=options.by, others={})
     given = Options(bins=options.bins, measures=names, groups=options.groups)
     result, sums, slices = evaluate_request(request, given, fine=True)
-    limits = limits_of(shape=shape_from_notes(result.inferred), **_limit_arguments(options))
+    shape = shape_from_notes(result.inferred)
+    limits = limits_of(shape=shape, **_limit_arguments(options))
     n, n_missing = result.recipe["n"], int(result.recipe.get("n_missing", 0))
     checked = check_sums(
         sums, result.values, limits, n, n_missing,
         level=options.level, seed=options.seed, slices=slices,
+        of_slices=None if of_slices is None else limits_of(of_slices, None, shape),
     )  # fmt: skip
+    checked = with_policy(checked, options.undecided_slices)
     return _with_columns_of_slices(checked, options), result.inferred
 
 

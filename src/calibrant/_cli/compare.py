@@ -19,10 +19,11 @@ from calibrant._cli.options import (
 )
 from calibrant._cli.output import (
     Outcome,
-    atomic_write,
     check_page_options,
+    check_table,
     check_writable,
     print_status,
+    write_table,
 )
 from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.terminal import spinner
@@ -73,7 +74,8 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--scale-on [NAME=]FILE | COLUMN=VALUE",
         "recalibrate each model first, by a map fitted to these validation files (or to the rows "
-        "in which a column has a value, which are then not compared)",
+        "in which a column has a value, which are then not compared); of NPZ files with arrays "
+        "val_... and test_..., the first are fitted to and the second compared",
         nargs="+",
     )
     parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)
@@ -84,6 +86,11 @@ def add_options(parser: Parser) -> None:
     )
     add_chance(parser)
     parser.option("--table FILE", "also write the table for a paper (.tex or .md)")
+    parser.option(
+        "--layout",
+        "with --table: intervals beside the values (the default), or stacked under them",
+        choices=("beside", "stacked"),
+    )
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -96,10 +103,13 @@ def run(options: argparse.Namespace) -> Outcome:
         read_models,
         split_models,
         validation_models,
+        with_halves,
     )
 
     check_page_options(options.out, options.title)
-    _check_table(options.table)
+    check_table(options.table)
+    if options.layout is not None and options.table is None:
+        raise InputError("--layout is of the table for a paper: name its file with --table")
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
     read = [*named_files(options).values(), *paths_of(options.scale_on or ())]
@@ -107,6 +117,8 @@ def run(options: argparse.Namespace) -> Outcome:
         check_writable(path, read, options.format)
     column, value = parse_scale_on(options)
     options, taken = ids_of_logs(replace_options(options, split=column))
+    if options.scale_on is not None and column is None:
+        options = with_halves(options)
     models = read_models(options)
     models = replace(models, messages=(*models.messages, *taken))
     validation = None
@@ -114,14 +126,10 @@ def run(options: argparse.Namespace) -> Outcome:
         models, validation = split_models(models, column, value)
     elif options.scale_on is not None:
         validation = validation_models(options, models)
+        models = replace(models, notes=(*models.notes, *validation.notes))
     with spinner("intervals of the differences"):
         comparison = _compare_models(models, options, validation)
-    if options.table is not None:
-        tex = options.table.lower().endswith(".tex")
-        text = comparison.to_latex() if tex else comparison.to_markdown() + "\n"
-        with atomic_write(options.table) as temp:
-            temp.write_text(text, encoding="utf-8")
-        print_status(f"written: {options.table}")
+    write_table(options.table, comparison, layout=options.layout or "beside")
     if options.out is not None:
         with spinner("the page"):
             comparison.save(
@@ -131,12 +139,6 @@ def run(options: argparse.Namespace) -> Outcome:
             )
         print_status(f"written: {options.out}")
     return Outcome(comparison.to_dict, lambda: _show(comparison))
-
-
-def _check_table(path: str | None) -> None:
-    """Raise an error if the name of the table's file does not end in .tex or .md."""
-    if path is not None and not path.lower().endswith((".tex", ".md")):
-        raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
 
 
 def _compare_models(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -47,6 +48,11 @@ def add_options(parser: Parser) -> None:
         type=thresholds,
     )
     parser.option(
+        "--range LOW:HIGH",
+        "also the loss averaged over the thresholds between two, such as 0.05:0.3",
+        type=threshold_range,
+    )
+    parser.option(
         "--recalibration",
         "map behind the gain; default: isotonic with 200 or more of the rarer outcome, else platt",
         choices=MAPS,
@@ -76,6 +82,20 @@ def thresholds(text: str) -> list[float]:
         ) from None
 
 
+def threshold_range(text: str) -> tuple[float, float]:
+    """Parse a range of thresholds, LOW:HIGH."""
+    low, _, high = text.partition(":")
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        ends = math.nan, math.nan
+    if not 0 <= ends[0] < ends[1] <= 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no range of thresholds from 0 to 1: give LOW:HIGH, such as 0.05:0.3"
+        )
+    return ends
+
+
 def run(options: argparse.Namespace) -> Outcome:
     """Compute the net benefit of the models by threshold, and draw it if an option asks for it."""
     from calibrant._api.decision_curve import decision_curve
@@ -94,6 +114,7 @@ def run(options: argparse.Namespace) -> Outcome:
             classes=rows.class_names,
             **inputs.options_by_name(options, "thresholds", "level", "seed", "from_logits"),
         )
+    losses = None if options.range is None else _range_losses(rows, predictions, options)
     if options.out is not None:
         curve.plot(recalibrated=options.recalibration != "none").save(options.out)
         print_status(f"written: {options.out}")
@@ -104,8 +125,46 @@ def run(options: argparse.Namespace) -> Outcome:
 
         print_summary(curve.title, (*messages, *curve._messages()))
         print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
+        if losses is not None:
+            low, high = options.range
+            print_table(losses, f"Loss averaged over the thresholds {low:g} to {high:g}")
 
-    return Outcome(curve.to_dict, show)
+    more = {} if losses is None else {"threshold_losses": losses}
+    return Outcome(lambda: {**curve.to_dict(), **more}, show)
+
+
+def _range_losses(
+    rows: Rows, predictions: dict[str, Any], options: argparse.Namespace
+) -> dict[str, list[Any]]:
+    """The loss of each model averaged over the thresholds of --range, best first, as columns.
+
+    Of several models also how far each is behind the best, with limits: these are differences of
+    Brier scores of predictions clipped to the range.
+    """
+    import numpy as np
+    from scipy.special import expit
+
+    from calibrant._api.compare import compare
+    from calibrant._api.metrics.threshold_loss import threshold_loss
+
+    low, high = options.range
+    own: Any = {"sample_weight": rows.sample_weight, "classes": rows.class_names}
+    risks = {name: expit(p) if options.from_logits else p for name, p in predictions.items()}
+    losses = {
+        name: threshold_loss(rows.y_true, p, low=low, high=high, **own) for name, p in risks.items()
+    }
+    order = sorted(losses, key=losses.__getitem__)
+    out: dict[str, list[Any]] = {"model": order, "loss": [losses[name] for name in order]}
+    if len(order) > 1:
+        clipped = {name: np.clip(p, low, high) for name, p in risks.items()}
+        groups = inputs.groups_of(rows, options.groups)
+        chance = inputs.options_by_name(options, "level", "seed")
+        found = compare(rows.y_true, clipped, measures=["brier"], groups=groups, **own, **chance)
+        behind = [found.difference(name, order[0], "brier") for name in order]
+        for end in ("value", "low", "high"):
+            title = "behind_best" if end == "value" else end
+            out[title] = [getattr(each, end) / (high - low) for each in behind]
+    return out
 
 
 def _read_predictions(

@@ -69,8 +69,25 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         unpack_single(path) if isinstance(path, list) else path,
         **column_arguments(options),
         **options_by_name(options, "item", "annotator"),
+        half=getattr(options, "half", None),
         others=others,
     )
+
+
+def have_halves(paths: list[str], format: str | None) -> bool:
+    """Whether all files are NPZ archives with arrays val_... and test_... of the same names."""
+    from calibrant._data.readers.recognise import find_files
+    from calibrant._data.readers.source import open_reader
+
+    for file in (file for path in paths for file in find_files(path, format)):
+        names = open_reader(file).names if file.format == "npz" else ()
+        val, test = (
+            {name.removeprefix(half) for name in names if name.startswith(half)}
+            for half in ("val_", "test_")
+        )
+        if len(val & test) < 2:  # labels and predictions
+            return False
+    return True
 
 
 def open_logs(paths: Sequence[str], options: argparse.Namespace) -> list[Any]:

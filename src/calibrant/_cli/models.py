@@ -154,7 +154,7 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
 
     A row in which one model's prediction is missing is dropped for all models.
     """
-    known = _column_names(path, options.format)
+    known = _column_names(path, options.format, getattr(options, "half", None))
     columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
     own = _label_columns(options, columns)
@@ -283,9 +283,9 @@ def _dropped_note(n: int) -> tuple[str, ...]:
     return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
-def _column_names(path: str, format: str | None) -> tuple[str, ...]:
+def _column_names(path: str, format: str | None, half: str | None = None) -> tuple[str, ...]:
     """Give the names of the columns of a file, or of the first file in a folder or pattern."""
-    return open_reader(find_files(path, format)[0]).names
+    return open_reader(replace(find_files(path, format)[0], half=half)).names
 
 
 def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
@@ -435,6 +435,21 @@ def _take_rows(models: Models, rows: NDArray[np.intp]) -> Models:
     )
 
 
+def with_halves(options: argparse.Namespace) -> argparse.Namespace:
+    """Compare the arrays test_... of NPZ files that have them beside val_..., for --scale-on.
+
+    Columns may be named with or without test_.
+    """
+    if not inputs.have_halves(list(named_files(options).values()), options.format):
+        return options
+    texts = {name: getattr(options, name) for name in ("label", "proba", "models", "weight")}
+    for name, given in texts.items():
+        if given is not None:
+            bare = [re.sub(r"(^|[=,])test_", r"\1", each) for each in np.atleast_1d(given)]
+            texts[name] = bare[0] if isinstance(given, str) else bare
+    return replace_options(options, **texts, half="test")
+
+
 def validation_models(options: argparse.Namespace, models: Models) -> Models:
     """Read the validation rows of every model from the files of --scale-on.
 
@@ -454,6 +469,8 @@ def validation_models(options: argparse.Namespace, models: Models) -> Models:
     try:
         for path in named_files(own).values():
             find_files(path, options.format)
+        paths = list(named_files(own).values())
+        own.half = "val" if inputs.have_halves(paths, options.format) else None
         validation = read_models(own)
     except InputError as error:
         raise InputError(f"--scale-on: {error}") from error
@@ -464,4 +481,5 @@ def validation_models(options: argparse.Namespace, models: Models) -> Models:
             f"{', '.join(names)}: give the same names, with NAME=FILE where files are called "
             "otherwise"
         )
-    return validation
+    fitted = ("maps are fitted to the arrays val_... of the files of --scale-on",)
+    return replace(validation, notes=fitted if own.half else ())

@@ -28,9 +28,10 @@ READS_FILES = (
 CLUSTERS = "column that names the cluster of each row"
 
 
-def add_files(parser: Parser) -> None:
-    """Add the argument FILE...: the files of one set of rows."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
+def add_files(parser: Parser, *, needed: bool = True) -> None:
+    """Add the argument FILE...: the files of one set of rows, of which one is `needed`."""
+    nargs = "+" if needed else "*"
+    parser.add_argument("files", nargs=nargs, metavar="FILE", help="file, folder or pattern")
 
 
 def add_models(parser: Parser) -> None:

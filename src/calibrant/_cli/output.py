@@ -169,3 +169,20 @@ def check_own_files(
                 f"{target} is there already, and it is not what this command writes: name another "
                 "folder with -o, or move the file away"
             )
+
+
+def check_table(path: str | None) -> None:
+    """Raise an error if the name of the table's file does not end in .tex or .md."""
+    if path is not None and not path.lower().endswith((".tex", ".md")):
+        raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
+
+
+def write_table(path: str | None, result: Any, **layout: Any) -> None:
+    """Write a result's table for a paper, as LaTeX or Markdown; do nothing if the path is None."""
+    if path is None:
+        return
+    tex = path.lower().endswith(".tex")
+    text = result.to_latex(**layout) if tex else result.to_markdown(**layout) + "\n"
+    with atomic_write(path) as temp:
+        temp.write_text(text, encoding="utf-8")
+    print_status(f"written: {path}")

@@ -316,7 +316,7 @@ def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
 
     If no labels are named or found, `y_true` holds predictions as placeholders.
     """
-    reader = open_reader(find_files(request.path, request.format)[0])
+    reader = open_reader(replace(find_files(request.path, request.format)[0], half=request.half))
     given = (request.y_true, request.answers, request.counts, request.item)
     named = any(each is not None for each in given)
     if named or not reader.names or has_usual(reader.names, "y_true"):

@@ -20,9 +20,11 @@ from calibrant._cli.options import (
 from calibrant._cli.output import (
     Outcome,
     check_page_options,
+    check_table,
     check_writable,
     print_lines,
     print_status,
+    write_table,
 )
 from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
@@ -51,6 +53,7 @@ def add_options(parser: Parser) -> None:
     """Add the options of `calibrant report` to its parser."""
     add_files(parser)
     parser.option("-o --out PAGE", "also write a report page (.html)")
+    parser.option("--table FILE", "also write the measures as a table for a paper (.tex or .md)")
     add_columns(parser)
     for end, which in (("low", "smallest"), ("high", "largest")):
         parser.option(
@@ -105,6 +108,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Evaluate the files, in memory or as they are read, and write the page if -o names it."""
+    check_table(options.table)
+    check_writable(options.table, options.files, options.format)
+    of_labels = (options.multilabel, options.label_low, options.label_high)
+    if options.table is not None and any(of_labels):
+        raise InputError(
+            "--table is of the measures of one set of labels: leave it out with --multilabel, "
+            "--label-low and --label-high"
+        )
     if options.multilabel:
         from calibrant._cli import multilabel
 
@@ -150,18 +161,22 @@ def run(options: argparse.Namespace) -> Outcome:
         result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
     title = f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
-    return _outcome(result, title, options.out, voters)
+    return _outcome(result, title, options, voters)
 
 
 def _outcome(
-    result: Evaluation, title: str, page: str | None, voters: Annotators | None = None
+    result: Evaluation,
+    title: str,
+    options: argparse.Namespace,
+    voters: Annotators | None = None,
 ) -> Outcome:
     """Make the outcome of an evaluation, with the table of annotators (`voters`) if any.
 
-    `page` is the file of the page that was written, or None.
+    The table for a paper is written if options name it; the page was written before.
     """
-    if page is not None:
-        print_status(f"written: {page}")
+    write_table(options.table, result)
+    if options.out is not None:
+        print_status(f"written: {options.out}")
 
     def show() -> None:
         """Print the evaluation, then the first MOST_LISTED annotators."""
@@ -261,7 +276,7 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
     except NeedsRows as error:
         plain = total.evaluate(measures=options.measures)
         result = replace(plain, notes=(*plain.notes, str(error)))
-    return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options.out)
+    return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options)
 
 
 def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:

@@ -86,6 +86,8 @@ def run(options: argparse.Namespace) -> Outcome:
         before = None if written_map is None else version_of(written_map)
         _check_kept_columns(options)
         own = replace_options(options, keep=None)  # the output has the applied rows only
+        if _has_both(options):
+            own.half = "val"
         request = inputs.request_of(own, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
         fitted_map = fit_map(
@@ -165,6 +167,16 @@ def _check_kept_columns(options: argparse.Namespace) -> None:
         require(reader, "keep", name)
 
 
+def _has_both(options: argparse.Namespace) -> bool:
+    """Whether one NPZ file has the rows of the fit, val_..., beside those to map, test_...; not
+    where columns are named so in full.
+    """
+    named = [*(options.label or ()), *(options.proba or ())]
+    if options.apply != options.fit or any(n.startswith(("val_", "test_")) for n in named):
+        return False
+    return inputs.have_halves([options.fit], options.format)
+
+
 def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]:
     """Recalibrate the rows of --apply by the map, and write them.
 
@@ -175,6 +187,8 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
     from calibrant._cli.written_rows import renamed_labels, write_rows
 
     own = replace_options(options, groups=None)  # --groups is about the fit
+    if _has_both(options):
+        own.half = "test"
     request = inputs.request_of(own, options.apply)
     rows, labelled = read_rows_to_map(request, fitted_map)
     after, share = apply_map(rows, fitted_map)

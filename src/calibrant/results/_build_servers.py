@@ -32,6 +32,8 @@ class CheckedLimits(Protocol):
     def notes(self) -> tuple[str, ...]: ...
     @property
     def verdict(self) -> str: ...
+    @property
+    def undecided_slices(self) -> str: ...
     def display_columns(self) -> dict[str, list[Any]]: ...
 
 
@@ -44,10 +46,15 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def junit_xml(check: CheckedLimits, name: str) -> str:
     """The check as JUnit XML, a test for each limit: broken is a failure, undecided an error."""
     broken = sum(row.verdict == "fail" for row in check.rows)
-    unclear = sum(row.verdict == "undecided" for row in check.rows)
-    suites, suite = _test_suite(name, len(check.rows), broken, unclear)
+    # An undecided slice that only warns is a test that was skipped.
+    warns = check.undecided_slices == "warn"
+    undecided = [row for row in check.rows if row.verdict == "undecided"]
+    skipped = sum(warns and row.where is not None for row in undecided)
+    unclear = len(undecided) - skipped
+    suites, suite = _test_suite(name, len(check.rows), broken, unclear, skipped)
     for row in check.rows:
-        _add_test_case(suite, row, _xml_text(name))
+        skips = warns and row.where is not None
+        _add_test_case(suite, row, _xml_text(name), "skipped" if skips else "error")
     out = ElementTree.SubElement(suite, "system-out")
     out.text = _xml_text("\n".join((*check.notes, *(row.sentence for row in check.rows))))
     return _xml_document(suites)
@@ -63,7 +70,7 @@ def junit_error(name: str, message: str) -> str:
 
 
 def _test_suite(
-    name: str, tests: int, failures: int, errors: int
+    name: str, tests: int, failures: int, errors: int, skipped: int = 0
 ) -> tuple[ElementTree.Element, ElementTree.Element]:
     """The root element of a JUnit file, and its one test suite, without tests yet.
 
@@ -71,7 +78,7 @@ def _test_suite(
     """
     counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
     suites = ElementTree.Element("testsuites", counts)
-    own = {"name": _xml_text(name), **counts, "skipped": "0"}
+    own = {"name": _xml_text(name), **counts, "skipped": str(skipped)}
     return suites, ElementTree.SubElement(suites, "testsuite", own)
 
 
@@ -82,16 +89,19 @@ def _xml_document(suites: ElementTree.Element) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _add_test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None:
+def _add_test_case(
+    suite: ElementTree.Element, row: CheckedLimit, name: str, undecided: str
+) -> None:
     """Add the test of one limit to a suite; `name` is that of the check.
 
-    A broken limit gets a failure, an undecided one an error, and a limit that passes neither.
+    A broken limit gets a failure, an undecided one what `undecided` says, and a limit that passes
+    neither.
     """
     title = f"{row.limit}" + (f" ({row.where})" if row.where else "")
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _xml_text(title)})
     if row.verdict == "pass":
         return
-    kind = "failure" if row.verdict == "fail" else "error"
+    kind = "failure" if row.verdict == "fail" else undecided
     message = _xml_text(row.sentence)
     ElementTree.SubElement(case, kind, {"message": message, "type": row.verdict}).text = message
 

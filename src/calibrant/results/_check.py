@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from calibrant._core.errors import CheckFailed
+from calibrant._core.errors import CheckFailed, counted
+from calibrant._core.messages import setting
 from calibrant._measures.gap_scale import GapScale
 from calibrant.results._base import Record, TableOfRows
 from calibrant.results._rendering import distinct_numbers, in_full, json_value, percent
 from calibrant.results._uncertainty import Interval, interval_words
 
 Verdict = Literal["pass", "fail", "undecided"]
+# What undecided slices make of a check.
+Policy = Literal["undecided", "warn", "fail"]
+POLICIES: tuple[Policy, ...] = ("undecided", "warn", "fail")
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
 # If more rows than this would be needed, no number is recommended.
 MOST_ROWS = 1e12
@@ -407,6 +411,8 @@ class Check(TableOfRows[LimitCheck]):
         Whether values alone decide, without intervals.
     notes : tuple of str
         What to know about the rows, and how those of a baseline were matched.
+    undecided_slices : {"undecided", "warn", "fail"}
+        What slices that are undecided make of the check.
 
     Examples
     --------
@@ -418,7 +424,7 @@ class Check(TableOfRows[LimitCheck]):
     """
 
     _row_class = LimitCheck
-    _json_keys = "verdict code n n_missing level point notes limits=rows"
+    _json_keys = "verdict code n n_missing level point undecided_slices notes limits=rows"
 
     rows: tuple[LimitCheck, ...]
     n: int
@@ -426,11 +432,14 @@ class Check(TableOfRows[LimitCheck]):
     level: float | None
     point: bool
     notes: tuple[str, ...] = ()
+    undecided_slices: Policy = "undecided"
 
     @property
     def verdict(self) -> Verdict:
         """Fail if a limit is broken, pass if all are kept, else undecided."""
-        verdicts = {row.verdict for row in self.rows}
+        of_undecided: dict[Policy, Verdict] = {"warn": "pass", "fail": "fail"}
+        own: Verdict = of_undecided.get(self.undecided_slices, "undecided")
+        verdicts = {own if _is_undecided_slice(row) else row.verdict for row in self.rows}
         if "fail" in verdicts:
             return "fail"
         return "pass" if verdicts == {"pass"} else "undecided"
@@ -531,3 +540,21 @@ class Check(TableOfRows[LimitCheck]):
     def title(self) -> str:
         """The verdict, in one line."""
         return f"Check: {self.verdict}"
+
+
+def _is_undecided_slice(row: LimitCheck) -> bool:
+    """Whether a limit is that of a slice that is undecided."""
+    return row.where is not None and row.verdict == "undecided"
+
+
+def with_policy(check: Check, policy: Policy) -> Check:
+    """The check where undecided slices make of it what `policy` says, with a note if they do."""
+    n = sum(map(_is_undecided_slice, check.rows))
+    if policy == "undecided" or not n:
+        return replace(check, undecided_slices=policy)
+    does = {"warn": "does not count", "fail": "counts as failed"}[policy]
+    note = (
+        f"{counted(n, 'limit')} of slices undecided, which {does} "
+        f"({setting('undecided_slices', policy)})"
+    )
+    return replace(check, undecided_slices=policy, notes=(*check.notes, note))

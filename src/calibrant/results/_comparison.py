@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -328,6 +328,8 @@ class Comparison(RankedPairs, WithPage, Result):
         intervals: bool = True,
         digits: int | None = None,
         raw: bool = True,
+        rows: Sequence[str] | Mapping[str, str] | None = None,
+        layout: str = "beside",
         caption: str | None = None,
         label: str | None = None,
     ) -> str:
@@ -349,6 +351,11 @@ class Comparison(RankedPairs, WithPage, Result):
             from others.
         raw : bool, default True
             Whether a measure whose sample values are biased has a column of these.
+        rows : sequence of str or mapping of str to str, optional
+            Predictors in the order of their rows; a mapping also says what each is called. Those
+            that are not named follow.
+        layout : {"beside", "stacked"}, default "beside"
+            Whether intervals stand beside the estimates or under them, which takes less width.
         caption, label : str, optional
             Of the table, which is then a float; text is escaped.
 
@@ -373,7 +380,9 @@ class Comparison(RankedPairs, WithPage, Result):
         \\end{tabular}
         <BLANKLINE>
         """
-        table = self._paper_table(measures, intervals=intervals, digits=digits, raw=raw)
+        table = self._paper_table(
+            measures, intervals=intervals, digits=digits, raw=raw, rows=rows, layout=layout
+        )
         return latex_table(table, caption=caption, label=label)
 
     def to_markdown(
@@ -383,6 +392,8 @@ class Comparison(RankedPairs, WithPage, Result):
         intervals: bool = True,
         digits: int | None = None,
         raw: bool = True,
+        rows: Sequence[str] | Mapping[str, str] | None = None,
+        layout: str = "beside",
     ) -> str:
         """Give the table as Markdown: intervals, the best in bold, ties marked.
 
@@ -397,13 +408,19 @@ class Comparison(RankedPairs, WithPage, Result):
             from others.
         raw : bool, default True
             Whether a measure whose sample values are biased has a column of these.
+        rows : sequence of str or mapping of str to str, optional
+            Predictors in the order of their rows; a mapping also says what each is called.
+        layout : {"beside", "stacked"}, default "beside"
+            Whether intervals stand beside the estimates or under them.
 
         Returns
         -------
         str
             A pipe table, as `to_latex` has it.
         """
-        table = self._paper_table(measures, intervals=intervals, digits=digits, raw=raw)
+        table = self._paper_table(
+            measures, intervals=intervals, digits=digits, raw=raw, rows=rows, layout=layout
+        )
         return markdown_table(table)
 
     def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -198,6 +198,73 @@ class Evaluation(Result):
             "truthful": [e.truthful for e in self.estimates],
             "title": [e.title for e in self.estimates],
         }
+
+    def to_latex(
+        self,
+        *,
+        measures: Sequence[str] | Mapping[str, str] | None = None,
+        digits: int | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        """Give the measures as a table for a paper, in LaTeX with booktabs: a row each.
+
+        With uncertainty, numbers are bias-corrected estimates with their confidence intervals;
+        where the sample's values are others, they have a column `raw`.
+
+        Parameters
+        ----------
+        measures : sequence of str or mapping of str to str, optional
+            Measures of this evaluation, in the order of their rows; a mapping also says what each
+            is called. Left out, all.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals.
+        caption, label : str, optional
+            Of the table, which is then a float; text is escaped.
+
+        Returns
+        -------
+        str
+            A ``tabular``, or a ``table`` around it; needs ``\\usepackage{booktabs}``.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+        >>> print(cal.evaluate(y, p).to_latex(measures=["brier", "auroc"]))
+        \\begin{tabular}{lr}
+        \\toprule
+        & value \\\\
+        \\midrule
+        Brier score $\\downarrow$ & 0.075 \\\\
+        AUROC $\\uparrow$ & 1.000 \\\\
+        \\bottomrule
+        \\end{tabular}
+        <BLANKLINE>
+        """
+        from calibrant.results._paper_tables import MeasureRow, latex_of_measures
+
+        chosen = [self.estimate(name) for name in (self if measures is None else measures)]
+        if not chosen:
+            raise InputError("measures must name one measure or more")
+        called = {canonical(name): title for name, title in measures.items()} if isinstance(
+            measures, Mapping
+        ) else self._sentence_names  # fmt: skip
+        rows = [
+            MeasureRow(
+                called[e.name], e.higher_is_better, e.value, e.estimate,
+                getattr(e.interval, "low", math.nan), getattr(e.interval, "high", math.nan),
+            )
+            for e in chosen
+        ]  # fmt: skip
+        level = self.recipe.get("level", 0.95)
+        return latex_of_measures(rows, level, digits, caption=caption, label=label)
+
+    @property
+    def _sentence_names(self) -> dict[str, str]:
+        """The name of each measure in sentences, such as SMECE for ECE of soft labels."""
+        shape, soft = shape_from_notes(self.inferred), not self.reliability.is_hard
+        return {e.name: find(e.name, shape).called(soft=soft) for e in self.estimates}
 
     def _uncertainty_columns(self) -> dict[str, list[Any]]:
         """The columns of uncertainty, a row for each measure; empty if none was computed.

@@ -1,4 +1,6 @@
-"""Tables for papers: predictors by measures, with intervals, the best in bold, ties marked."""
+"""Tables for papers: predictors by measures, with intervals, the best in bold, ties marked; and
+the measures of one predictor.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, nearest, one_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import markdown_text, percent, scale_of
 
@@ -29,6 +31,9 @@ _LATEX_ESCAPES = {
     "|": r"\textbar{}",
 }
 _RAW = "raw"
+_RAW_NOTE = f"{_RAW}: the value of the sample; beside it the bias-corrected estimate"
+# Where intervals stand.
+LAYOUTS = ("beside", "stacked")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The fewest and the most decimal places that are chosen by the widths of intervals.
 _DIGITS = 1, 6
@@ -75,21 +80,24 @@ class PaperTable(NamedTuple):
     n_predictors: int
     columns: list[MeasureColumn]
     level: float
-    # Whether confidence intervals stand beside the estimates.
+    # Whether confidence intervals stand at the estimates, and whether under and not beside them.
     intervals: bool
+    stacked: bool
 
 
 class Markup(NamedTuple):
     """How LaTeX or Markdown writes what a table holds.
 
-    `text` escapes a text, `bold` and `interval` are formats, `tied` is the mark of a tie, `higher`
-    and `lower` are arrows that say what is better, and `power_of_ten` writes the scale of a column.
+    `text` escapes a text, `bold`, `interval` and `under` (an interval below) are formats, `tied` is
+    the mark of a tie, `higher` and `lower` are arrows that say what is better, and `power_of_ten`
+    writes the scale of a column.
     """
 
     text: Callable[[str], str]
     bold: str
     tied: str
     interval: str
+    under: str
     higher: str
     lower: str
     power_of_ten: Callable[[int], str]
@@ -102,25 +110,53 @@ def paper_table(
     intervals: bool,
     digits: int | None,
     raw: bool,
+    rows: Sequence[str] | Mapping[str, str] | None = None,
+    layout: str = "beside",
 ) -> PaperTable:
     """The table of a comparison for a paper: a row per predictor, a column per measure.
 
     `titles` has the name, the title and whether higher is better of each measure. `digits` are
     those after the point; None chooses them for each measure. With `raw`, a measure whose sample
-    values print differently from the estimates also has a column of sample values.
+    values print differently from the estimates also has a column of sample values. `rows` are
+    predictors that come first, in this order, and what they are called if it is a mapping.
     """
-    if digits is not None and (isinstance(digits, bool) or not 0 <= digits <= 15):
-        raise InputError(f"digits must be a number from 0 to 15; got {digits!r}")
-    columns = [_measure_column(comparison, *each, digits) for each in titles]
+    _check_digits(digits)
+    one_of("layout", layout, LAYOUTS)
+    order, called = _row_names(comparison.names, rows)
+    columns = [_measure_column(comparison, *each, digits, order) for each in titles]
     if not raw:
         columns = [replace(column, raw=False) for column in columns]
     annotators = (line.name for line in comparison.ceiling or ())
-    names = (*comparison.names, *annotators)
-    return PaperTable(names, len(comparison.names), columns, comparison.level, intervals)
+    names = (*(called.get(name, name) for name in order), *annotators)
+    stacked = layout == "stacked"
+    return PaperTable(names, len(order), columns, comparison.level, intervals, stacked)
+
+
+def _check_digits(digits: Any) -> None:
+    """Raise an InputError unless the number of digits after the point is one, or None."""
+    if digits is not None and (isinstance(digits, bool) or not 0 <= digits <= 15):
+        raise InputError(f"digits must be a number from 0 to 15; got {digits!r}")
+
+
+def _row_names(
+    names: Sequence[str], rows: Sequence[str] | Mapping[str, str] | None
+) -> tuple[list[str], Mapping[str, str]]:
+    """All predictors, those of `rows` first, and what those are called that have another name."""
+    first = [rows] if isinstance(rows, str) else list(rows or ())
+    for name in first:
+        if name not in names:
+            raise InputError(f"rows: no predictor is called {name!r}: {nearest(name, names)}")
+    called = dict(rows) if isinstance(rows, Mapping) else {}
+    return list(dict.fromkeys((*first, *names))), called
 
 
 def _measure_column(
-    comparison: ComparisonData, measure: str, title: str, higher: bool, digits: int | None
+    comparison: ComparisonData,
+    measure: str,
+    title: str,
+    higher: bool,
+    digits: int | None,
+    order: Sequence[str],
 ) -> MeasureColumn:
     """The column of one measure; `higher` says whether a higher value is better.
 
@@ -154,7 +190,7 @@ def _measure_column(
             best=name in best,
             tied=name in tied and name not in best,
         )
-    own = [by_name[name] for name in comparison.names]
+    own = [by_name[name] for name in order]
     for line in comparison.ceiling or ():
         ends = [text(end) for end in line.intervals.get(measure, ())]
         value = text(line.values[measure])
@@ -203,12 +239,13 @@ def _headings(table: PaperTable, markup: Markup) -> list[str]:
 def _row_texts(table: PaperTable, i: int, markup: Markup) -> list[str]:
     """The texts of row i of the table: the cell of each measure, and its sample value if shown."""
     out = []
+    interval = markup.under if table.stacked else markup.interval
     for column in table.columns:
         cell = column.cells[i]
         text = markup.bold.format(cell.value) if cell.best else cell.value
         text += markup.tied if cell.tied else ""
         if table.intervals and cell.interval:
-            text += markup.interval.format(cell.interval)
+            text += interval.format(cell.interval)
         out += [text, cell.raw] if column.raw else [text]
     return out
 
@@ -222,7 +259,7 @@ def _table_notes(table: PaperTable) -> list[str]:
             "interval of the difference includes 0"
         )
     if any(column.raw for column in table.columns):
-        notes.append(f"{_RAW}: the value of the sample; beside it the bias-corrected estimate")
+        notes.append(_RAW_NOTE)
     return notes
 
 
@@ -231,15 +268,39 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
 
     With a caption or a label it is inside a table environment.
     """
-    heads = _headings(table, _LATEX)
-    head = " & ".join(["", *heads]).lstrip() + r" \\"
-    lines = [rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule", head, r"\midrule"]
+    body = []
     for i, name in enumerate(table.names):
-        lines += [r"\midrule"] if i == table.n_predictors else []
-        lines.append(" & ".join([_first_cell(name), *_row_texts(table, i, _LATEX)]) + r" \\")
+        body += [r"\midrule"] if i == table.n_predictors else []
+        body.append(" & ".join([_first_cell(name), *_row_texts(table, i, _LATEX)]) + r" \\")
+        body += _row_of_intervals(table, i) if table.stacked and table.intervals else []
+    notes = [latex_text(note).replace("†", _LATEX.tied) for note in _table_notes(table)]
+    return _tabular(_headings(table, _LATEX), body, notes, caption, label)
+
+
+def _row_of_intervals(table: PaperTable, i: int) -> list[str]:
+    """The LaTeX of the intervals below row i, and of a gap before the next; none if it has none."""
+    texts = []
+    for column in table.columns:
+        interval = column.cells[i].interval
+        texts.append(_LATEX.interval.format(interval).strip() if interval else "")
+        texts += [""] if column.raw else []
+    row = " & ".join(["", *texts]).strip() + r" \\"
+    gap = [] if i + 1 in (table.n_predictors, len(table.names)) else [r"\addlinespace"]
+    return [row, *gap] if any(texts) else []
+
+
+def _tabular(
+    heads: Sequence[str],
+    body: Sequence[str],
+    notes: Sequence[str],
+    caption: str | None,
+    label: str | None,
+) -> str:
+    """A booktabs tabular, in a table environment with a caption or a label."""
+    head = " & ".join(["", *heads]).lstrip() + r" \\"
+    lines = [rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule", head, r"\midrule", *body]
     lines.append(r"\bottomrule")
-    for note in _table_notes(table):
-        text = latex_text(note).replace("†", _LATEX.tied)
+    for text in notes:
         lines.append(rf"\multicolumn{{{len(heads) + 1}}}{{l}}{{\footnotesize {text}}} \\")
     lines.append(r"\end{tabular}")
     return _as_float(lines, caption, label)
@@ -274,6 +335,54 @@ def _as_float(lines: list[str], caption: str | None, label: str | None) -> str:
     start += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
     start += [rf"\label{{{_check_latex_label(label)}}}"] if label is not None else []
     return "\n".join([*start, *lines, r"\end{table}"]) + "\n"
+
+
+class MeasureRow(NamedTuple):
+    """A measure of one predictor; without an interval, `estimate` and the limits are NaN."""
+
+    title: str
+    higher_is_better: bool
+    value: float
+    estimate: float
+    low: float
+    high: float
+
+
+def latex_of_measures(
+    rows: Sequence[MeasureRow],
+    level: float,
+    digits: int | None,
+    *,
+    caption: str | None,
+    label: str | None,
+) -> str:
+    """The LaTeX of one predictor's measures, a row each; as `latex_table` has it."""
+    _check_digits(digits)
+    known = any(row.low == row.low for row in rows)
+    cells = [_cells_of_measure(row, digits) for row in rows]
+    raw = any(value != estimate for _, estimate, _, value in cells)
+    keep = slice(None, None if raw else 3) if known else slice(None, 2)
+    heads = ["estimate", latex_text(f"{percent(level)} CI"), _RAW] if known else ["value"]
+    body = [" & ".join(each[keep]) + r" \\" for each in cells]
+    notes = [latex_text(_RAW_NOTE)] if known and raw else []
+    return _tabular(heads[: len(cells[0][keep]) - 1], body, notes, caption, label)
+
+
+def _cells_of_measure(row: MeasureRow, digits: int | None) -> tuple[str, str, str, str]:
+    """The texts of a measure in LaTeX: its title, estimate, interval, and sample value."""
+    has_interval = row.low == row.low
+    estimate = row.estimate if has_interval else row.value
+    exponent = scale_of([row.value, *((row.low, row.high) if has_interval else ())], below=0.01)
+    scale = 10.0**-exponent
+    width = np.array([(row.high - row.low) * scale])
+    places = _places_for_widths(width) if digits is None else digits
+    text = f"{latex_text(row.title)} {_LATEX.higher if row.higher_is_better else _LATEX.lower}"
+    text += _LATEX.power_of_ten(exponent) if exponent else ""
+    value, middle, low, high = (
+        f"{each * scale:.{places}f}" for each in (row.value, estimate, row.low, row.high)
+    )
+    # Braces keep LaTeX from reading the bracket as an option of the line break before it.
+    return text, middle, f"{{[{low}, {high}]}}" if has_interval else "", value
 
 
 def _first_cell(name: str) -> str:
@@ -315,6 +424,7 @@ _LATEX = Markup(
     tied=r"$^\dagger$",
     # Braces keep LaTeX from reading the bracket as an option of the line break before it.
     interval=r" {{\footnotesize {}}}",
+    under="",  # they are a row of their own
     higher=r"$\uparrow$",
     lower=r"$\downarrow$",
     power_of_ten=lambda exponent: rf" ($\times 10^{{{exponent}}}$)",
@@ -324,6 +434,7 @@ _MARKDOWN = Markup(
     bold="**{}**",
     tied="†",
     interval=" {}",
+    under="<br>{}",
     higher="↑",
     lower="↓",
     power_of_ten=lambda exponent: f" (×10{str(exponent).translate(_SUPERSCRIPT)})",

@@ -101,6 +101,8 @@ class ReadRequest:
     task: Sequence[str] | None = None
     skip: Sequence[str] | None = None
     acc_norm: str | None = None
+    # Which arrays of an NPZ archive are meant, by the beginning of their names: "val" or "test".
+    half: str | None = None
     # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
     # are one vote each, the columns of items and of annotators.
     votes: str | None = None

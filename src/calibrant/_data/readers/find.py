@@ -75,6 +75,8 @@ class File:
     filter: str | None = None
     # The unit of length by which log-likelihoods of choices are divided; None: they are not.
     acc_norm: str | None = None
+    # Which half of the arrays of an NPZ archive is meant, such as "val" of val_labels.
+    half: str | None = None
 
     def __str__(self) -> str:
         """The file's path, as messages show it."""

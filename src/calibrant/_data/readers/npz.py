@@ -193,6 +193,14 @@ class NpzReader(Reader):
         if file.size == 0:
             raise InputError(f"{file} has 0 bytes, which no NPZ file has: it was not written")
         self._members = members_of(file)
+        if file.half is not None:
+            start = f"{file.half}_"
+            self._members = {
+                name.removeprefix(start): member
+                for name, member in self._members.items()
+                if name.startswith(start)
+            }
+            self.messages = (f"of {file} the arrays {start}... are read",)
         self.names = tuple(self._members)
         # Arrays whose checksum was looked at: files may be read several times.
         self._sound: set[str] = set()

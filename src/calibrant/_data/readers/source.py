@@ -286,7 +286,7 @@ def files_of(request: ReadRequest) -> tuple[list[File], tuple[str, ...]]:
     has no confidence, or that the caller does not want (`task`, `skip`).
     """
     files = [
-        replace(file, filter=request.filter, acc_norm=request.acc_norm)
+        replace(file, filter=request.filter, acc_norm=request.acc_norm, half=request.half)
         for file in find_files(request.path, request.format)
     ]
     wanted, unwanted = _names(request.task), _names(request.skip)
