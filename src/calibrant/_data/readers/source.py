@@ -14,6 +14,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
+from calibrant._core.texts import message
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import (
     Chunk,
@@ -185,7 +186,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         widths.append(sum(reader.width(name) for name in chosen.y_proba.names))
         messages |= dict.fromkeys(reader.messages)
     if chosen is None:
-        raise InputError(f"{_files_hold(files)} no rows: there is nothing to measure")
+        raise InputError(message("no_rows", holder=_files_hold(files)))
     return FileRows(
         tuple(files),
         fingerprints,
