@@ -26,6 +26,7 @@ TEXTS = {
     "by_100": ". Percentages are not guessed: divide them by 100",
     "comma": ". Decimals need a point, not a comma",
     "words": ". If it is a word for a probability, say which: {words}",
+    "cell": "{location}: {column} is {what}",
     "missing": "{location}: {argument} is missing, here and in {others} more of the {n} rows read "
     "with it: fix these rows, or drop such rows and have them counted with {drop}",
     "named_label": "{location}: y_true is {value}, a name: say which label is which column of "
@@ -53,6 +54,10 @@ TEXTS = {
     "target_names": "If the labels are names or other numbers, pass {two_classes}",
     "target_votes": "; if they count the votes for class 1, say with {votes} of how many, or give "
     "{both_counts}",
+    "same_classes": "{y_true} and {y_proba} must have the same classes; got {n} and {k} columns",
+    "swapped": "y_true holds fractions while every y_proba is 0 or 1: the columns seem to be "
+    "swapped. y_true is {first}, y_proba {second}. If the labels are shares of votes, name the "
+    "column of their numbers as votes",
     "soft_sum": "{at} sums to {value}: rows of class probabilities must sum to 1. Rows without "
     "votes must be left out{hint}",
 }
