@@ -20,7 +20,8 @@
 /** @typedef {{value: number, low: number, high: number, error: number, why: string}} Slope */
 /** @typedef {{mean: number, upper: number, p: number, meanP: number, draws: number}} Floor */
 /** Predictions in increasing order with their targets; bin j has the rows from first[j] on.
- * @typedef {{u: Float64Array, z: Float64Array, n: number, first: Uint32Array, soft: boolean}} Rows */
+ * @typedef {{u: Float64Array, z: Float64Array, h: Float64Array, n: number, first: Uint32Array,
+ *   soft: boolean}} Rows */
 /** @typedef {ReturnType<ReturnType<typeof calibrant>["measure"]>} Measured */
 
 /** An error for the reader, as Python words it. */
@@ -90,7 +91,7 @@ const calibrant = (config) => {
   const decoder = new TextDecoder(), gaps = new Set(config.gaps);
   const POWERS = Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
 
-  /** A number in plain digits; NaN if it is written otherwise, or needs more than a double's digits.
+  /** A number in plain digits; NaN if it is written otherwise.
    * @type {(bytes: Uint8Array, at: number, end: number) => number} */
   const digits = (bytes, at, end) => {
     let whole = 0, power = 0, seen = 0, point = false;
@@ -104,8 +105,11 @@ const calibrant = (config) => {
       } else if (bytes[i] === 46 && !point) point = true;
       else return NaN;
     }
+    if (!seen) return NaN;
+    if (whole > Number.MAX_SAFE_INTEGER || power > 22) {
+      return Number(String.fromCharCode.apply(null, /** @type {any} */ (bytes.subarray(at, end))));
+    }
     // Both are exact, so that the division rounds once.
-    if (!seen || whole > Number.MAX_SAFE_INTEGER || power > 22) return NaN;
     return (negative ? -whole : whole) / POWERS[power];
   };
 
@@ -466,7 +470,9 @@ const calibrant = (config) => {
 
   /** What is wrong with a row's target; "" if nothing is. @type {(labels: Column, row: number, k: number) => string} */
   const targetFault = (labels, row, k) => {
-    const at = `y_true[${row}]`, z = labels.numbers[row], value = labelText(z), last = k - 1;
+    const z = labels.numbers[row];
+    if (z >= 0 && z <= 1 && labels.width === 1 && (k === 1 || z === Math.floor(z))) return "";
+    const at = `y_true[${row}]`, value = labelText(z), last = k - 1;
     if (labels.width > 1) {
       let total = 0;
       for (let j = 0; j < k; j++) total += labels.numbers[row * k + j];
@@ -538,33 +544,31 @@ const calibrant = (config) => {
 
   // --- measures ---
 
-  /** The rows of numbers in increasing order, by their bits; numbers must be 0 or more.
-   * @param {Float64Array} values */
-  const sortedRows = (values) => {
-    const n = values.length, bits = new Uint32Array(values.buffer), counts = new Uint32Array(65537);
-    let rows = new Uint32Array(n).map((_, i) => i), other = new Uint32Array(n);
-    for (let part = 0; part < 4; part++) {
-      const word = part >> 1, shift = (part & 1) * 16;
-      counts.fill(0);
-      for (let i = 0; i < n; i++) counts[((bits[2 * i + word] >>> shift) & 65535) + 1]++;
-      for (let j = 0; j < 65536; j++) counts[j + 1] += counts[j];
-      for (let i = 0; i < n; i++) other[counts[(bits[2 * rows[i] + word] >>> shift) & 65535]++] = rows[i];
-      [rows, other] = [other, rows];
-    }
-    return rows;
-  };
-
-  /** @type {(u: Float64Array, z: Float64Array, soft: boolean) => Rows} */
+  /** Rows in order of u, by its bits, eleven at a time; u must be 0 or more.
+   * @type {(u: Float64Array, z: Float64Array, soft: boolean) => Rows} */
   const inOrder = (u, z, soft) => {
-    const order = sortedRows(u), n = u.length, m = config.bins, first = new Uint32Array(m + 1).fill(n);
-    const rows = { u: new Float64Array(n), z: new Float64Array(n), n, first, soft };
-    first[0] = 0;
-    for (let i = 0, j = 1; i < n; i++) {
-      rows.u[i] = u[order[i]];
-      rows.z[i] = z[order[i]];
-      for (; j < m && rows.u[i] >= j / m; j++) first[j] = i;
+    const n = u.length, m = config.bins, first = new Uint32Array(m + 1).fill(n), starts = new Uint32Array(2049);
+    let [v, w] = [new Float64Array(n), new Float64Array(n)];
+    for (let part = 0; part < 6; part++) {
+      const bits = new Uint32Array(u.buffer), word = part < 3 ? 0 : 1, shift = 11 * (part % 3);
+      starts.fill(0);
+      for (let i = 0; i < n; i++) starts[((bits[2 * i + word] >>> shift) & 2047) + 1]++;
+      for (let j = 0; j < 2048; j++) starts[j + 1] += starts[j];
+      for (let i = 0; i < n; i++) {
+        const to = starts[(bits[2 * i + word] >>> shift) & 2047]++;
+        v[to] = u[i];
+        w[to] = z[i];
+      }
+      [u, z, v, w] = [v, w, u, z];
     }
-    return rows;
+    first[0] = 0;
+    for (let i = 0, j = 1; i < n; i++) for (; j < m && u[i] >= j / m; j++) first[j] = i;
+    // Logits, clipped as `cox_calibration` does.
+    for (let i = 0; i < n; i++) {
+      const p = Math.min(Math.max(u[i], config.eps), 1 - config.eps);
+      v[i] = Math.log(p) - Math.log1p(-p);
+    }
+    return { u, z, h: v, n, first, soft };
   };
 
   /** ATB, (1/n^2) times the integral of L(q)^2 + (T - L(q))^2 for sums L(q) of residuals below q, and
@@ -602,43 +606,51 @@ const calibrant = (config) => {
       low: Math.max(centre - half, 0), high: Math.min(centre + half, 1) };
   });
 
-  /** Why slope and intercept have no finite best fit; "" where they have one.
-   * @type {(h: Float64Array, z: Float64Array) => string} */
-  const whyNot = (h, z) => {
-    const [up, down] = [z.map((x, i) => (x > 0 ? h[i] : NaN)), z.map((x, i) => (x < 1 ? h[i] : NaN))].map((side) =>
-      side.reduce((reach, x) => (x === x ? [Math.min(reach[0], x), Math.max(reach[1], x)] : reach), [Infinity, -Infinity]));
-    if (up[0] > up[1] || down[0] > down[1]) return "every outcome is the same";
-    if (Math.max(up[1], down[1]) - Math.min(up[0], down[0]) < 1e-12) return "all predictions are alike";
-    return up[0] >= down[1] || down[0] >= up[1] ? "the outcomes are separated by the predictions" : "";
+  /** Why slope and intercept have no finite best fit; "" where they have one. @param {Rows} rows */
+  const whyNot = ({ h, z, n }) => { // logits h increase
+    let lowUp = Infinity, highUp = -Infinity, lowDown = Infinity, highDown = -Infinity;
+    for (let i = 0; i < n; i++) {
+      if (z[i] > 0) { highUp = h[i]; if (lowUp === Infinity) lowUp = h[i]; }
+      if (z[i] < 1) { highDown = h[i]; if (lowDown === Infinity) lowDown = h[i]; }
+    }
+    if (lowUp > highUp || lowDown > highDown) return "every outcome is the same";
+    if (h[n - 1] - h[0] < 1e-12) return "all predictions are alike";
+    return lowUp >= highDown || lowDown >= highUp ? "the outcomes are separated by the predictions" : "";
   };
 
   /** Cox's slope b of logit P(z = 1) = a + b logit u, by Newton's method. @param {Rows} rows @returns {Slope} */
-  const slopeOf = ({ u, z, n, soft }) => {
-    const h = u.map((x) => Math.min(Math.max(x, config.eps), 1 - config.eps)).map((x) => Math.log(x) - Math.log1p(-x));
-    const why = whyNot(h, z), mean = new Sum(), spread = new Sum();
+  const slopeOf = (rows) => {
+    const { h, z, n, soft } = rows, why = whyNot(rows), mean = new Sum(), spread = new Sum();
     if (why) return { value: NaN, low: NaN, high: NaN, error: NaN, why };
     h.forEach((x) => mean.add(x));
     const centre = mean.value / n;
     h.forEach((x) => spread.add((x - centre) * (x - centre)));
-    const scale = Math.sqrt(spread.value / n);
+    const scale = Math.sqrt(spread.value / n), xs = h.map((x) => (x - centre) / scale);
+    const up = z.reduce((sum, x) => sum + x, 0);
     let a = centre, b = scale, da = 0, db = 0, best = -Infinity, variance = NaN;
     for (let round = 0; round < 200; round++) {
       let s0 = 0, s1 = 0, i00 = 0, i01 = 0, i11 = 0, likelihood = 0;
+      const far = round < 2 || Math.abs(da) + Math.abs(db) > 0.1;
       for (let i = 0; i < n; i++) {
-        const x = (h[i] - centre) / scale, line = a + b * x, small = Math.exp(-Math.abs(line));
+        const x = xs[i], line = a + b * x, small = Math.exp(-Math.abs(line));
         const r = z[i] - (line >= 0 ? 1 : small) / (1 + small), v = small / ((1 + small) * (1 + small));
-        likelihood += z[i] * line - Math.max(line, 0) - Math.log1p(small);
+        if (far) likelihood += z[i] * line - Math.max(line, 0) - Math.log1p(small);
         s0 += r; s1 += r * x; i00 += v; i01 += v * x; i11 += v * x * x;
+      }
+      const rate = up / n, even = n * (rate * Math.log(rate) + (1 - rate) * Math.log(1 - rate));
+      if (!round && likelihood < even) { // far from the optimum the information is next to 0
+        [a, b, da, db] = [Math.log(rate) - Math.log1p(-rate), 0, 1, 1];
+        continue;
       }
       const det = i00 * i11 - i01 * i01;
       variance = i00 / det;
       if (Math.max(Math.abs(da), Math.abs(db)) < 1e-13 && round) break;
-      if (likelihood < best - 1e-12 * Math.abs(best)) { // far from the optimum Newton overshoots
+      if (far && likelihood < best - 1e-12 * Math.abs(best)) { // far from the optimum Newton overshoots
         [da, db] = [da / 2, db / 2];
         [a, b] = [a - da, b - db];
         continue;
       }
-      best = likelihood;
+      if (far) best = likelihood;
       [da, db] = [(i11 * s0 - i01 * s1) / det, (i00 * s1 - i01 * s0) / det];
       [a, b] = [a + da, b + db];
     }
@@ -733,12 +745,12 @@ const calibrant = (config) => {
   };
 
   /** By how many standard deviations the score of slope 1 is off. @param {Rows} rows */
-  const slopeScore = ({ u, z, n, soft }) => {
+  const slopeScore = ({ u, z, h, n, soft }) => {
     let r = 0, rh = 0, v = 0, vh = 0, vhh = 0;
     for (let i = 0; i < n; i++) {
       if (u[i] < config.eps || u[i] > 1 - config.eps) continue;
-      const h = Math.log(u[i]) - Math.log1p(-u[i]), off = z[i] - u[i], w = soft ? off * off : u[i] * (1 - u[i]);
-      r += off; rh += off * h; v += w; vh += w * h; vhh += w * h * h;
+      const x = h[i], off = z[i] - u[i], w = soft ? off * off : u[i] * (1 - u[i]);
+      r += off; rh += off * x; v += w; vh += w * x; vhh += w * x * x;
     }
     const centre = vh / v, variance = vhh - centre * vh;
     return variance > 1e-12 * vhh ? Math.abs(rh - centre * r) / Math.sqrt(variance) : 0;
