@@ -24,8 +24,11 @@
  *   soft: boolean}} Rows */
 /** @typedef {ReturnType<ReturnType<typeof calibrant>["measure"]>} Measured */
 
-/** An error for the reader, as Python words it. */
-class Fault extends Error {}
+/** An error for the reader, as Python words it, with the columns that there are. */
+class Fault extends Error {
+  /** @type {string[]} */
+  names = [];
+}
 
 /** A sum with what rounding took from it (Neumaier, 1974). */
 class Sum {
@@ -777,7 +780,10 @@ const calibrant = (config) => {
       && decoder.decode(bytes.subarray(0, 64)).trim().startsWith("{"));
     if (!decoder.decode(bytes.subarray(0, 1024)).trim()) throw fault("no_rows", { holder: `${file} holds` });
     const source = isJson ? jsonSource(file, bytes) : csvSource(file, bytes);
-    const { u, z, soft, k, brier, logLoss, ...read } = readRows(source, chosen);
+    let read;
+    try { read = readRows(source, chosen); }
+    catch (error) { throw error instanceof Fault ? Object.assign(error, { names: source.names }) : error; }
+    const { u, z, soft, k, brier, logLoss } = read;
     const rows = inOrder(u, z, soft), bins = tableOf(rows), { n } = source;
     const error = new Sum(), sumU = new Sum(), sumZ = new Sum();
     for (const bin of bins) if (bin.n) error.add(Math.abs(bin.gap) * bin.n);
