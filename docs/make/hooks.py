@@ -20,6 +20,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from calibrant._api.measure_page import measure_page
+
 ROOT = Path(__file__).parents[2]
 # Files of the repository that are pages too.
 SHARED = {
@@ -58,6 +60,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page in list(files.documentation_pages()):
         for path, drawn in figures.drawn(page.src_uri, page.content_string).items():
             files.append(File.generated(config, path, content=drawn))
+    files.append(File.generated(config, "assets/measure.html", content=measure_page()))
     for path, source in SHARED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, path, content=text))

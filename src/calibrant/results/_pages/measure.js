@@ -55,7 +55,6 @@ const calibrant = (config) => {
   const lineOf = (source, row) => `${source.file}, line ${source.line(row)}`;
 
   // --- texts and numbers as Python writes them ---
-
   /** @param {string} text */
   const quoted = (text) => {
     const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
@@ -90,10 +89,8 @@ const calibrant = (config) => {
   };
 
   // --- CSV ---
-
   const decoder = new TextDecoder(), gaps = new Set(config.gaps);
   const POWERS = Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-
   /** A number in plain digits; NaN if it is written otherwise.
    * @type {(bytes: Uint8Array, at: number, end: number) => number} */
   const digits = (bytes, at, end) => {
@@ -115,14 +112,12 @@ const calibrant = (config) => {
     // Both are exact, so that the division rounds once.
     return (negative ? -whole : whole) / POWERS[power];
   };
-
   /** The text of a field, without quotes.
    * @type {(bytes: Uint8Array, at: number, end: number) => string} */
   const fieldText = (bytes, at, end) => {
     const text = decoder.decode(bytes.subarray(at, end));
     return text[0] === '"' ? text.replace(/^"|"$/g, "").replace(/""/g, '"') : text;
   };
-
   /** Go through rows from a byte on: `field` is called for each field, and after each row `row`, with
    * the number of its fields and its line, which says whether to go on. Empty lines are no rows.
    * @param {Uint8Array} bytes @param {number} at @param {number} mark @param {number} line
@@ -155,7 +150,6 @@ const calibrant = (config) => {
     }
     return at;
   };
-
   /** @type {(file: string, bytes: Uint8Array) => Source} */
   const csvSource = (file, bytes) => {
     const begin = bytes[0] === 0xef && bytes[1] === 0xbb ? 3 : 0;
@@ -229,7 +223,6 @@ const calibrant = (config) => {
     };
     return source;
   };
-
   /** Labels that are all true or false become numbers. @param {Column} column */
   const readTruths = (column) => {
     const { texts } = column;
@@ -239,7 +232,6 @@ const calibrant = (config) => {
   };
 
   // --- JSON lines ---
-
   /** @type {(value: any) => boolean} */
   const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   /** @type {(record: Record<string, any>, prefix: string, seen: Map<string, any>) => void} */
@@ -270,7 +262,6 @@ const calibrant = (config) => {
     const kind = record === null ? "null" : Array.isArray(record) ? "list" : kinds[type];
     throw fault("no_record", { location, kind });
   };
-
   /** @type {(file: string, bytes: Uint8Array) => Source} */
   const jsonSource = (file, bytes) => {
     /** @type {Record<string, any>[]} */
@@ -322,7 +313,6 @@ const calibrant = (config) => {
   };
 
   // --- which columns are meant ---
-
   /** The column of a name, or the fields of a record as one column for each class.
    * @type {(names: string[], name: string) => Spec} */
   const columnOrRecord = (names, name) => {
@@ -330,7 +320,6 @@ const calibrant = (config) => {
     if (fields.length < 2) return { names: [name], stacked: false, classes: null };
     return { names: fields, stacked: true, classes: fields.map((f) => f.slice(name.length + 1)) };
   };
-
   /** Columns p_0, p_1, ... or proba_cat, proba_dog, ... of all classes.
    * @type {(names: string[], numbered: string[], named: string[]) => Spec[]} */
   const families = (names, numbered, named) => {
@@ -353,7 +342,6 @@ const calibrant = (config) => {
     }
     return out;
   };
-
   /** @type {(names: string[], kind: string) => Spec[]} */
   const candidates = (names, kind) => {
     const among = (/** @type {string[]} */ list) => names.filter((name) => list.includes(name.toLowerCase()));
@@ -369,11 +357,9 @@ const calibrant = (config) => {
       return parts.lastIndexOf(true) === parts.length - 1 && parts.indexOf(true) === parts.length - 1;
     }));
   };
-
   /** @param {Spec} spec */
   const inWords = ({ names }) => (names.length === 1 ? `the column ${quoted(names[0])}`
     : `the columns ${quoted(names[0])} to ${quoted(names[names.length - 1])}`);
-
   /** @type {(source: Source, argument: "y_true" | "y_proba") => Spec} */
   const guess = ({ file, names }, argument) => {
     const found = candidates(names, argument);
@@ -388,7 +374,6 @@ const calibrant = (config) => {
     const known = [...config.usual[argument], ...config.lessUsual[argument]].join(", ");
     throw fault("no_column", { argument, file, names: known, columns, hint });
   };
-
   /** @type {(source: Source, labels: Spec, predictions: Spec) => void} */
   const checkWhoseConfidence = (source, labels, predictions) => {
     const found = predictions.names[0], label = labels.names[0];
@@ -401,7 +386,6 @@ const calibrant = (config) => {
   };
 
   // --- rows ---
-
   /** Columns as one, (n, k). @type {(parts: Column[], n: number) => Column} */
   const stacked = (parts, n) => {
     const k = parts.length;
@@ -410,7 +394,6 @@ const calibrant = (config) => {
     parts.forEach((part, j) => { for (let i = 0; i < n; i++) numbers[i * k + j] = part.numbers[i]; });
     return { numbers, texts: null, width: k };
   };
-
   /** @type {(source: Source, column: Column, argument: string) => void} */
   const checkGaps = (source, { numbers, texts, width }, argument) => {
     /** @type {number[]} */
@@ -424,7 +407,6 @@ const calibrant = (config) => {
     const location = lineOf(source, gone[0]);
     throw fault("missing", { location, argument, others: gone.length - 1, n: source.n });
   };
-
   /** Labels that are names of classes become indices.
    * @type {(source: Source, labels: Column, classes: string[] | null) => void} */
   const indexLabels = (source, labels, classes) => {
@@ -455,7 +437,6 @@ const calibrant = (config) => {
     }
     labels.texts = null;
   };
-
   /** What is wrong with a row's prediction; "" if nothing is. @type {(p: Float64Array, row: number, k: number) => string} */
   const predictionFault = (p, row, k) => {
     let total = 0;
@@ -470,7 +451,6 @@ const calibrant = (config) => {
     if (k === 1 || Math.abs(total - 1) <= config.rowSum) return "";
     return say("row_sum", { at: `y_proba[${row}]`, value: floatText(total), tolerance: config.rowSum });
   };
-
   /** What is wrong with a row's target; "" if nothing is. @type {(labels: Column, row: number, k: number) => string} */
   const targetFault = (labels, row, k) => {
     const z = labels.numbers[row];
@@ -488,10 +468,8 @@ const calibrant = (config) => {
     const votes = z > 1 && Number.isInteger(z) ? say("target_votes") : "";
     return say("target", { at, value, hint: say("target_names") + votes });
   };
-
   /** @param {number} x */
   const clipped = (x) => (x > 0 ? (x < 1 ? x : 1) : 0);
-
   /** One probability and one target a row, and losses: of P(y = 1), or of several classes with the
    * confidence in the top label. @type {(labels: Column, predictions: Column, n: number) => any} */
   const problemOf = (labels, { numbers: p, width }, n) => {
@@ -513,7 +491,6 @@ const calibrant = (config) => {
     }
     return { u, z, soft, k: width, brier: brier.value / n, logLoss: log.value / n };
   };
-
   /** Which columns are meant, and their rows after checks.
    * @type {(source: Source, chosen: Record<string, string>) => any} */
   const readRows = (source, chosen) => {
@@ -546,9 +523,8 @@ const calibrant = (config) => {
   };
 
   // --- measures ---
-
   /** Rows in order of u, by its bits, eleven at a time; u must be 0 or more.
-   * @type {(u: Float64Array, z: Float64Array, soft: boolean) => Rows} */
+   * @type {(u: Float64Array<any>, z: Float64Array<any>, soft: boolean) => Rows} */
   const inOrder = (u, z, soft) => {
     const n = u.length, m = config.bins, first = new Uint32Array(m + 1).fill(n), starts = new Uint32Array(2049);
     let [v, w] = [new Float64Array(n), new Float64Array(n)];
@@ -573,7 +549,6 @@ const calibrant = (config) => {
     }
     return { u, z, h: v, n, first, soft };
   };
-
   /** ATB, (1/n^2) times the integral of L(q)^2 + (T - L(q))^2 for sums L(q) of residuals below q, and
    * AUROC. @param {Rows} rows */
   const ordered = ({ u, z, n }) => {
@@ -594,7 +569,6 @@ const calibrant = (config) => {
     const auroc = Math.min(1, pairs.value / (up.value * (n - up.value)));
     return { atb: integral.value / (n * n), auroc };
   };
-
   /** The bins, with limits of their mean targets: Wilson's, or those of a normal mean for soft labels.
    * @param {Rows} rows @returns {Bin[]} */
   const tableOf = ({ u, z, first, soft }) => Array.from({ length: config.bins }, (_, bin) => {
@@ -608,7 +582,6 @@ const calibrant = (config) => {
       mean_predicted: su.value / n, mean_target: p, gap: (su.value - sz.value) / n,
       low: Math.max(centre - half, 0), high: Math.min(centre + half, 1) };
   });
-
   /** Why slope and intercept have no finite best fit; "" where they have one. @param {Rows} rows */
   const whyNot = ({ h, z, n }) => { // logits h increase
     let lowUp = Infinity, highUp = -Infinity, lowDown = Infinity, highDown = -Infinity;
@@ -620,7 +593,6 @@ const calibrant = (config) => {
     if (h[n - 1] - h[0] < 1e-12) return "all predictions are alike";
     return lowUp >= highDown || lowDown >= highUp ? "the outcomes are separated by the predictions" : "";
   };
-
   /** Cox's slope b of logit P(z = 1) = a + b logit u, by Newton's method. @param {Rows} rows @returns {Slope} */
   const slopeOf = (rows) => {
     const { h, z, n, soft } = rows, why = whyNot(rows), mean = new Sum(), spread = new Sum();
@@ -662,7 +634,6 @@ const calibrant = (config) => {
   };
 
   // --- noise ---
-
   /** Numbers in [0, 1) from a seed (mulberry32). @param {number} seed */
   const random = (seed) => () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -670,7 +641,6 @@ const calibrant = (config) => {
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
-
   /** What draws the number of events among rows with the probabilities u: from its exact distribution
    * or, where that is wide, from a normal one with its skewness.
    * @type {(u: Float64Array, next: () => number) => () => number} */
@@ -700,7 +670,6 @@ const calibrant = (config) => {
       return flipped ? n - j : j;
     };
   };
-
   /** What draws sums of residuals in bins, where predictions are right: of outcomes drawn from the
    * predictions or, for soft labels, of the observed residuals with random signs, block by block.
    * @type {(rows: Rows, next: () => number) => (bins: Float64Array) => void} */
@@ -725,7 +694,6 @@ const calibrant = (config) => {
       }
     };
   };
-
   /** The ECE that calibrated predictions show by chance, and p-values of the ECE and of the mean.
    * @type {(rows: Rows, ece: number, meanGap: number) => Floor} */
   const noiseFloor = (rows, ece, meanGap) => {
@@ -746,7 +714,6 @@ const calibrant = (config) => {
       upper: values[i] + (at - i) * (values[i + 1] - values[i]),
       meanP: Math.min(1, (2 * (1 + Math.min(above, below))) / (1 + draws)) };
   };
-
   /** By how many standard deviations the score of slope 1 is off. @param {Rows} rows */
   const slopeScore = ({ u, z, h, n, soft }) => {
     let r = 0, rh = 0, v = 0, vh = 0, vhh = 0;
@@ -758,7 +725,6 @@ const calibrant = (config) => {
     const centre = vh / v, variance = vhh - centre * vh;
     return variance > 1e-12 * vhh ? Math.abs(rh - centre * r) / Math.sqrt(variance) : 0;
   };
-
   /** The quick verdict: tests of slope, mean and noise floor with Python's shares of false alarms, and
    * the ECE with its noise beside the tolerance.
    * @type {(rows: Rows, ece: number, floor: Floor, slope: Slope) => {word: string, reasons: string[]}} */
@@ -772,7 +738,6 @@ const calibrant = (config) => {
     const small = ece + floor.upper <= config.tolerance;
     return { reasons, word: reasons.length ? "miscalibrated" : small ? "calibrated within noise" : "not enough data" };
   };
-
   /** Everything that the page shows of one file, whose name or first sign says how it is read.
    * @param {string} file @param {Uint8Array} bytes @param {Record<string, string>} [chosen] */
   const measure = (file, bytes, chosen = {}) => {
@@ -799,5 +764,3 @@ const calibrant = (config) => {
 
   return { measure };
 };
-
-if (typeof module !== "undefined") module.exports = { calibrant, Fault };

@@ -2,7 +2,6 @@
 /* The page around `calibrant` in measure.js: files dropped, chosen or pasted; results written and drawn. */
 
 (() => {
-  if (typeof document === "undefined") return;
   /** @type {(id: string) => any} */
   const byId = (id) => document.getElementById(id);
   /** @type {Config} */
@@ -21,7 +20,8 @@
     for (const [name, value] of Object.entries(attributes)) out.setAttribute(name, value);
     return out;
   };
-  const shown = (/** @type {number} */ x) => (Number.isFinite(x) ? x.toFixed(4) : "–");
+  const shown = (/** @type {number} */ x) => (!Number.isFinite(x) ? "–"
+    : x !== 0 && Math.abs(x) < 0.001 ? x.toPrecision(3) : x.toFixed(4));
   const whole = (/** @type {number} */ n) => n.toLocaleString("en");
 
   // --- light and dark ---
@@ -94,10 +94,10 @@
   const showBins = (m) => {
     const names = /** @type {const} */ (["lower", "upper", "n", "mean_predicted", "mean_target", "gap", "low", "high"]);
     const heads = ["From", "To", "Rows", "Mean prediction", m.soft ? "Mean label" : "Observed", "Gap", "95% low", "95% high"];
-    const [head, body] = [byId("bin-table").tHead, byId("bin-table").tBodies[0]];
-    head.replaceChildren(element("tr"));
-    head.rows[0].append(...heads.map((name) => element("th", name, { scope: "col", class: "number" })));
-    body.replaceChildren(...m.bins.map((bin) => {
+    const top = element("tr");
+    top.append(...heads.map((name) => element("th", name, { scope: "col", class: "number" })));
+    byId("bin-table").tHead.replaceChildren(top);
+    byId("bin-table").tBodies[0].replaceChildren(...m.bins.map((bin) => {
       const row = element("tr");
       row.append(...names.map((name) => element("td", name === "n" ? whole(bin.n) : shown(bin[name]))));
       return row;
@@ -186,16 +186,13 @@
   const show = (chosen) => {
     if (!given) return;
     const start = performance.now();
-    made = null;
-    let wrong = "", names = /** @type {string[]} */ ([]);
-    try {
-      made = measure(given.name, given.bytes, chosen);
-      names = made.names;
-    } catch (error) {
+    let wrong = "";
+    try { offerColumns((made = measure(given.name, given.bytes, chosen)).names, chosen); }
+    catch (error) {
       if (!(error instanceof Fault)) throw error;
-      [wrong, names] = [error.message, error.names];
+      [wrong, made] = [error.message, null];
+      offerColumns(error.names, chosen);
     }
-    offerColumns(names, chosen);
     byId("fault").textContent = wrong;
     byId("fault").hidden = !wrong;
     byId("results").hidden = byId("sections").hidden = !made;
