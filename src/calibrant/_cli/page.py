@@ -9,8 +9,8 @@ from calibrant._cli.parsing import Parser
 
 DESCRIPTION = (
     "Write a page that measures: a CSV or JSON lines file dropped on it stays in the browser. It "
-    "shows a verdict, the ECE with its noise floor, ATB, losses, the calibration slope, AUROC and a "
-    "reliability diagram."
+    "shows a verdict, the ECE with its noise floor, ATB, losses, the calibration slope, AUROC and "
+    "a reliability diagram."
 )
 DEFAULT = "measure.html"
 

@@ -26,14 +26,12 @@
 
 /** An error for the reader, as Python words it, with the columns that there are. */
 class Fault extends Error {
-  /** @type {string[]} */
-  names = [];
+  names = /** @type {string[]} */ ([]);
 }
 
 /** A sum with what rounding took from it (Neumaier, 1974). */
 class Sum {
-  sum = 0;
-  lost = 0;
+  sum = 0; lost = 0;
   /** @param {number} x */
   add(x) {
     const now = this.sum + x;
@@ -524,10 +522,10 @@ const calibrant = (config) => {
 
   // --- measures ---
   /** Rows in order of u, by its bits, eleven at a time; u must be 0 or more.
-   * @type {(u: Float64Array<any>, z: Float64Array<any>, soft: boolean) => Rows} */
+   * @type {(u: Float64Array, z: Float64Array, soft: boolean) => Rows} */
   const inOrder = (u, z, soft) => {
     const n = u.length, m = config.bins, first = new Uint32Array(m + 1).fill(n), starts = new Uint32Array(2049);
-    let [v, w] = [new Float64Array(n), new Float64Array(n)];
+    let [v, w] = /** @type {Float64Array[]} */ ([new Float64Array(n), new Float64Array(n)]);
     for (let part = 0; part < 6; part++) {
       const bits = new Uint32Array(u.buffer), word = part < 3 ? 0 : 1, shift = 11 * (part % 3);
       starts.fill(0);
