@@ -58,6 +58,7 @@ TEXTS = {
     "swapped": "y_true holds fractions while every y_proba is 0 or 1: the columns seem to be "
     "swapped. y_true is {first}, y_proba {second}. If the labels are shares of votes, name the "
     "column of their numbers as votes",
+    "rounded": "; if shares were rounded, give the counts of votes, or divide each row by its sum",
     "soft_sum": "{at} sums to {value}: rows of class probabilities must sum to 1. Rows without "
     "votes must be left out{hint}",
 }

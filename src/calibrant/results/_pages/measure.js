@@ -1,4 +1,3 @@
-// @ts-check
 "use strict";
 /* What the page that measures computes: files read, columns found, measures. It knows no page, so that
    tests run it without a browser. Names of columns, messages and limits are Python's, in `Config`. */
@@ -457,7 +456,8 @@ const calibrant = (config) => {
     if (labels.width > 1) {
       let total = 0;
       for (let j = 0; j < k; j++) total += labels.numbers[row * k + j];
-      return Math.abs(total - 1) <= config.rowSum ? "" : say("soft_sum", { at, value: floatText(total), hint: "" });
+      const hint = total ? say("rounded") : "";
+      return Math.abs(total - 1) <= config.rowSum ? "" : say("soft_sum", { at, value: floatText(total), hint });
     }
     if (!Number.isFinite(z)) return say("infinite_target", { at, value });
     if (k > 1 && z !== Math.floor(z)) return say("index_fraction", { at, value, k, last });
@@ -500,10 +500,12 @@ const calibrant = (config) => {
     if (!source.n) throw fault("no_rows", { holder: `${source.file} holds` });
     const labels = stacked(columns.slice(0, of.names.length), source.n);
     const predictions = stacked(columns.slice(of.names.length), source.n), k = predictions.width;
-    checkGaps(source, labels, "y_true");
     checkGaps(source, predictions, "y_proba");
+    checkGaps(source, labels, "y_true");
     indexLabels(source, labels, spec.classes);
-    if (labels.width > 1 && labels.width !== k) throw fault("same_classes", { n: labels.width, k });
+    if (labels.width > 1 && labels.width !== k) {
+      throw new Fault(`${source.file}: ${say("same_classes", { n: labels.width, k })}`);
+    }
     for (let i = 0; i < source.n; i++) {
       const wrong = predictionFault(predictions.numbers, i, k) || targetFault(labels, i, k);
       if (wrong) throw new Fault(`${lineOf(source, i)}: ${wrong}`);

@@ -1,4 +1,3 @@
-// @ts-check
 /* The page around `calibrant` in measure.js: files dropped, chosen or pasted; results written and drawn. */
 
 (() => {
