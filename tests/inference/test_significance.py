@@ -519,3 +519,7 @@ def test_slope_is_found_from_predictions_that_are_all_but_certainly_wrong():
     assert abs(left.sum()) < 1e-8 and abs((left * h).sum()) < 1e-7
     left = y - 1 / (1 + np.exp(-(fit.intercept_at_slope_1 + h)))
     assert abs(left.sum()) < 1e-8
+    rows = need("polars").DataFrame({"y": y, "p": p}).lazy()
+    of_sums = cal.cox_calibration("y", "p", data=rows)
+    assert of_sums.slope == pytest.approx(fit.slope, rel=1e-9)
+    assert of_sums.intercept_at_slope_1 == pytest.approx(fit.intercept_at_slope_1, rel=1e-9)
