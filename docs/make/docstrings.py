@@ -36,3 +36,9 @@ class Docstrings(griffe.Extension):
                 text = str(inspect.getdoc(getattr(module, obj.name)))
             text = _CHOICES.sub(r"\1one of \2", text)
             obj.docstring.value = formulas.fenced(text)
+
+    def on_module_members(self, *, mod: griffe.Module, **_: Any) -> None:
+        """A function that a stub has as overloads alone is shown by the first of them."""
+        for name, overloads in mod.overloads.items():
+            if name not in mod.members:
+                mod.set_member(name, overloads[0])

@@ -21,6 +21,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from calibrant._api.measure_page import measure_page
 from calibrant.results._schema import all_schemas
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page in list(files.documentation_pages()):
         for path, drawn in figures.drawn(page.src_uri, page.content_string).items():
             files.append(File.generated(config, path, content=drawn))
+    files.append(File.generated(config, "assets/measure.html", content=measure_page()))
     for name, schema in SCHEMAS.items():
         text = json.dumps(schema, indent=1) + "\n"
         files.append(File.generated(config, f"schema/{name}.json", content=text))

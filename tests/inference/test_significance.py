@@ -505,3 +505,21 @@ def test_holm_by_hand():
     assert holm([0.5]) == [0.5] and holm([]) == []
     found = holm([0.01, math.nan, 0.02])
     assert found[0] == pytest.approx(0.02) and math.isnan(found[1]) and found[2] == 0.02
+
+
+def test_slope_is_found_from_predictions_that_are_all_but_certainly_wrong():
+    """At slope 1 the information is next to 0 there, and a first Newton step has no end."""
+    rng = np.random.default_rng(5)
+    p = np.where(rng.random(900) < 0.9, 0.0, rng.uniform(0.05, 0.6, 900))
+    y = (rng.random(900) < 0.97).astype(int)
+    fit = cal.cox_calibration(y, p)
+    u = np.clip(p, 1e-6, 1 - 1e-6)
+    h = np.log(u / (1 - u))
+    left = y - 1 / (1 + np.exp(-(fit.intercept + fit.slope * h)))
+    assert abs(left.sum()) < 1e-8 and abs((left * h).sum()) < 1e-7
+    left = y - 1 / (1 + np.exp(-(fit.intercept_at_slope_1 + h)))
+    assert abs(left.sum()) < 1e-8
+    rows = need("polars").DataFrame({"y": y, "p": p}).lazy()
+    of_sums = cal.cox_calibration("y", "p", data=rows)
+    assert of_sums.slope == pytest.approx(fit.slope, rel=1e-9)
+    assert of_sums.intercept_at_slope_1 == pytest.approx(fit.intercept_at_slope_1, rel=1e-9)

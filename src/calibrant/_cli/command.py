@@ -38,6 +38,7 @@ VERBS = {
     "reproduce": "do a paper's experiments again",
     "monitor": "calibration over time, in a state that grows",
     "merge": "put saved states together",
+    "page": "a page that measures the files dropped on it",
     "info": "what this installation can do",
     "demo": "evaluate the example that comes with Calibrant",
     "completion": "complete verbs and options in a shell",

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import Note, argument_order, find_note, setting, values_of
+from calibrant._core.texts import message
 from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
@@ -158,10 +159,8 @@ def checked_targets(targets: Any, predictions: Any) -> Any:
             f"{values_of('y_true')} must have the shape (n,) or (n, k); got {tuple(targets.shape)}"
         )
     if targets.shape != predictions.shape:
-        raise InputError(
-            f"{values_of('y_true')} and {values_of('y_proba')} must have the same classes; got "
-            f"{targets.shape[1]} and {predictions.shape[1]} columns"
-        )
+        n, k = targets.shape[1], predictions.shape[1]
+        raise InputError(message("same_classes", n=n, k=k))
     return targets
 
 

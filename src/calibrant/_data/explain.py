@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._core.messages import argument_order, setting, two_classes, values_of, worded
+from calibrant._core.messages import argument_order, values_of, worded
+from calibrant._core.texts import message
 from calibrant._core.typing import Array, Mask
 from calibrant._data.links import OVERSHOOT, ROUNDED
 from calibrant._data.samples import BadRow, RowSamples, Samples
@@ -147,33 +148,17 @@ def _prediction_fault(samples: Samples, row: int, shown: int, whole: Source) -> 
         place = f"{shown}, {column}" if samples.multiclass else f"{shown}"
         location = f"{values_of('y_proba')}[{place}]"
         if not math.isfinite(value):
-            return (
-                f"{location} is {value!r}: predictions must be finite numbers. Fix or drop that row"
-            )
+            return message("infinite", at=location, value=repr(value))
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
             if value < 0 and _none_is_above_zero(whole):
-                return (
-                    f"{location} is {value!r}, and no {values_of('y_proba')} is above 0: "
-                    "predictions must lie in [0, 1]. If these are log-probabilities, give their "
-                    f"exp or pass {setting('from_logprobs', True)}; if they are logits, "
-                    f"{setting('from_logits', True)}"
-                )
-            return (
-                f"{location} is {value!r}: predictions must lie in [0, 1]. If these are logits, "
-                f"pass {setting('from_logits', True)}; if they are percentages, "
-                f"{worded(python='divide by 100', command='pass --percent')}"
-            )
+                return message("log_range", at=location, value=repr(value))
+            return message("range", at=location, value=repr(value))
     total = float(values.sum())
     is_row = samples.multiclass and not samples.from_logits
     if is_row and abs(total - 1.0) > samples.row_sum_tolerance:
-        return (
-            f"{values_of('y_proba')}[{shown}] sums to {total!r}: rows must sum to 1 (within "
-            f"{samples.row_sum_tolerance:g}). If these are logits, pass "
-            f"{setting('from_logits', True)}; if they are one-against-rest scores, or labels that "
-            "a row may have several of, "
-            f"{worded(python='multilabel(y_true, y_proba)', command='report --multilabel')} "
-            "measures each column as a binary problem"
-        )
+        tolerance = f"{samples.row_sum_tolerance:g}"
+        at = f"{values_of('y_proba')}[{shown}]"
+        return message("row_sum", at=at, value=repr(total), tolerance=tolerance)
     return None
 
 
@@ -195,40 +180,20 @@ def _target_fault(samples: Samples, row: int, shown: int, whole: Source) -> str 
     label = samples.targets[row].item()  # as it came: a float may not hold it
     if isinstance(label, float) and label.is_integer():
         label = int(label)
+    at = f"{values_of('y_true')}[{shown}]"
     if not math.isfinite(value):
-        return (
-            f"{values_of('y_true')}[{shown}] is {value!r}: targets must be finite numbers. Remove "
-            "that row"
-        )
+        return message("infinite_target", at=at, value=repr(value))
     if samples.multiclass:
         k = samples.n_classes
         if value != int(value):
-            return (
-                f"{values_of('y_true')}[{shown}] is {value!r}: with {values_of('y_proba')} of the "
-                f"shape (n, {k}), {values_of('y_true')} must be class indices 0..{k - 1}, or rows "
-                f"of {k} class probabilities"
-            )
+            return message("index_fraction", at=at, value=repr(value), k=k, last=k - 1)
         if not 0 <= value < k:
-            return (
-                f"{values_of('y_true')}[{shown}] is {label!r}: class indices must lie in "
-                f"0..{k - 1}. If the labels are names or numbers of another kind, pass "
-                f"{setting('classes', [...])} in column order"
-            )
+            return message("index_range", at=at, value=repr(label), last=k - 1)
     elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
-        hint = f"If the labels are names or other numbers, pass {two_classes()}"
+        hint = message("target_names")
         if value > 1 and value == int(value):
-            hint += (
-                f"; if they count the votes for class 1, say with {_votes_option()} of how many, "
-                "or give "
-                + worded(
-                    python="the counts of both classes as (n, 2)",
-                    command="those of both with --counts A,B",
-                )
-            )
-        return (
-            f"{values_of('y_true')}[{shown}] is {label!r}: targets must be 0, 1 or a probability. "
-            f"{hint}"
-        )
+            hint += message("target_votes")
+        return message("target", at=at, value=repr(label), hint=hint)
     return None
 
 
@@ -245,10 +210,8 @@ def _soft_label_fault(target: Array, shown: int, tolerance: float, whole: Source
             )
     total = float(target.sum())
     if abs(total - 1.0) > tolerance:
-        return (
-            f"{values_of('y_true')}[{shown}] sums to {total!r}: rows of class probabilities must "
-            f"sum to 1. Rows without votes must be left out{ROUNDED if total else ''}"
-        )
+        at, hint = f"{values_of('y_true')}[{shown}]", ROUNDED if total else ""
+        return message("soft_sum", at=at, value=repr(total), hint=hint)
     return None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.short_rows import row_maxima, row_sums
+from calibrant._core.texts import TEXTS
 from calibrant._core.typing import Array
 
 # How far outside [0, 1] a prediction may lie, as after a softmax in float32: it is clipped and
@@ -19,7 +20,7 @@ HALF_ROW_SUM_TOLERANCE = {"float16": 5e-3, "bfloat16": 4e-2}
 # Rows that sum to 1 less precisely than this are counted and noted.
 ROW_SUM_TOLD = 1e-5
 # The end of errors about soft labels that do not sum to 1.
-ROUNDED = "; if shares were rounded, give the counts of votes, or divide each row by its sum"
+ROUNDED = TEXTS["rounded"]
 
 
 # A prediction of 0 on what then happened has infinite log loss. Predictions below this floor are

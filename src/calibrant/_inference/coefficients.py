@@ -122,10 +122,17 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
     kept = h[weights > 0]
     centre, scale = (0.0, 1.0) if slope is not None else (float(kept.mean()), float(kept.std()))
     x = (h - centre) / scale
-    theta = np.array([0.0, slope]) if slope is not None else np.array([centre, scale])
     free = 1 if slope is not None else 2
     basis = np.stack([np.ones(h.size), x])[:free]
-    likelihood = _log_likelihood(z, x, weights, theta)
+    # From the predictions, or from the prevalence where that fits better: far from the optimum the
+    # information is next to 0, and the steps have no end.
+    even = float(logit(np.array(np.average(z, weights=weights))))
+    starts = [(centre, scale), (even, 0.0)]
+    if slope is not None:
+        starts = [(0.0, slope), (even - slope * float(np.average(h, weights=weights)), slope)]
+    tried = [(_log_likelihood(z, x, weights, np.array(start)), start) for start in starts]
+    likelihood, start = max(tried, key=lambda each: each[0])
+    theta = np.array(start)
     for _ in range(100):
         p = sigmoid(theta[0] + theta[1] * x)
         score = basis @ (weights * (z - p))

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from calibrant._core.typing import Array, Mask
+from calibrant._data.links import logit
 from calibrant._engines.logit_sums import EVENT, NO_EVENT, NOISE, SOFT, ClusterScores, LogitSums
 from calibrant._inference.coefficients import (
     CHI_SQUARE_95,
@@ -262,14 +263,18 @@ class _Cells:
         """
         centre, scale = (0.0, 1.0) if slope is not None else self.scale
         free = 1 if slope is not None else 2
-        theta = np.array([0.0, slope]) if slope is not None else np.array([centre, scale])
         basis = [self.line(1.0, 0.0), self.line(-centre / scale, 1.0 / scale)][:free]
 
         def of_logits(theta: Array) -> tuple[float, float]:
             """Intercept and slope of the logit itself, from those of the standardised one."""
             return float(theta[0] - theta[1] * centre / scale), float(theta[1] / scale)
 
-        likelihood = self.log_likelihood(*of_logits(theta))
+        starts = [(centre, scale), (self._even, 0.0)]
+        if slope is not None:
+            starts = [(0.0, slope), (self._even - slope * self.scale[0], slope)]
+        tried = [(self.log_likelihood(*of_logits(np.array(start))), start) for start in starts]
+        likelihood, start = max(tried, key=lambda each: each[0])
+        theta = np.array(start)
         for _ in range(100):
             score, information = self._score(basis, *of_logits(theta))
             step = np.zeros(2)
@@ -289,6 +294,12 @@ class _Cells:
             return LogisticFit(float(theta[0]), slope, inverse, likelihood)
         back = np.array([[1.0, -centre / scale], [0.0, 1.0 / scale]])
         return LogisticFit(*of_logits(theta), back @ inverse @ back.T, likelihood)
+
+    @property
+    def _even(self) -> float:
+        """The logit of the mean target."""
+        ones = self.line(1.0, 0.0)
+        return float(logit((self.sums.wz * ones).sum() / (self.sums.w * ones).sum()))
 
     def _score(self, basis: Sequence[Array], intercept: float, slope: float) -> tuple[Array, Array]:
         """The score and the information of a logistic model in the coordinates of `basis`."""

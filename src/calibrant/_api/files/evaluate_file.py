@@ -31,6 +31,7 @@ from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.given_cells import Cells
 from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
+from calibrant._core.texts import message
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import check_different_columns
 from calibrant._data.missing import check_missing
@@ -345,11 +346,8 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
         content = f"{dropped} rows, and in each something is missing" if dropped else "no rows"
         raise InputError(f"{rows.called} {content}: there is nothing to measure")
     if tally.total.soft and tally.like_labels:
-        raise InputError(
-            "y_true holds fractions while every y_proba is 0 or 1: the columns seem to be swapped. "
-            f"y_true is {rows.chosen.y_true.names[0]!r}, y_proba {rows.chosen.y_proba.names[0]!r}. "
-            "If the labels are shares of votes, name the column of their numbers as votes"
-        )
+        first, second = rows.chosen.y_true.names[0], rows.chosen.y_proba.names[0]
+        raise InputError(message("swapped", first=repr(first), second=repr(second)))
 
 
 def _pool_rows(

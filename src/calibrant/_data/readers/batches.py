@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._core.messages import find_note, name_of, setting, two_classes
+from calibrant._core.messages import find_note, name_of
+from calibrant._core.texts import message
 from calibrant._core.typing import Index, Mask
 from calibrant._data.answers import as_answers
 from calibrant._data.checks import describe
@@ -260,10 +261,13 @@ def _check_no_gaps(chunk: Chunk, argument: str, column: Column, gone: Mask) -> N
         return
     first = int(np.argmax(gaps))
     raise InputError(
-        f"{chunk.location.row(first)}: {argument} is missing, here and in "
-        f"{np.count_nonzero(gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
-        "these rows, or drop such rows and have them counted with "
-        f"{setting('missing', 'drop')}"
+        message(
+            "missing",
+            location=chunk.location.row(first),
+            argument=argument,
+            others=np.count_nonzero(gaps) - 1,
+            n=chunk.n_rows,
+        )
     )
 
 
@@ -361,11 +365,10 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
             f"use one of {', '.join(map(repr, known))}"
         )
     if chosen.from_one:
-        hint = (
-            "the columns are numbered from 1, and so are classes. If these are others, say which "
-            f"class each column is of with {setting('classes', [...])}"
-        )
-    return InputError(f"{location}: y_true is {short_repr(label)}, which is not in classes: {hint}")
+        hint = message("from_one")
+    return InputError(
+        message("unknown_label", location=location, value=short_repr(label), hint=hint)
+    )
 
 
 def _numbers_from_names(location: Location, labels: Names) -> Column:
@@ -381,18 +384,11 @@ def _numbers_from_names(location: Location, labels: Names) -> Column:
         values = np.array([0.0 if number is None else number for number in numbers])
         return Column(values[labels.codes], gone[labels.codes] if gone.any() else None)
     first = int(np.argmax((odd if odd.any() else named)[labels.codes]))
-    said = f"{location.row(first)}: y_true is {labels.known[labels.codes[first]]!r}, a name"
+    at, value = location.row(first), repr(labels.known[labels.codes[first]])
     among = np.count_nonzero((named & ~odd)[labels.codes])
     if odd.any() and among > np.count_nonzero(odd[labels.codes]):
-        raise InputError(
-            f"{said}, where {among:,} labels read with it are numbers: remove the row if it is no "
-            "row, such as a total, or give all rows numbers, or names and "
-            f"{setting('classes', [...])}"
-        )
-    raise InputError(
-        f"{said}: say which label is which column of y_proba with {setting('classes', [...])}; of "
-        f"a binary problem, {two_classes()}"
-    )
+        raise InputError(message("named_among", location=at, value=value, n=f"{among:,}"))
+    raise InputError(message("named_label", location=at, value=value))
 
 
 def _is_empty(name: Any) -> bool:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._core.messages import setting, worded
+from calibrant._core.messages import setting
+from calibrant._core.texts import message
 from calibrant._core.typing import Index, Mask
 from calibrant._data.readers.find import File
 
@@ -208,23 +209,18 @@ def not_a_number(location: str, field: Field, text: str) -> InputError:
     """
     hint, of_proba = "", field.role == "proba"
     if text.strip().endswith("%"):
-        hint = ". Percentages are not guessed: divide them by 100"
-        if of_proba:
-            pass_percent = worded(
-                python="divide them by 100, or pass percent=True", command="pass --percent"
-            )
-            each = f"{setting('confidence', 'auto')} reads each by how it is written"
-            hint = f". Percentages are not guessed: {pass_percent}; {each}"
+        hint = message("each_percent" if of_proba else "by_100")
     elif plain_number(text.replace(",", ".", 1)) is not None:
-        hint = ". Decimals need a point, not a comma"
+        hint = message("comma")
     elif any(letter.isalpha() for letter in text):
         if of_proba:
-            words = worded(python="words={'likely': 0.7, ...}", command="--words likely=0.7,...")
-            hint = f". If it is a word for a probability, say which: {words}"
+            hint = message("words")
         elif field.role == "label":
             hint = ", as the first labels are: give all rows numbers, or all of them names"
-    shown = shortened(text)
-    return InputError(f"{location}: {field.name} is {shown!r}, which is not a number{hint}")
+    shown = repr(shortened(text))
+    return InputError(
+        message("no_number", location=location, column=field.name, value=shown, hint=hint)
+    )
 
 
 def shortened(text: str) -> str:

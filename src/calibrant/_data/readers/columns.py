@@ -9,6 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, setting, settings, worded
+from calibrant._core.texts import message
 from calibrant._data.answers import says_right
 from calibrant._data.columns import (
     are_consecutive,
@@ -491,7 +492,9 @@ def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Col
             options = " or ".join(_in_words(spec) for spec in candidates)
             raise InputError(
                 worded(
-                    python=f"{argument} could be {options} of {reader.file}: say which",
+                    python=message(
+                        "which_column", argument=argument, candidates=options, file=reader.file
+                    ),
                     command=f"the {_MEANING[argument]} could be {options} of {reader.file}: say "
                     f"which with {name_of(argument)}",
                 )
@@ -501,13 +504,20 @@ def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Col
     hint = ""
     if argument == "y_proba" and logits:
         hint = f". If these are logits: {settings(y_proba=logits[0], from_logits=True)}"
-    absent = f"and no column of {reader.file} has a usual name for"
+    usual = ", ".join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])
     raise InputError(
         worded(
-            python=f"{argument} is not given, {absent} it",
-            command=f"the {_MEANING[argument]} are not given ({name_of(argument)}), {absent} them",
+            python=message(
+                "no_column",
+                argument=argument,
+                file=reader.file,
+                names=usual,
+                columns=shown,
+                hint=hint,
+            ),
+            command=f"the {_MEANING[argument]} are not given ({name_of(argument)}), and no column "
+            f"of {reader.file} has a usual name for them ({usual}). The columns are {shown}{hint}",
         )
-        + f" ({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
     )
 
 
@@ -528,11 +538,15 @@ def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: Col
         and reader.width(found) <= 1
     ):
         raise InputError(
-            f"{worded(python='y_proba', command='the predictions')} could be the column {found!r} "
-            f"of {reader.file}, which beside {answers[0]!r} may be the confidence in the predicted "
-            "class, not the probability of class 1. If it is: "
-            f"{settings(answer=answers[0], gold=label, y_proba=found)}; if not: "
-            f"{setting('y_proba', found)}"
+            message(
+                "whose_confidence",
+                subject=worded(python="y_proba", command="the predictions"),
+                found=repr(found),
+                file=reader.file,
+                answer=repr(answers[0]),
+                if_so=settings(answer=answers[0], gold=label, y_proba=found),
+                if_not=setting("y_proba", found),
+            )
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from calibrant._core.errors import InputError
+from calibrant._core.texts import message
 from calibrant._data.readers.chunks import Field, not_a_number, plain_number, shortened
 from calibrant._data.readers.find import File, opened
 
@@ -59,10 +60,7 @@ def header_of(file: File) -> Header:
             delimiter = next((mark for mark in DELIMITERS if mark in text), ",")
         names = tuple(_fields(text, delimiter))
         if all(plain_number(name) is not None for name in names):
-            raise InputError(
-                f"{file}, line {line} holds numbers where the columns' names must be: put a line "
-                "of names first"
-            )
+            raise InputError(message("holds_numbers", location=f"{file}, line {line}"))
         with opened(file) as (stream, _):
             start, end = read_header(stream, delimiter, 1 << 16)
         return Header(file, names, delimiter, start[end - 1 : end] == b"\r")
@@ -155,10 +153,8 @@ def first_fault(
         except csv.Error as error:
             return InputError(f"{location} cannot be read: {error}")
         if len(fields) != len(header.names):
-            return InputError(
-                f"{location} has {len(fields)} columns, where the first line names "
-                f"{len(header.names)}"
-            )
+            n, n_named = len(fields), len(header.names)
+            return InputError(message("row_width", location=location, n=n, n_named=n_named))
         for wanted in numbers:
             field = fields[header.names.index(wanted.name)]
             if field not in GAPS and plain_number(field.strip(" \t")) is None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.texts import message
 from calibrant._core.typing import Array, Mask
 from calibrant._data.readers.chunks import (
     Column,
@@ -39,7 +40,8 @@ class Cells:
 
     def error(self, row: int, why: str) -> InputError:
         """The error for a row's value: "FILE, line 3: NAME is WHY"."""
-        return InputError(f"{self.location.row(row)}: {self.field.name} is {why}")
+        location = self.location.row(row)
+        return InputError(message("cell", location=location, column=self.field.name, what=why))
 
 
 def column_of(cells: Cells) -> Column | Names:

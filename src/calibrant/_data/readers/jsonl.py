@@ -15,6 +15,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.texts import message
 from calibrant._data.readers.chunks import (
     Chunk,
     Column,
@@ -164,14 +165,12 @@ def _record(file: File, text: bytes, line: int) -> Record:
         fault = not_json(error)
         if len(text) >= LONGEST:
             fault = f"is longer than {LONGEST >> 20} MiB"
-        raise InputError(f"{location} {fault}. Each line must be one record, {{...}}") from None
+        raise InputError(message("not_json", location=location, fault=fault)) from None
     except RecursionError:
         raise InputError(f"{location} is nested too deeply") from None
     if isinstance(record, dict):
         return record
-    raise InputError(
-        f"{location} holds a {KINDS[type(record)]}, where each line must be one record, {{...}}"
-    )
+    raise InputError(message("no_record", location=location, kind=KINDS[type(record)]))
 
 
 def whole_number(text: str) -> int | float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._core.messages import name_of, setting, worded
+from calibrant._core.texts import message
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import (
     Chunk,
@@ -212,7 +213,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         widths.append(sum(reader.width(name) for name in chosen.y_proba.names))
         messages |= dict.fromkeys(reader.messages)
     if chosen is None:
-        raise InputError(f"{_files_hold(files)} no rows: there is nothing to measure")
+        raise InputError(message("no_rows", holder=_files_hold(files)))
     if request.refusals == "wrong" and not chosen.answers:
         raise InputError(
             f"{setting('refusals', 'wrong')} is for labels that say whether an answer was right, "

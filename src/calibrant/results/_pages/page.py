@@ -51,11 +51,11 @@ def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
     """
     # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
-    code = "\n".join(map(_read_text_file, ("downloads.js", "page.js")))
+    code = "\n".join(map(read_text_file, ("downloads.js", "page.js")))
     parts: dict[str, Any] = {
         "vega": vega,
         "code": code,
-        "css": _read_text_file("page.css"),
+        "css": read_text_file("page.css"),
         "data": script_json(data),
     }
     parts |= {
@@ -75,7 +75,7 @@ def environment(package: str = _HERE) -> Any:
     """
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: _read_text_file(f"templates/{name}", package)),
+        loader=jinja2.FunctionLoader(lambda name: read_text_file(f"templates/{name}", package)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -85,21 +85,21 @@ def environment(package: str = _HERE) -> Any:
     return environment
 
 
-def _read_text_file(name: str, package: str = _HERE) -> str:
+def read_text_file(name: str, package: str = _HERE) -> str:
     """Read a text file in the folder of a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _security_policy(*scripts: str) -> str:
     """The content security policy of a page: these scripts alone run, and nothing is loaded."""
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    hashes = " ".join(f"'sha256-{digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _digest(script: str) -> str:
+def digest(script: str) -> str:
     """The SHA-256 digest of a script in base64, as a content security policy names scripts."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 

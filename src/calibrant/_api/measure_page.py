@@ -1,0 +1,71 @@
+"""The page that measures: one HTML file that reads predictions in a browser and sends nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+from calibrant._core.texts import texts_with_options
+from calibrant._core.version import __version__
+from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLERANCE
+from calibrant._data.readers import columns
+from calibrant._data.readers.csv_errors import DELIMITERS, EMPTY
+from calibrant._engines.arrays.streams import EPS
+from calibrant._inference.budget import MAX_BLOCKS
+from calibrant._inference.calibration_tests import SLOPE
+from calibrant._inference.numbers import SHARES
+from calibrant.results._pages.measure_page import render_measure_page
+from calibrant.results._pages.page import write_page
+
+# As in `verdict`, unless its arguments say otherwise.
+BINS, LEVEL, TOLERANCE = 15, 0.95, 0.05
+# Draws of the noise floor: the standard error of a p-value at its limit of 0.025 is 0.0035.
+DRAWS = 2000
+
+
+def measure_page() -> str:
+    """Make the page that measures, as HTML: its script has the names of columns, the messages and
+    the limits of this library.
+    """
+    return render_measure_page(measure_config())
+
+
+def write_measure_page(path: str | os.PathLike[str]) -> Path:
+    """Write the page that measures to a file, which is replaced; return its path."""
+    return write_page(path, measure_page)
+
+
+def measure_config() -> dict[str, Any]:
+    """Give what the page's script takes from Python: names of columns, messages, limits."""
+    normal = NormalDist()
+    return {
+        "version": __version__,
+        "texts": texts_with_options(),
+        "usual": columns.USUAL,
+        "lessUsual": columns.LESS_USUAL,
+        "numbered": columns.NUMBERED,
+        "named": columns.NAMED,
+        "answered": columns.ANSWERED,
+        "truths": columns.TRUTHS,
+        "right": columns.RIGHT,
+        "confidences": columns.CONFIDENCES,
+        "predicted": columns.PREDICTED,
+        "shown": columns.SHOWN,
+        "gaps": sorted(EMPTY),
+        "delimiters": DELIMITERS,
+        "bins": BINS,
+        "overshoot": OVERSHOOT,
+        "rowSum": ROW_SUM_TOLERANCE,
+        "logFloor": LOG_FLOOR,
+        "eps": EPS,
+        "level": LEVEL,
+        "tail": (1.0 - LEVEL) / 2.0,
+        "z": normal.inv_cdf(0.5 + LEVEL / 2.0),
+        "slopeZ": normal.inv_cdf(1.0 - SHARES[SLOPE] * (1.0 - LEVEL) / 2.0),
+        "shares": SHARES,
+        "tolerance": TOLERANCE,
+        "draws": DRAWS,
+        "blocks": MAX_BLOCKS,
+    }
