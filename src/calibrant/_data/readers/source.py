@@ -37,10 +37,10 @@ from calibrant._data.readers.records import check_one_run, log_columns
 from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import PLAIN, Written
 
-# The module and the class of each format.
+# The module of each format, and the class or function that makes its reader.
 _READERS = {
     "parquet": ("parquet", "ParquetReader"),
-    "csv": ("csv", "CsvReader"),
+    "csv": ("csv", "csv_reader"),
     "jsonl": ("jsonl", "JsonlReader"),
     "arrow": ("arrow", "ArrowReader"),
     "npz": ("npz", "NpzReader"),
