@@ -1,8 +1,8 @@
 """Evaluation results for a model's repository on the Hugging Face Hub: `.eval_results/*.yaml`.
 
-The format is described in the Hub's documentation (https://huggingface.co/docs/hub/eval-results) and
-specified in https://github.com/huggingface/hub-docs/blob/main/eval_results.yaml. It takes the place
-of `model-index` in a model card. No package is needed to write it.
+The format is described in https://huggingface.co/docs/hub/eval-results and specified in
+https://github.com/huggingface/hub-docs/blob/main/eval_results.yaml. It takes the place of
+`model-index` in a model card. No package is needed to write it.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Calibration(Metric):  # type: ignore[misc, no-any-unimported, unused-ignor
     Parameters
     ----------
     measure : str or sequence of str, default "ece"
-        Names of the catalogue. For several, `compute` gives a dict, and each is a metric of its own.
+        Names of the catalogue. For several, `compute` gives a dict by name.
     output_transform : callable, optional
         A function from the engine's output to (predictions, labels), as in every metric of Ignite.
     bins : int, EqualWidth or Edges, default 15
