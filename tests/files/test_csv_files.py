@@ -21,7 +21,7 @@ need("pyarrow")
 def parser(request, monkeypatch):
     """Every test here reads with PyArrow, and as if it were not installed."""
     if request.param == "standard library":
-        monkeypatch.setattr("calibrant._data.readers.csv.find_spec", lambda _: None)
+        monkeypatch.setattr("calibrant._data.readers.source.find_spec", lambda _: None)
         monkeypatch.setattr("calibrant._data.readers.csv.CsvReader._batch", None)
     return request.param
 

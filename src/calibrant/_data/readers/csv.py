@@ -10,7 +10,6 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
@@ -46,15 +45,6 @@ class Piece:
 
     first: int
     blocks: Iterable[Block]
-
-
-def csv_reader(file: File) -> CsvReader:
-    """The reader of a CSV file; without PyArrow the one that does not need it."""
-    if find_spec("pyarrow") is not None:
-        return CsvReader(file)
-    from calibrant._data.readers.csv_plain import PlainCsvReader
-
-    return PlainCsvReader(file)
 
 
 class CsvReader(Reader):

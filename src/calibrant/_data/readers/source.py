@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote
 
@@ -37,10 +38,10 @@ from calibrant._data.readers.records import check_one_run, log_columns
 from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import PLAIN, Written
 
-# The module of each format, and the class or function that makes its reader.
+# The module and the class of each format.
 _READERS = {
     "parquet": ("parquet", "ParquetReader"),
-    "csv": ("csv", "csv_reader"),
+    "csv": ("csv", "CsvReader"),
     "jsonl": ("jsonl", "JsonlReader"),
     "arrow": ("arrow", "ArrowReader"),
     "npz": ("npz", "NpzReader"),
@@ -70,6 +71,8 @@ def open_reader(file: File) -> Reader:
 def _new_reader(file: File) -> Reader:
     """Make a reader of the class for the file's format, whose module is imported only now."""
     module, name = _READERS[file.format]
+    if file.format == "csv" and find_spec("pyarrow") is None:
+        module, name = "csv_plain", "PlainCsvReader"
     return getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
 
 
