@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -107,7 +107,7 @@ class Calibration(Metric):  # type: ignore[misc, no-any-unimported, unused-ignor
         float or dict of str to float
             The measure's value, or that of each measure by name.
         """
-        parts: Iterable[Accumulator] = [self._sums]
+        parts: Any = [self._sums]
         if idist.get_world_size() > 1:
             parts = idist.all_gather(self._sums)
         total = Accumulator(**self._settings)
