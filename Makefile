@@ -17,7 +17,7 @@ QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_
 # Whoever sets it has every module compiled, and every assertion rewritten, in each process anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick lint types suite test long docs bench dist clean
+.PHONY: demo quick lint types suite test long docs bench dist pure clean
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
@@ -73,6 +73,10 @@ $(VENV)/.dist: $(VENV)/pyvenv.cfg
 
 dist: $(VENV)/.dist
 	$(BIN)/python -m build --outdir $(DIST) .
+
+# Without kernels, for systems that have no other wheel and no compiler.
+pure: $(VENV)/.dist
+	CALIBRANT_NO_NATIVE=1 $(BIN)/python -m build --wheel --outdir $(DIST) .
 
 clean:
 	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard $(foreach end,c so pyd,src/calibrant/*/*.$(end) src/calibrant/*/*/*.$(end)))

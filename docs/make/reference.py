@@ -38,6 +38,10 @@ INTEGRATIONS = (
     "calibrant.integrations.evaluate_metric",
     "calibrant.integrations.inspect_ai",
     "calibrant.integrations.lm_eval",
+    "calibrant.integrations.ignite",
+    "calibrant.integrations.tensorboard",
+    "calibrant.integrations.evidently",
+    "calibrant.integrations.hugging_face",
 )
 # The losses need torch, which the site is built without: their names are read and not imported.
 LOSSES = "calibrant.losses"

@@ -17,6 +17,15 @@ from needs import need
 need("pyarrow")
 
 
+@pytest.fixture(params=["pyarrow", "standard library"], autouse=True)
+def parser(request, monkeypatch):
+    """Every test here reads with PyArrow, and as if it were not installed."""
+    if request.param == "standard library":
+        monkeypatch.setattr("calibrant._data.readers.source.find_spec", lambda _: None)
+        monkeypatch.setattr("calibrant._data.readers.csv.CsvReader._batch", None)
+    return request.param
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "rows.csv"

@@ -75,6 +75,7 @@ INSTALLED_AS = {
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
     "inspect_ai": "inspect-ai",
+    "ignite": "pytorch-ignite",
     "mlflow": "mlflow-skinny",
 }
 # Whose users have them already: frames and engines are looked at only when they are given.

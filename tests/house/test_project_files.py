@@ -62,7 +62,21 @@ def test_every_python_and_system_is_tested():
     names = [name.rpartition(" ")[2] for name in project["project"]["classifiers"]]
     assert set(matrix["python"]) <= set(names)
     built = project["tool"]["cibuildwheel"]["build"]
-    assert built == [f"cp{version.replace('.', '')}-*" for version in matrix["python"]]
+    names = [f"cp{version.replace('.', '')}" for version in matrix["python"]]
+    assert built == [f"{name}-*" for name in [*names, f"{names[-1]}t"]]
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    text = (ROOT / "conda/meta.yaml").read_text(encoding="utf-8")
+    recipe = need("yaml").safe_load(re.sub(r"\{%.*%\}|\{\{.*?\}\}", "", text))
+    toml = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = need("tomllib").loads(toml)["project"]
+    assert f'version = "{project["version"]}"' in text
+    needed = {line.replace(" ", "") for line in recipe["requirements"]["run"]}
+    assert needed == {*project["dependencies"], f"python{project['requires-python']}"}
+    entries = {f"{name}={where}" for name, where in project["scripts"].items()}
+    assert entries == {line.replace(" ", "") for line in recipe["build"]["entry_points"]}
+    assert recipe["about"]["license"] == project["license"]
 
 
 def test_hooks_are_programs_of_the_environment():

@@ -21,7 +21,10 @@ PUBLIC = (
     "calibrant.scaling",
 )  # fmt: skip
 # Modules that other packages are told to import by name.
-INTEGRATIONS = {"sklearn", "torchmetrics", "evaluate_metric", "inspect_ai", "lm_eval", "mlflow"}
+INTEGRATIONS = {
+    "sklearn", "torchmetrics", "evaluate_metric", "inspect_ai", "lm_eval", "mlflow", "ignite",
+    "tensorboard", "evidently", "hugging_face",
+}  # fmt: skip
 
 
 def test_every_other_module_is_private():

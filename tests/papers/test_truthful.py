@@ -117,6 +117,13 @@ def test_the_kept_pools_show_what_the_paper_says():
         assert order["2000 bins"][2] > 0.99  # corrected ConfCE along the dominance set
 
 
+def test_a_pool_that_a_wheel_lacks_is_named(monkeypatch):
+    kept = {"cross": "fashion_cross.csv.gz", "elsewhere": "not_in_wheels.csv.gz"}
+    monkeypatch.setattr("calibrant._research.papers.truthful.KEPT", kept)
+    found = reproduce("truthful", quick=True)
+    assert "without elsewhere, which only the source package has" in found.recipe["pool"]
+
+
 def test_a_folder_without_logits_is_refused(tmp_path):
     with pytest.raises(cal.InputError, match="is no folder"):
         reproduce("truthful", data=tmp_path / "nowhere")

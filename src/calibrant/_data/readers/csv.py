@@ -1,4 +1,5 @@
-"""CSV, cut into blocks of whole rows: plain numbers by a compiled scanner, anything else by Arrow.
+"""CSV, cut into blocks of whole rows: plain numbers by a compiled scanner, anything else by Arrow,
+or by the standard library where PyArrow is not installed.
 
 Where a block cannot be read, the file is read again line by line to name the line.
 """
@@ -9,7 +10,6 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
@@ -51,10 +51,8 @@ class CsvReader(Reader):
     """A CSV file whose first line has the names of the columns."""
 
     def __init__(self, file: File) -> None:
-        """Read the line of names; raise MissingExtra if PyArrow is not installed."""
+        """Read the line of names."""
         self.file = file
-        if find_spec("pyarrow") is None:
-            need_arrow("reading CSV")
         self._header = header_of(file)
         self.names = self._header.names
         self.n_rows = None if self.names else 0
@@ -125,7 +123,7 @@ class CsvReader(Reader):
                 parts = {field: columns[field.name].part(start, rows) for field in fields}
                 yield min(rows, n - start), dict(parts)
             return
-        batch = self._batch(text, self._types(fields))
+        batch = self._parsed(text, fields)
         n_returns = text.count(b"\r") - text.count(b"\r\n")
         if count_lines(text) + n_returns + (text[-1] not in b"\r\n") > batch.num_rows:
             self._check_long_rows(text)
@@ -157,7 +155,7 @@ class CsvReader(Reader):
         for block in islice(self._blocks(), blocks):
             scanned = self._scan(block.text, [])
             if scanned is None:
-                total += self._batch(block.text, {self.names[0]: self._pa.binary()}).num_rows
+                total += self._n_parsed(block.text)
             else:
                 total += scanned[0]
         return total
@@ -188,6 +186,10 @@ class CsvReader(Reader):
         if scanned is not None:
             gaps = scanned[1][name].gaps
             return "number" if gaps is None or not gaps.all() else None
+        return self._kind_parsed(text, name)
+
+    def _kind_parsed(self, text: bytes, name: str) -> Kind | None:
+        """What a column holds in the text of a block that the scanner cannot read."""
         types = self._pa.types
         try:
             kind = self._batch(text, {name: None}).schema.field(0).type
@@ -198,6 +200,14 @@ class CsvReader(Reader):
         if types.is_boolean(kind):
             return "truth"
         return "number" if types.is_integer(kind) or types.is_floating(kind) else "name"
+
+    def _parsed(self, text: bytes, fields: Sequence[Field]) -> Any:
+        """The rows of a block that the scanner cannot read, with the columns of these fields."""
+        return self._batch(text, self._types(fields))
+
+    def _n_parsed(self, text: bytes) -> int:
+        """The number of rows in a block that the scanner cannot read."""
+        return int(self._batch(text, {self.names[0]: self._pa.binary()}).num_rows)
 
     def _types(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The Arrow type in which to read each column, by name; text if two fields need different

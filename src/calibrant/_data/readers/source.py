@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote
 
@@ -80,6 +81,8 @@ def open_reader(file: File) -> Reader:
 def _new_reader(file: File) -> Reader:
     """Make a reader of the class for the file's format, whose module is imported only now."""
     module, name = _READERS[file.format]
+    if file.format == "csv" and find_spec("pyarrow") is None:
+        module, name = "csv_plain", "PlainCsvReader"
     return getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
 
 

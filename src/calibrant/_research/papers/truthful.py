@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -98,8 +99,16 @@ def reproduce(
         recipe={
             "seed": seed,
             "quick": quick,
-            "pool": "the tables that come with the library" if data is None else str(data),
+            "pool": _kept(pools) if data is None else str(data),
         },
+    )
+
+
+def _kept(pools: Mapping[str, Columns]) -> str:
+    """The pools that come with the library, and those that only its source package has."""
+    lacking = " and ".join(name for name in KEPT if name not in pools)
+    return "the tables that come with the library" + (
+        f", without {lacking}, which only the source package has" if lacking else ""
     )
 
 
@@ -111,7 +120,8 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
     """
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
-        return {name: read_table(Path(str(folder / file))) for name, file in KEPT.items()}
+        paths = {name: Path(str(folder / file)) for name, file in KEPT.items()}
+        return {name: read_table(path) for name, path in paths.items() if path.exists()}
     path = Path(data)
     if path.is_file():
         return {path.name.split(".")[0]: read_table(path)}
