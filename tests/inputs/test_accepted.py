@@ -40,9 +40,10 @@ INFERENCE = {
 
 # Edges of every number of bins are near some prediction; limits must be given; a page takes
 # seconds; of votes are some that hard labels are none of, and so of distributions; labels come in
-# columns. They have tests of their own.
+# columns; confidences are texts. They have tests of their own.
 ELSEWHERE = {
-    "bin_sensitivity", "check", "grouping_gap", "multilabel", "report", "vote_noise", "vote_profile"
+    "bin_sensitivity", "check", "grouping_gap", "multilabel", "read_confidences", "report",
+    "vote_noise", "vote_profile",
 }  # fmt: skip
 
 
@@ -129,6 +130,7 @@ def takes_rows_only(name: str) -> bool:
 
 def takes_one_outcome_only(name: str) -> bool:
     return name in (
+        "clinical_plot",
         "clinical_summary",
         "decision_curve",
         "e50",

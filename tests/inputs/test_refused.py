@@ -29,7 +29,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
             continue
         parameters = inspect.signature(function).parameters.values()
         needed = [p.name for p in parameters if p.default is p.empty]
-        if needed == ["y_true", "y_proba"] and name not in {*OF_VOTES, *OF_LABELS}:
+        if needed == ["y_true", "y_proba"] and name not in {*OF_VOTES, *OF_LABELS, *OF_TEXTS}:
             found[name] = WRAPPED.get(name, lambda function: function)(function)
     return found
 
@@ -59,6 +59,8 @@ WRAPPED = {"compare": of_two_alike, "check": with_a_limit}
 OF_VOTES = {"vote_noise": cal.vote_noise, "vote_profile": cal.vote_profile}
 # Of columns of labels, each a problem of its own: see tests/results/test_multilabel.py.
 OF_LABELS = {"multilabel"}
+# Of confidences as models write them: see tests/files/test_written_confidence.py.
+OF_TEXTS = {"read_confidences"}
 FUNCTIONS = public_functions()
 
 
@@ -72,6 +74,7 @@ def takes_rows_only(name: str) -> bool:
 
 def takes_one_outcome_only(name: str) -> bool:
     return name in (
+        "clinical_plot",
         "clinical_summary",
         "decision_curve",
         "e50",

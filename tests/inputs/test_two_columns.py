@@ -47,6 +47,7 @@ DOORS = {
     "cox_calibration": lambda: cal.cox_calibration(Y, TWO),
     "cutoff_test": lambda: cal.cutoff_test(Y, TWO),
     "find_segments": lambda: cal.find_segments(Y, TWO, {"odd": np.arange(N) % 2}),
+    "certify": lambda: cal.certify(Y, TWO),
     "hosmer_lemeshow": lambda: cal.hosmer_lemeshow(Y, TWO),
     "hosmer_lemeshow, few bins": lambda: cal.hosmer_lemeshow(Y, TWO, bins=3),
     "noise_floor": lambda: cal.noise_floor(Y, TWO),

@@ -60,6 +60,19 @@ MADE = {
     ),
     "a check of values": lambda: cal.check(Y, P, at_most={"ece": 0.3}, point=True),
     "classes": lambda: cal.classwise_reliability(LABELS, ROWS),
+    "a certificate": lambda: cal.certify(Y, P),
+    "a judge": lambda: cal.judge(Y[:100], P[:100], P[100:]),
+    "sampled answers": lambda: cal.sampled_answers(
+        np.arange(90) // 3, np.arange(90) % 2, Y[:90], P[:90]
+    ),
+    "centres": lambda: cal.centres(Y[:90], P[:90], by=np.arange(90) % 3),
+    "optimism": lambda: cal.optimism(
+        lambda x, y: lambda new: np.full(len(new), y.mean()),
+        P[:40],
+        Y[:40],
+        measures=["brier"],
+        n_resamples=50,
+    ),
     "a test": lambda: cal.spiegelhalter(Y, P),
     "a test of cutoffs": lambda: cal.cutoff_test(Y, P),
     "a line": lambda: cal.cox_calibration(np.append(Y, [0, 1]), np.append(P, [0.0, 1.0])),

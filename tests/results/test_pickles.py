@@ -58,6 +58,9 @@ MAKERS = {
         measures=["brier"],
         n_resamples=50,
     ),
+    "certificate": lambda: cal.certify(Y, P),
+    "judge": lambda: cal.judge(Y[:100], P[:100], P[100:]),
+    "sampled": lambda: cal.sampled_answers(np.arange(90) // 3, np.arange(90) % 2, Y[:90], P[:90]),
     "reliability": lambda: cal.reliability(Y, P),
     "classwise": lambda: cal.classwise_reliability(LABELS, ROWS),
     "curve": lambda: cal.smooth_reliability(

@@ -37,7 +37,7 @@ def add_options(parser: Parser) -> None:
         "--threshold SCORE", "from which score on the judge says yes; default 0.5", default=0.5
     )
     parser.option(
-        "--width WIDTH",
+        "--width W",
         "width of the interval for which labels are counted; default: half the present one",
     )
     parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)

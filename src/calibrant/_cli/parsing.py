@@ -226,7 +226,7 @@ _PARSED: dict[str, Callable[[str], Any]] = {
     "SHARE": class_shares,
     "TAU": between_0_and_1,
     "TOLERANCE": between_0_and_1,
-    "WIDTH": between_0_and_1,
+    "W": between_0_and_1,
     "WORD=P,...": word_table,
 }
 
