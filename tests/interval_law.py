@@ -23,7 +23,8 @@ POPULATIONS = (
 def expected_names(shape: str, kind: str) -> set[str]:
     """The measures of the catalogue that a population must tell about."""
     soft = kind == "exact"
-    return {m.name for m in cal.catalogue(shape) if m.soft_only == soft}
+    # What 100 rows show at any number of rows holds their noise, and no population's value does.
+    return {m.name for m in cal.catalogue(shape) if m.soft_only == soft and m.name != "hle_rms"}
 
 
 def hold_to_coverage(

@@ -16,8 +16,9 @@ FOR = RNG.binomial(ALL, 0.4)
 P = RNG.random(50)
 BOTH = np.stack([ALL - FOR, FOR], axis=1)
 # Each has a reason: tests of calibration need outcomes; conventions are other tools', which know no
-# votes; a label of several may be missing in a row, and has shares of its own.
+# votes; a label of several may be missing in a row, and has shares of its own; texts are read.
 WITHOUT = {"conventions", "cox_calibration", "cutoff_test", "hosmer_lemeshow", "multilabel"} | {
+    "read_confidences",
     "spiegelhalter",
     "truthful_test",
 }
@@ -72,8 +73,9 @@ def test_more_votes_for_a_class_than_there_are(name):
     more[7] = ALL[7] + 1
     given = {"m": P, "n": P} if name in BY_NAME else P
     rest = ({"column": ALL},) if name == "find_segments" else ()
+    options = {"by": np.arange(50) % 5} if name == "centres" else {}
     with pytest.raises(InputError, match=rf"y_true\[7\] is {more[7]}: of the {ALL[7]} votes"):
-        function(more, given, *rest, votes=ALL)
+        function(more, given, *rest, votes=ALL, **options)
 
 
 @pytest.mark.parametrize("engine", ["arrays", "polars", "duckdb"])

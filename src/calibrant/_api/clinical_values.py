@@ -25,7 +25,6 @@ from calibrant.results._uncertainty import CoxCalibration
 EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
-_DISTANCES = ("ici", "e50", "e90", "emax")
 SLOPE_TITLES = {
     "slope": "calibration slope; below 1, predictions are too extreme",
     "intercept": "intercept, fitted with the slope",
@@ -153,10 +152,11 @@ def without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
 
 def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummary:
     """A summary of rows that were reweighted to a prevalence: its distances have no limits."""
+    distances = {m.name for m in listed("clinical", "binary") if m.function.startswith("ici")}
     values = {}
     for name, value in summary.items():
         values[name] = value
-        if name in _DISTANCES and value.estimable:
+        if name in distances and value.estimable:
             note = "no limits: weights depend on the outcomes"
             values[name] = ClinicalValue(value, math.nan, math.nan, "", note, value.title)
     parts = {name: of_population(part, prevalence) for name, part in summary.subgroups.items()}

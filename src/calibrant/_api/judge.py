@@ -32,6 +32,7 @@ from calibrant._inference.judged import (
     random_part_p_value,
     rogan_gladen,
 )
+from calibrant._measures.catalogue import listed
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._judged_rate import (
     ALONE,
@@ -43,7 +44,7 @@ from calibrant.results._judged_rate import (
     JudgedRate,
 )
 
-_CALIBRATION = ("ece", "smooth_ece", "brier")
+_CALIBRATION = tuple(measure.name for measure in listed("judge", "binary"))
 # Below this p-value a note says that the labelled rows do not look like a random part.
 _NOT_RANDOM = 0.01
 

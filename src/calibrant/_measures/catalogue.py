@@ -189,6 +189,7 @@ _BRIER = Listed(
     monitor=2,
     scale=3,
     metric=3,
+    judge=3,
     clinical=2,
     ceiling=4,
 )
@@ -198,7 +199,8 @@ _ECE = Measure(
     _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092", "ece",
     lambda s: binned_error(s.bins), of_tables=binned_errors, group="binned", label="ECE",
     soft_label="SMECE", listed=Listed(
-        headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1, metric=1),
+        headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1, metric=1,
+        judge=1),
     aliases=("SMECE", "soft_ece", "expected_calibration_error"), label_bounds="bins",
     certifiable=True,
 )  # fmt: skip
@@ -342,7 +344,7 @@ _ENTRIES: tuple[Measure, ...] = (
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
               group="unbinned", rank=1, label="smECE",
-              listed=Listed(headline=2, compare=2, metric=2), certifiable=True)
+              listed=Listed(headline=2, compare=2, metric=2, judge=2), certifiable=True)
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",

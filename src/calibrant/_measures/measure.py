@@ -66,6 +66,8 @@ class Listed:
         `clinical_summary`.
     ceiling : int, default 0
         `annotator_ceiling`.
+    judge : int, default 0
+        The calibration of a judge that gives scores (`judge`).
     """
 
     headline: int = 0
@@ -79,6 +81,7 @@ class Listed:
     metric: int = 0
     clinical: int = 0
     ceiling: int = 0
+    judge: int = 0
 
 
 Group = Literal[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Record
@@ -49,6 +49,8 @@ class Certificate(Record):
     >>> found.value < found.upper < 0.35
     True
     """
+
+    _json_types: ClassVar = {"method": str, "sentence": str}
 
     measure: str
     upper: float

@@ -98,7 +98,7 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in JSON; that of `evaluations` is all of each of them."""
         if attribute == "evaluations":
-            return {name: each.to_dict() for name, each in self.evaluations.items()}
+            return {name: each._content() for name, each in self.evaluations.items()}
         return super()._json_item(attribute)
 
     @property
