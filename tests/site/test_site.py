@@ -200,7 +200,10 @@ def test_guides_lead_to_the_glossary(pages):
         if not any("glossary.html#" in lead for lead in pages[str(guide)].leads)
     }  # fmt: skip
     # Pages that show what there is, and explain nothing.
-    assert without <= {"glossary.html", "index.html", "install.html", "speed.html", "tour.html"}
+    assert without <= {
+        "glossary.html", "index.html", "install.html", "json.html", "literature.html", "r.html",
+        "releasing.html", "speed.html", "tour.html", "tripod.html",
+    }  # fmt: skip
 
 
 def test_links_between_pages_lead_somewhere(pages):

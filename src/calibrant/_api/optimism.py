@@ -22,8 +22,9 @@ from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
 from calibrant.results._optimism import Optimism, OptimismOfMeasure
 
-_MEASURES = ("slope", "intercept_in_the_large", "observed_expected", "c_statistic", "brier",
-             "scaled_brier", "ici")  # fmt: skip
+# What is corrected unless it is named: these, the Brier score, its scaled form, and a distance.
+_FIRST = ("slope", "intercept_in_the_large", "observed_expected", "c_statistic")
+_DISTANCE = "ici"
 _RATIOS: dict[str, Callable[[Array, Array], float]] = {
     "observed_expected": lambda y, p: float(y.sum() / p.sum()),
     "scaled_brier": lambda y, p: 1.0 - float(((p - y) ** 2).mean() / y.var()),
@@ -92,7 +93,8 @@ def optimism(
     True
     """
     check_resamples(n_resamples, seed)
-    names = list(dict.fromkeys(_MEASURES if measures is None else measures))
+    default = (*_FIRST, "brier", "scaled_brier", _DISTANCE)
+    names = list(dict.fromkeys(default if measures is None else measures))
     for name in names:
         if name not in (*COEFFICIENTS, *_RATIOS):
             find(name, "binary")

@@ -21,7 +21,7 @@ DESCRIPTION = (
 # The files that an audit writes, and the bytes that each begins with.
 FILES = {
     "audit.csv": b"measure,shape,",
-    "audit.json": b'{"rows": ',
+    "audit.json": b'{"$schema": "urn:calibrant:',
     "audit.md": b"# Audit of ",
 }
 

@@ -132,7 +132,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     def _json_item(self, attribute: str) -> Any:
         """The value of an attribute in JSON; that of `calibration` is all of the evaluation."""
         if attribute == "calibration":
-            return self.calibration
+            return None if self.calibration is None else self.calibration._content()
         return super()._json_item(attribute)
 
     @property
