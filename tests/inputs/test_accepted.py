@@ -40,9 +40,9 @@ INFERENCE = {
 
 # Edges of every number of bins are near some prediction; limits must be given; a page takes
 # seconds; of votes are some that hard labels are none of, and so of distributions; labels come in
-# columns; confidences are texts. They have tests of their own.
+# columns; confidences are texts; a figure has no numbers. They have tests of their own.
 ELSEWHERE = {
-    "bin_sensitivity", "check", "grouping_gap", "multilabel", "read_confidences", "report",
+    "bin_sensitivity", "check", "clinical_plot", "grouping_gap", "multilabel", "read_confidences", "report",
     "vote_noise", "vote_profile",
 }  # fmt: skip
 

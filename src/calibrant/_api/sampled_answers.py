@@ -21,10 +21,11 @@ from calibrant._data.columns import pick
 from calibrant._data.missing import find_missing_rows
 from calibrant._data.readers.written import answer_key
 from calibrant._inference.blocks import as_groups
+from calibrant._measures.catalogue import listed
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._sampled_answers import SampledAnswers, SampledConfidence
 
-_MEASURES = ("ece", "smooth_ece", "brier")
+_MEASURES = tuple(measure.name for measure in listed("judge", "binary"))
 
 
 @public

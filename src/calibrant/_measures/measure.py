@@ -67,7 +67,7 @@ class Listed:
     ceiling : int, default 0
         `annotator_ceiling`.
     judge : int, default 0
-        The calibration of a judge that gives scores (`judge`).
+        The calibration of a judge's scores (`judge`) and of answers (`sampled_answers`).
     """
 
     headline: int = 0
