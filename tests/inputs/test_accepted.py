@@ -42,8 +42,8 @@ INFERENCE = {
 # seconds; of votes are some that hard labels are none of, and so of distributions; labels come in
 # columns; confidences are texts; a figure has no numbers. They have tests of their own.
 ELSEWHERE = {
-    "bin_sensitivity", "check", "clinical_plot", "grouping_gap", "multilabel", "read_confidences", "report",
-    "vote_noise", "vote_profile",
+    "bin_sensitivity", "check", "clinical_plot", "grouping_gap", "multilabel",
+    "read_confidences", "report", "vote_noise", "vote_profile",
 }  # fmt: skip
 
 

@@ -320,9 +320,12 @@ def _names_in(node: ast.AST, known: set[str]) -> set[str]:
 
 
 def test_no_other_module_has_a_list_of_measures() -> None:
-    """Public names are listed in `__init__`, and papers are about the measures that they are."""
+    """Public names are listed in `__init__`, papers are about the measures that they are, and SQL
+    is written for some.
+    """
     source, known = Path(cal.__file__).parent, {measure.name for measure in cal.catalogue()}
     exempt = {source / "__init__.py", source / "_measures" / "catalogue.py"}
+    exempt |= {source / "_cli" / "sql.py", source / "integrations" / "tensorboard.py"}
     for path in sorted(set(source.rglob("*.py")) - exempt):
         if "papers" in path.parts:
             continue
