@@ -326,6 +326,7 @@ def test_no_other_module_has_a_list_of_measures() -> None:
     source, known = Path(cal.__file__).parent, {measure.name for measure in cal.catalogue()}
     exempt = {source / "__init__.py", source / "_measures" / "catalogue.py"}
     exempt |= {source / "_cli" / "sql.py", source / "integrations" / "tensorboard.py"}
+    exempt |= {source / "results" / "_clinical.py"}  # what papers call them
     for path in sorted(set(source.rglob("*.py")) - exempt):
         if "papers" in path.parts:
             continue
