@@ -13,14 +13,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import figures
-import formulas
-import measures
-import reference
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import figures
+import formulas
+import measures
+import reference
 from calibrant._api.measure_page import measure_page
 from calibrant.results._schema import all_schemas
 

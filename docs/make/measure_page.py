@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import calibrant as cal
+from calibrant._measures.catalogue import Measure
 from formulas import first_formula, without_formulas
 from measure_examples import examples_of
 from tables import table
 from verdicts import NOT_AUDITED, PROPERTIES, WORDS, Verdicts, found
-
-import calibrant as cal
-from calibrant._measures.catalogue import Measure
 
 # What the signs in formulas of the catalogue mean; each is explained where it occurs.
 SYMBOLS = {

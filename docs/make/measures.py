@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
+import calibrant as cal
+from calibrant._measures.catalogue import GROUPS, Measure
 from measure_page import page_of
 from tables import table
 from verdicts import PROPERTIES, Verdicts, found, verdicts
-
-import calibrant as cal
-from calibrant._measures.catalogue import GROUPS, Measure
 
 _INTRODUCTION = """\
 Every measure of the [catalogue](../glossary.md#catalogue) (`cal.catalogue()`), with what it

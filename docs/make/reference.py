@@ -9,10 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tables import table
-
 import calibrant as cal
 from calibrant import examples, plots, results, scaling
+from tables import table
 
 # Title of a page, and how the modules begin whose public names are on it; the first that fits.
 PAGES = {
