@@ -30,24 +30,8 @@ DRAWN = {
 # Losses for training, which need torch to be imported.
 WRITTEN = (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8").split()
 LOSSES = {name.rpartition(".")[2] for name in WRITTEN if name.startswith("calibrant.losses.")}
-# What a guide shows that is not part of every installation.
-NEEDS = {
-    "cells": ("polars",),
-    "at-scale": ("duckdb",),
-    "coming-from": ("sklearn",),
-    "files": ("pyarrow",),
-    "for/data-lake": ("pyarrow", "duckdb"),
-    "frames": ("polars", "duckdb"),
-    "index": ("matplotlib",),
-    "integrations": ("matplotlib", "sklearn", "evaluate"),
-    "monitoring": ("pandas", "duckdb"),
-    "recalibration": ("sklearn",),
-    "report": ("altair",),
-    "segments": ("polars",),
-    "training": ("torch",),
-    "torch": ("torch", "torchmetrics"),
-    "tour": ("pandas", "duckdb"),
-}
+# What a guide shows that is not part of every installation, as the page itself says.
+NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.MULTILINE)
 
 
 def test_there_are_guides():
@@ -66,7 +50,7 @@ def test_guide_examples(guide, tmp_path, monkeypatch):
         monkeypatch.setattr(soft_mean, "run", lambda **options: run(**{**options, **few}))
         monkeypatch.setattr(Figure, "svg", b"<svg></svg>")
         monkeypatch.setattr(Figure, "png", b"")
-    for package in NEEDS.get(guide, ()):
+    for package in " ".join(NEEDS.findall(PAGES[guide])).split():
         need(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
