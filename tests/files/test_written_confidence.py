@@ -360,6 +360,17 @@ def test_what_is_unclear_is_refused(said: list[Any], words: str, options: dict[s
     assert words in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "nothing", [[], {}, None, 0.5, np.array(0.5), [[0.5], [0.2]], [{}]], ids=repr
+)
+def test_what_is_no_sequence_of_values_is_refused(nothing: Any) -> None:
+    for argument, values in (("y_proba", (None, nothing)), ("y_true", (nothing, [0.5]))):
+        if values[0] is None and argument == "y_true":
+            continue  # labels need not be given
+        with pytest.raises(cal.InputError, match=f"{argument} must be a sequence"):
+            cal.read_confidences(*values)
+
+
 def test_what_decides_about_one() -> None:
     assert cal.read_confidences(None, [1, "1"], words={"1": 1}).y_proba.tolist() == [1.0, 1.0]
     assert cal.read_confidences(None, [1, 85], percent=True).y_proba.tolist() == [0.01, 0.85]

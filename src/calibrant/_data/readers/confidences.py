@@ -204,11 +204,11 @@ def read_confidences(
     """
     check_bool("percent", percent)
     table = {} if words is None else check_words(words)
-    confidences, labels = _named(y_proba), None
+    confidences, labels = _named("y_proba", y_proba), None
     location = _Entries(cast("Any", None), 0, lambda row: f"entry {row}")
     found, forms = confidence_column(location, "y_proba", confidences, table, percent)
     if y_true is not None:
-        column = correctness_column(location, _named(y_true))
+        column = correctness_column(location, _named("y_true", y_true))
         if column.values.size != found.values.size:
             raise InputError(
                 f"y_true has {column.values.size} entries, y_proba {found.values.size}: give one "
@@ -226,11 +226,19 @@ class _Entries(Location):
         return self.place(row)
 
 
-def _named(values: Any) -> Names:
+def _named(argument: str, values: Any) -> Names:
     """Values of any kinds as names: the distinct ones, and the number of its value for each row."""
     known: dict[Any, int] = {}
-    entries = values.tolist() if hasattr(values, "tolist") else list(values)
-    codes = [known.setdefault((type(each), each), len(known)) for each in entries]
+    try:
+        entries = values.tolist() if hasattr(values, "tolist") else list(values)
+        codes = [known.setdefault((type(each), each), len(known)) for each in entries]
+    except TypeError:  # no sequence, or one of lists
+        codes = []
+    if not codes:
+        raise InputError(
+            f"{argument} must be a sequence with one value for each answer; got "
+            f"{shortened(repr(values))}"
+        )
     return Names(np.array(codes, dtype=np.intp), [each for _, each in known])
 
 
