@@ -26,7 +26,7 @@ from rivals import sigmoid
 # Errors that are not of bins have noise of their own draws.
 SMOOTH = (
     "smooth_ece", "ls_ece", "ks_error", "cutoff_ce", "sweep_ece", "ici", "e50", "e90", "emax",
-    "brier_miscalibration",
+    "brier_miscalibration", "hle_rms",
 )  # fmt: skip
 BINARY = [m for m in cal.catalogue("binary") if not m.soft_only]
 
