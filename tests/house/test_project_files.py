@@ -16,6 +16,8 @@ from needs import need
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)[1].split())
+# pytest imports test files by their bare names, so that two of one name cannot be collected.
+TEST_FILES = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 if not WORKFLOWS:
     pytest.skip("the workflows are not part of the source package", allow_module_level=True)
@@ -52,6 +54,10 @@ def test_workflows_call_the_commands_that_people_call(path):
             assert shutil.which(str(ROOT / command))
         else:  # what the machine lacks, and what an action has found
             assert re.match(r"sudo apt-get|choco install|test ", command)
+
+
+def test_no_two_test_files_have_one_name():
+    assert sorted(set(TEST_FILES)) == sorted(TEST_FILES)
 
 
 def test_every_python_and_system_is_tested():

@@ -27,9 +27,12 @@ NASTY = (
 COMPARED = ["ece", "lin_ce", "brier", "log_loss", "auroc"]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Any:
-    """One browser and one profile: a page in another takes twice as long to open."""
+    """One browser and one profile: a page in another takes twice as long to open.
+
+    Of a module: pytest would close one of the folder at its end only, and a process has one loop.
+    """
     need("altair")
     need("vl_convert")
     with chromium() as started:
@@ -71,7 +74,7 @@ class Opened:
         self.page.emulate_media(media="screen", color_scheme=scheme)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def tabs(browser):
     """A tab for every page. Drawing one takes longer than most of the tests that look at it."""
     tabs: dict[Path, Opened] = {}

@@ -36,9 +36,8 @@ class Cells:
     >>> cells = cal.Cells(["young", "old", "old", "young"])
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cells)
     0.25
-    >>> rows = {"y": [0, 1, 1, 0], "p": [0.2, 0.7, 0.9, 0.4], "age": [30, 70, 70, 30]}
-    >>> cal.lin_ce("y", "p", data=rows, bins=cal.Cells("age"))
-    0.0625
+
+    Of a frame the columns are named: ``bins=cal.Cells("age")``.
     """
 
     is_fixed: ClassVar[bool] = False

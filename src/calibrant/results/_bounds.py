@@ -248,8 +248,8 @@ class Bounds(WithPage, Result):
       labels are sets: each lies between lo and hi
     <BLANKLINE>
       measure     low    high  exact  notion  bins
-      ece      0.0250  0.1500   True  binary  10 equal-width bins, left-closed
-      brier    0.0025  0.0300   True  loss
+      ece      0.0250  0.1500    yes  binary  10 equal-width bins, left-closed
+      brier    0.0025  0.0300    yes  loss
     """
 
     _json_keys: ClassVar[str] = "bounds reliability inferred notes recipe"
