@@ -43,8 +43,9 @@ _OF_ROWS = {
     "distribution": "the whole row",
 }
 _MORE = """\
-More: [which measure to use](../which-measure.md), [uncertainty](../uncertainty.md), [how the audit
-works](../audit.md), [the words](../glossary.md)."""
+More: [which measure to use](../concepts/which-measure.md),
+[uncertainty](../concepts/uncertainty.md), [how the audit works](../research/audit.md), [the
+words](../reference/glossary.md)."""
 
 
 def function_of(measure: Measure) -> Any:
@@ -78,7 +79,9 @@ def _facts(entries: list[Measure]) -> str:
         "alone": ", that is ".join(dict.fromkeys([by_name, f"[`cal.{first.function}`][{anchor}]"])),
         "with others": f'`cal.evaluate(y_true, y_proba, measures=["{first.name}"])`',
         "range": _by_shape(entries, [_range(entry) for entry in entries]),
-        "[noise of votes](../votes.md)": _by_shape(entries, [e.vote_noise for e in entries]),
+        "[noise of votes](../research/votes.md)": _by_shape(
+            entries, [e.vote_noise for e in entries]
+        ),
         "reference": _by_shape(entries, [entry.reference for entry in entries]),
     }
     return table(["", ""], rows.items())

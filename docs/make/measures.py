@@ -11,14 +11,15 @@ from tables import table
 from verdicts import PROPERTIES, Verdicts, found, verdicts
 
 _INTRODUCTION = """\
-Every measure of the [catalogue](../glossary.md#catalogue) (`cal.catalogue()`), with what it
-promises. [Which one to use](../which-measure.md) is another page.
+Every measure of the [catalogue](../reference/glossary.md#catalogue) (`cal.catalogue()`), with what
+it promises. [Which one to use](../concepts/which-measure.md) is another page.
 
-Under a measure that is not [*truthful*](../glossary.md#truthful) a predictor can gain by a
-misreport. A measure that is not [*continuous*](../glossary.md#continuous) may jump when a
-prediction moves by a hair. [*Complete*](../glossary.md#complete-and-sound) ones tend to 0 for
-calibrated predictors, and *sound* ones stay above that for all others. Each yes and no is what [the
-audit](../audit.md) found and the catalogue claims; a `!` would mark a claim that is not confirmed.
+Under a measure that is not [*truthful*](../reference/glossary.md#truthful) a predictor can gain by
+a misreport. A measure that is not [*continuous*](../reference/glossary.md#continuous) may jump when
+a prediction moves by a hair. [*Complete*](../reference/glossary.md#complete-and-sound) ones tend to
+0 for calibrated predictors, and *sound* ones stay above that for all others. Each yes and no is
+what [the audit](../research/audit.md) found and the catalogue claims; a `!` would mark a claim that
+is not confirmed.
 """
 _END = """\
 All of these take soft labels and weights. What the audit found is also in [audit.csv](audit.csv),

@@ -27,6 +27,10 @@ GUIDES = [name for name, text in PAGES.items() if has_examples(text)]
 DRAWN = {
     name for name in GUIDES if "<!-- figure:" in PAGES[name] and "```console" not in PAGES[name]
 }
+CONCEPTS = (
+    "calibration", "which-measure", "uncertainty", "soft-labels", "comparing-models",
+    "recalibration",
+)  # fmt: skip
 # Losses for training, which need torch to be imported.
 WRITTEN = (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8").split()
 LOSSES = {name.rpartition(".")[2] for name in WRITTEN if name.startswith("calibrant.losses.")}
@@ -35,10 +39,13 @@ NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.MULTILINE)
 
 
 def test_there_are_guides():
-    assert set(GUIDES) >= {"index", "which-measure", "recalibration", "uncertainty", "comparison"}
+    assert set(GUIDES) >= {"index", *(f"concepts/{page}" for page in CONCEPTS)}
     assert set(GUIDES) >= {f"for/{who}" for who in ("researcher", "engineer", "clinician")}
     assert set(GUIDES) >= {"for/llm-evaluator", "for/data-lake"}
-    assert {"diagrams", "gallery", "for/annotators"} == DRAWN
+    concepts = {name for name in DRAWN if name.startswith("concepts/")}
+    # The page on measures has tables and no picture.
+    assert concepts == {f"concepts/{page}" for page in CONCEPTS if page != "which-measure"}
+    assert DRAWN - concepts == {"diagrams", "gallery", "for/annotators"}
 
 
 @pytest.mark.parametrize("guide", [name for name in GUIDES if name not in DRAWN])
@@ -119,7 +126,7 @@ def test_the_guide_names_what_a_monitor_measures_by_default():
 
 
 def test_the_guides_name_every_map_and_every_diagram():
-    maps = {CODE.findall(row[0])[0] for row in rows_under("recalibration", "Which map")}
+    maps = {CODE.findall(row[0])[0] for row in rows_under("concepts/recalibration", "Which map")}
     assert maps == {scaler.__name__ for scaler in scaling.SCALERS.values()}
     diagrams = {CODE.findall(row[0])[0] for row in rows_under("diagrams", "Where it is drawn")}
     assert diagrams == set(plots.__all__)
