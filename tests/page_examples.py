@@ -52,9 +52,12 @@ def has_examples(page: str) -> bool:
     return any(fence.language in shell or ">>> " in fence.text for fence in fences(page))
 
 
-def run_page(text: str, name: str) -> tuple[int, list[str]]:
-    """How many examples were tried in the current folder, and what went wrong."""
-    scope: dict[str, Any] = {}
+def run_page(text: str, name: str, scope: dict[str, Any] | None = None) -> tuple[int, list[str]]:
+    """How many examples were tried in the current folder, and what went wrong.
+
+    Sessions and scripts share the names of `scope`, to which they add their own.
+    """
+    scope = {} if scope is None else scope
     tried, wrong = 0, []
     for file, content in _FILE.findall(text):
         Path(file).write_text(content, encoding="utf-8")

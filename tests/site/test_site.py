@@ -224,13 +224,12 @@ def test_a_guide_whose_examples_print_something_else_is_not_built(site, where):
     from mkdocs.exceptions import PluginError
 
     figures = sys.modules["figures"]  # as the build has loaded it
-    right, wrong = (
-        ">>> import matplotlib.pyplot as plt\n>>> 1 + 1\n{}\n\n".format,
-        ">>> 2 * 3\n7\n\n",
-    )
+    session, script = "```python\n>>> {}\n{}\n```\n".format, "```python\n{}\n```\n".format
+    right = script("import matplotlib.pyplot") + session("1 + 1", 2)
+    wrong = session("2 * 3", 7)
     mark = "<!-- figure: none -->\n"
-    assert set(figures.drawn("a.md", right(2) + mark)) == {"assets/a-none.svg"}
-    page = wrong + mark + right(2) if where == "above" else right(2) + mark + wrong
+    assert set(figures.drawn("a.md", right + mark)) == {"assets/a-none.svg"}
+    page = wrong + mark + right if where == "above" else right + mark + wrong
     with pytest.raises(PluginError, match="7"):
         figures.drawn("a.md", page)
 
