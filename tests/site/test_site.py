@@ -119,16 +119,17 @@ def test_every_measure_has_a_page(pages):
 
 
 def test_figures_are_drawn_by_the_examples(site, pages):
-    shown = [load for load in pages["diagrams.html"].loads if load.endswith(".svg")]
-    assert len(shown) >= 6
-    assert all((site / load).stat().st_size > 5_000 for load in shown)
+    shown = [load for load in pages["howto/diagrams.html"].loads if load.endswith(".svg")]
+    assert len(shown) == len(plots.__all__)
+    assert all((site / "howto" / load).stat().st_size > 5_000 for load in shown)
 
 
 def test_pages_are_made_by_the_examples(site, pages):
-    shown = [load for load in pages["gallery.html"].loads if re.match(r"assets/.*\.html", load)]
-    assert shown == ["assets/gallery-report.html", "assets/gallery-models.html"]
+    pattern = r"\.\./assets/.*\.html"
+    shown = [load for load in pages["howto/diagrams.html"].loads if re.match(pattern, load)]
+    assert shown == [f"../assets/howto-diagrams-{name}.html" for name in ("report", "models")]
     for load, title in zip(shown, ("Shirt or not", "Before and after recalibration"), strict=True):
-        assert f"<title>{title}" in (site / load).read_text(encoding="utf-8")
+        assert f"<title>{title}" in (site / "howto" / load).read_text(encoding="utf-8")
 
 
 def test_formulas_are_drawn_by_the_browser(pages):
