@@ -48,8 +48,8 @@ def fences(page: str) -> Iterator[Fence]:
 
 
 def has_examples(page: str) -> bool:
-    shell = {"console", "bash"}
-    return any(fence.language in shell or ">>> " in fence.text for fence in fences(page))
+    runs = {"console", "bash", "python"}
+    return any(fence.language in runs or ">>> " in fence.text for fence in fences(page))
 
 
 def run_page(text: str, name: str, scope: dict[str, Any] | None = None) -> tuple[int, list[str]]:
