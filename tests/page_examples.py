@@ -11,6 +11,7 @@ What is there to be pasted has no prompts: ```python is a script, ```bash holds 
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import io
@@ -98,14 +99,16 @@ def _run_commands(fence: Fence, name: str, _: dict[str, Any]) -> tuple[int, list
 
 
 def _run_script(fence: Fence, name: str, scope: dict[str, Any]) -> tuple[int, list[str]]:
-    out, failed = io.StringIO(), False
+    out, failed, statements = io.StringIO(), False, 1
     with contextlib.redirect_stdout(out):
         try:
-            exec(compile(fence.text, name, "exec"), scope)
+            tree = ast.parse(fence.text, name)
+            statements = len(tree.body)
+            exec(compile(tree, name, "exec"), scope)
         except Exception:
             out.write(traceback.format_exc())
             failed = True
-    return 1, _wrong(fence, name, out.getvalue(), failed)
+    return statements, _wrong(fence, name, out.getvalue(), failed)
 
 
 def _wrong(fence: Fence, name: str, printed: str, failed: bool) -> list[str]:
