@@ -41,6 +41,7 @@ def drawn(page: str, text: str) -> dict[str, bytes]:
             start = mark.end()
         if found:
             _run(page, text, start, scope, folder)
+            _close()
     return found
 
 
@@ -75,6 +76,13 @@ def _run(page: str, text: str, start: int, scope: dict[str, Any], folder: str) -
         _, wrong = run_page(above + text[start:], page, scope)
     if wrong:
         raise PluginError("".join(wrong))
+
+
+def _close() -> None:
+    """The next page starts without figures: matplotlib warns of more than twenty."""
+    from matplotlib import pyplot
+
+    pyplot.close("all")
 
 
 def _latest() -> bytes:
