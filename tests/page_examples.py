@@ -11,6 +11,7 @@ What is there to be pasted has no prompts: ```python is a script, ```bash holds 
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import io
@@ -48,13 +49,16 @@ def fences(page: str) -> Iterator[Fence]:
 
 
 def has_examples(page: str) -> bool:
-    shell = {"console", "bash"}
-    return any(fence.language in shell or ">>> " in fence.text for fence in fences(page))
+    runs = {"console", "bash", "python"}
+    return any(fence.language in runs or ">>> " in fence.text for fence in fences(page))
 
 
-def run_page(text: str, name: str) -> tuple[int, list[str]]:
-    """How many examples were tried in the current folder, and what went wrong."""
-    scope: dict[str, Any] = {}
+def run_page(text: str, name: str, scope: dict[str, Any] | None = None) -> tuple[int, list[str]]:
+    """How many examples were tried in the current folder, and what went wrong.
+
+    Sessions and scripts share the names of `scope`, to which they add their own.
+    """
+    scope = {} if scope is None else scope
     tried, wrong = 0, []
     for file, content in _FILE.findall(text):
         Path(file).write_text(content, encoding="utf-8")
@@ -95,14 +99,16 @@ def _run_commands(fence: Fence, name: str, _: dict[str, Any]) -> tuple[int, list
 
 
 def _run_script(fence: Fence, name: str, scope: dict[str, Any]) -> tuple[int, list[str]]:
-    out, failed = io.StringIO(), False
+    out, failed, statements = io.StringIO(), False, 1
     with contextlib.redirect_stdout(out):
         try:
-            exec(compile(fence.text, name, "exec"), scope)
+            tree = ast.parse(fence.text, name)
+            statements = len(tree.body)
+            exec(compile(tree, name, "exec"), scope)
         except Exception:
             out.write(traceback.format_exc())
             failed = True
-    return 1, _wrong(fence, name, out.getvalue(), failed)
+    return statements, _wrong(fence, name, out.getvalue(), failed)
 
 
 def _wrong(fence: Fence, name: str, printed: str, failed: bool) -> list[str]:

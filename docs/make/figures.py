@@ -1,23 +1,27 @@
-"""Figures and pages of the site: what the examples of a guide make, where the guide asks for it.
+"""Figures and pages of the site: what the examples of a page make, where the page asks for it.
 
-`<!-- figure: NAME -->` in a guide stands for the figure that was drawn last by the examples above
-it, `<!-- page: NAME -->` for the page that they saved as ``NAME.html``. They are run while the site
-is built, so both show what their code does now; a guide whose examples print something else than it
-shows is not published.
+`<!-- figure: NAME -->` stands for the figure that the examples above it drew last, and
+`<!-- page: NAME -->` for the page that they saved as ``NAME.html``. The examples (sessions, scripts
+and commands, read as the tests read them) run while the site is built, so both show what their code
+does now. A page whose examples print something else than it shows is not published.
 """
 
 from __future__ import annotations
 
 import contextlib
-import doctest
 import io
 import posixpath
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from mkdocs.exceptions import PluginError
+
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
+
+from page_examples import run_page
 
 _MARK = re.compile(r"<!-- (figure|page): ([\w-]+) -->")
 _ENDS = {"figure": "svg", "page": "html"}
@@ -37,6 +41,7 @@ def drawn(page: str, text: str) -> dict[str, bytes]:
             start = mark.end()
         if found:
             _run(page, text, start, scope, folder)
+            _close()
     return found
 
 
@@ -62,19 +67,22 @@ def _path(page: str, kind: str, name: str) -> str:
 
 
 def _run(page: str, text: str, start: int, scope: dict[str, Any], folder: str) -> None:
-    """The sessions of a text from a place on; they print what they show, or nothing is built."""
+    """The examples of a text from a place on; they print what they show, or nothing is built."""
     import matplotlib as mpl
 
     mpl.use("Agg")
-    wrong: list[str] = []
-    session = doctest.DocTestParser().get_doctest(
-        text[start:], scope, page, page, text.count("\n", 0, start)
-    )
+    above = "\n" * text.count("\n", 0, start)  # lines are named as in the whole page
     with contextlib.chdir(folder):
-        doctest.DocTestRunner(verbose=False).run(session, out=wrong.append, clear_globs=False)
-    scope.update(session.globs)
+        _, wrong = run_page(above + text[start:], page, scope)
     if wrong:
         raise PluginError("".join(wrong))
+
+
+def _close() -> None:
+    """The next page starts without figures: matplotlib warns of more than twenty."""
+    from matplotlib import pyplot
+
+    pyplot.close("all")
 
 
 def _latest() -> bytes:

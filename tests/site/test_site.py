@@ -119,16 +119,17 @@ def test_every_measure_has_a_page(pages):
 
 
 def test_figures_are_drawn_by_the_examples(site, pages):
-    shown = [load for load in pages["diagrams.html"].loads if load.endswith(".svg")]
-    assert len(shown) >= 6
-    assert all((site / load).stat().st_size > 5_000 for load in shown)
+    shown = [load for load in pages["howto/diagrams.html"].loads if load.endswith(".svg")]
+    assert len(shown) == len(plots.__all__)
+    assert all((site / "howto" / load).stat().st_size > 5_000 for load in shown)
 
 
 def test_pages_are_made_by_the_examples(site, pages):
-    shown = [load for load in pages["gallery.html"].loads if re.match(r"assets/.*\.html", load)]
-    assert shown == ["assets/gallery-report.html", "assets/gallery-models.html"]
+    pattern = r"\.\./assets/.*\.html"
+    shown = [load for load in pages["howto/diagrams.html"].loads if re.match(pattern, load)]
+    assert shown == [f"../assets/howto-diagrams-{name}.html" for name in ("report", "models")]
     for load, title in zip(shown, ("Shirt or not", "Before and after recalibration"), strict=True):
-        assert f"<title>{title}" in (site / load).read_text(encoding="utf-8")
+        assert f"<title>{title}" in (site / "howto" / load).read_text(encoding="utf-8")
 
 
 def test_formulas_are_drawn_by_the_browser(pages):
@@ -201,7 +202,7 @@ def test_guides_lead_to_the_glossary(pages):
     }  # fmt: skip
     # Pages that show what there is, and explain nothing.
     assert without <= {
-        "index.html", "install.html", "json.html", "literature.html", "r.html",
+        "index.html", "howto/r.html", "install.html", "json.html", "literature.html",
         "reference/glossary.html", "releasing.html", "speed.html", "tour.html", "tripod.html",
     }  # fmt: skip
 
@@ -224,13 +225,12 @@ def test_a_guide_whose_examples_print_something_else_is_not_built(site, where):
     from mkdocs.exceptions import PluginError
 
     figures = sys.modules["figures"]  # as the build has loaded it
-    right, wrong = (
-        ">>> import matplotlib.pyplot as plt\n>>> 1 + 1\n{}\n\n".format,
-        ">>> 2 * 3\n7\n\n",
-    )
+    session, script = "```python\n>>> {}\n{}\n```\n".format, "```python\n{}\n```\n".format
+    right = script("import matplotlib.pyplot") + session("1 + 1", 2)
+    wrong = session("2 * 3", 7)
     mark = "<!-- figure: none -->\n"
-    assert set(figures.drawn("a.md", right(2) + mark)) == {"assets/a-none.svg"}
-    page = wrong + mark + right(2) if where == "above" else right(2) + mark + wrong
+    assert set(figures.drawn("a.md", right + mark)) == {"assets/a-none.svg"}
+    page = wrong + mark + right if where == "above" else right + mark + wrong
     with pytest.raises(PluginError, match="7"):
         figures.drawn("a.md", page)
 
