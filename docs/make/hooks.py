@@ -10,13 +10,19 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import tomllib
+from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import calibrant as cal
 import figures
 import formulas
 import measures
@@ -27,10 +33,10 @@ from calibrant.results._schema import all_schemas
 ROOT = Path(__file__).parents[2]
 # Files of the repository that are pages too.
 SHARED = {
-    "benchmarks.md": "benchmarks/README.md",
-    "contributing.md": "CONTRIBUTING.md",
-    "changelog.md": "CHANGELOG.md",
-    "example.md": "src/calibrant/examples/README.md",
+    "research/benchmarks.md": "benchmarks/README.md",
+    "research/contributing.md": "CONTRIBUTING.md",
+    "research/example.md": "src/calibrant/examples/README.md",
+    "reference/changelog.md": "CHANGELOG.md",
 }
 # One for each class of results, published beside the pages.
 SCHEMAS = all_schemas()
@@ -51,13 +57,19 @@ _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     fence = {"name": "math", "class": "formula", "format": formulas.fence}
     config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
-    sections = {title: item for entry in config.nav for title, item in entry.items()}
+    listed = _section(_section(config.nav, "Reference"), "Measures")
     for title, names in measures.groups().items():
-        sections["Measures"].append({title: [{name: f"measures/{name}.md"} for name in names]})
-    sections["Reference"].extend(reference.nav())
+        listed.append({title: [{name: f"measures/{name}.md"} for name in names]})
+    _section(_section(config.nav, "Reference"), "Python").extend(reference.nav())
     return config
 
 
+def _section(nav: list[Any], title: str) -> list[Any]:
+    """The entries below a title of the navigation."""
+    return next(entry[title] for entry in nav if isinstance(entry, dict) and title in entry)
+
+
+@event_priority(100)  # before the redirects, which ask whether their targets exist
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
@@ -100,7 +112,23 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
-    """The reference names what is public by its public path, in titles of links too."""
+    """The header has the version; the reference names public paths, in titles of links too."""
+    before, end, after = output.partition("</nav>")  # the header is the first navigation
+    if "md-header__inner" not in before:
+        raise PluginError(f"{page.file.src_uri}: the page has no header for the version")
+    output = f'{before}<div class="version">{_version()}</div>{end}{after}'
     if page.file.src_uri.startswith("reference/"):
         return reference.public_paths(output)
     return output
+
+
+@cache
+def _version() -> str:
+    """The version, and the repository's address if the project names one.
+
+    The theme's own link asks the network for the repository's stars; this one asks for nothing.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project.get("urls", {}).get("Repository")
+    link = f'<a href="{escape(address)}">Repository</a> ' if address else ""
+    return f"{link}<span>{escape(cal.__version__)}</span>"
