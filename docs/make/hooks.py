@@ -51,6 +51,8 @@ _PAPERS = {
     re.compile(r"(?<![\w>])arXiv:(\d{4}\.\d{4,5})"): "https://arxiv.org/abs/",
     re.compile(r"(?<![\w>])doi:(10\.\d{4,}/[^\s;,<)]*[^\s;,.<)])"): "https://doi.org/",
 }
+# The header's button that opens the search: the version stands before it.
+_SEARCH = '<label class="md-header__button md-icon" for="__search">'
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
@@ -113,10 +115,10 @@ def on_page_content(html: str, **_: Any) -> str:
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
     """The header has the version; the reference names public paths, in titles of links too."""
-    before, end, after = output.partition("</nav>")  # the header is the first navigation
-    if "md-header__inner" not in before:
-        raise PluginError(f"{page.file.src_uri}: the page has no header for the version")
-    output = f'{before}<div class="version">{_version()}</div>{end}{after}'
+    before, search, after = output.partition(_SEARCH)
+    if not search:
+        raise PluginError(f"{page.file.src_uri}: the header has no search to stand beside")
+    output = f'{before}<div class="version">{_version()}</div>{search}{after}'
     if page.file.src_uri.startswith("reference/"):
         return reference.public_paths(output)
     return output
