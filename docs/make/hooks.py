@@ -51,6 +51,8 @@ _PAPERS = {
     re.compile(r"(?<![\w>])arXiv:(\d{4}\.\d{4,5})"): "https://arxiv.org/abs/",
     re.compile(r"(?<![\w>])doi:(10\.\d{4,}/[^\s;,<)]*[^\s;,.<)])"): "https://doi.org/",
 }
+# Tasks and explanations are found before the pages that name every option.
+_SOUGHT = {"start": 2, "howto": 3, "concepts": 3}
 # The header's button that opens the search: the version stands before it.
 _SEARCH = '<label class="md-header__button md-icon" for="__search">'
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
@@ -90,6 +92,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Sessions are marked, links lead to pages wherever the file lies, and figures are placed."""
+    folder = page.file.src_uri.partition("/")[0]
+    page.meta.setdefault("search", {"boost": _SOUGHT.get(folder, 1)})
     for fence, session in _SESSIONS.items():
         markdown = fence.sub(session, markdown)
     links = [f"[`{name}`](schema/{name}.json)" for name in SCHEMAS]
