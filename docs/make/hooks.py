@@ -22,12 +22,12 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-import calibrant as cal
 import figures
 import formulas
 import measures
 import reference
 from calibrant._api.measure_page import measure_page
+from calibrant._core.version import __version__
 from calibrant.results._schema import all_schemas
 
 ROOT = Path(__file__).parents[2]
@@ -137,4 +137,4 @@ def _version() -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     address = project.get("urls", {}).get("Repository")
     link = f'<a href="{escape(address)}">Repository</a> ' if address else ""
-    return f"{link}<span>{escape(cal.__version__)}</span>"
+    return f"{link}<span>{escape(__version__)}</span>"

@@ -72,12 +72,14 @@ ALL_MOST = 30_000  # the reference, which is looked up and not read, is not coun
 WIDEST = 88
 
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^ {4,}(?:python|calibrant|pip|make|git|\.|-)[^\n]*$", re.MULTILINE)
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
 _COUNTED = re.compile(r"[^\W_]")
 
 
 def prose(text: str) -> str:
-    """A page without its front matter, code blocks and comments."""
+    """A page without its front matter, code blocks, indented commands and comments."""
+    text = _COMMAND.sub("", text)
     text = re.sub(r"\A---\n.*?^---\n", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"<!--.*?-->", "", _FENCE.sub("", text), flags=re.DOTALL)
 
