@@ -35,7 +35,7 @@ NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.MULTILINE)
 
 
 def test_there_are_guides():
-    """Every task and every concept has examples that run; that the pages exist, the site tells."""
+    """Every task and every concept has examples that run (test_words.py has which pages exist)."""
     assert set(GUIDES) >= {"start/five-minutes", "start/python", "start/browser"}
     tasks = {name for name in PAGES if name.startswith(("howto/", "concepts/"))}
     assert tasks - set(GUIDES) <= {"howto/questions", "howto/r"}

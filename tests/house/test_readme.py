@@ -62,3 +62,11 @@ def test_the_readme_is_read_in_a_minute():
     assert len(pictures) == 4
     for path in pictures:
         assert (README.parent / path).stat().st_size < 150_000
+
+
+def test_the_moving_picture_moves_and_is_small():
+    """If it shows another page than there is: python docs/make/moving_picture.py."""
+    (path,) = re.findall(r"!\[[^\]]+\]\(([^)]+\.webp)\)", TEXT)
+    picture = README.parent / path
+    assert picture.stat().st_size < 2_000_000
+    assert b"ANIM" in picture.read_bytes()[:64]

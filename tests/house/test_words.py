@@ -72,7 +72,7 @@ ALL_MOST = 30_000  # the reference, which is looked up and not read, is not coun
 WIDEST = 88
 
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"^ {4,}(?:python|calibrant|pip|make|git|\.|-)[^\n]*$", re.MULTILINE)
+_COMMAND = re.compile(r"^ {4,}(?:python|calibrant|pip|\.venv|--)[^\n]*$", re.MULTILINE)
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
 _COUNTED = re.compile(r"[^\W_]")
 
