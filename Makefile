@@ -61,7 +61,7 @@ long: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/long $(PYTEST_ARGS)
 
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict
 	@echo "Open build/site/index.html"
 
 bench: $(VENV)/.test

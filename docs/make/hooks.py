@@ -10,10 +10,15 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import tomllib
+from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -22,15 +27,16 @@ import formulas
 import measures
 import reference
 from calibrant._api.measure_page import measure_page
+from calibrant._core.version import __version__
 from calibrant.results._schema import all_schemas
 
 ROOT = Path(__file__).parents[2]
 # Files of the repository that are pages too.
 SHARED = {
-    "benchmarks.md": "benchmarks/README.md",
-    "contributing.md": "CONTRIBUTING.md",
-    "changelog.md": "CHANGELOG.md",
-    "example.md": "src/calibrant/examples/README.md",
+    "research/benchmarks.md": "benchmarks/README.md",
+    "research/contributing.md": "CONTRIBUTING.md",
+    "research/example.md": "src/calibrant/examples/README.md",
+    "reference/changelog.md": "CHANGELOG.md",
 }
 # One for each class of results, published beside the pages.
 SCHEMAS = all_schemas()
@@ -45,19 +51,29 @@ _PAPERS = {
     re.compile(r"(?<![\w>])arXiv:(\d{4}\.\d{4,5})"): "https://arxiv.org/abs/",
     re.compile(r"(?<![\w>])doi:(10\.\d{4,}/[^\s;,<)]*[^\s;,.<)])"): "https://doi.org/",
 }
+# Tasks and explanations are found before the pages that name every option.
+_SOUGHT = {"start": 2, "howto": 3, "concepts": 3}
+# The header's button that opens the search: the version stands before it.
+_SEARCH = '<label class="md-header__button md-icon" for="__search">'
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     fence = {"name": "math", "class": "formula", "format": formulas.fence}
     config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
-    sections = {title: item for entry in config.nav for title, item in entry.items()}
+    listed = _section(_section(config.nav, "Reference"), "Measures")
     for title, names in measures.groups().items():
-        sections["Measures"].append({title: [{name: f"measures/{name}.md"} for name in names]})
-    sections["Reference"].extend(reference.nav())
+        listed.append({title: [{name: f"measures/{name}.md"} for name in names]})
+    _section(_section(config.nav, "Reference"), "Python").extend(reference.nav())
     return config
 
 
+def _section(nav: list[Any], title: str) -> list[Any]:
+    """The entries below a title of the navigation."""
+    return next(entry[title] for entry in nav if isinstance(entry, dict) and title in entry)
+
+
+@event_priority(100)  # before the redirects, which ask whether their targets exist
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
@@ -76,6 +92,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Sessions are marked, links lead to pages wherever the file lies, and figures are placed."""
+    folder = page.file.src_uri.partition("/")[0]
+    page.meta.setdefault("search", {"boost": _SOUGHT.get(folder, 1)})
     for fence, session in _SESSIONS.items():
         markdown = fence.sub(session, markdown)
     links = [f"[`{name}`](schema/{name}.json)" for name in SCHEMAS]
@@ -100,7 +118,23 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
-    """The reference names what is public by its public path, in titles of links too."""
+    """The header has the version; the reference names public paths, in titles of links too."""
+    before, search, after = output.partition(_SEARCH)
+    if not search:
+        raise PluginError(f"{page.file.src_uri}: the header has no search to stand beside")
+    output = f'{before}<div class="version">{_version()}</div>{search}{after}'
     if page.file.src_uri.startswith("reference/"):
         return reference.public_paths(output)
     return output
+
+
+@cache
+def _version() -> str:
+    """The version, and the repository's address if the project names one.
+
+    The theme's own link asks the network for the repository's stars; this one asks for nothing.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project.get("urls", {}).get("Repository")
+    link = f'<a href="{escape(address)}">Repository</a> ' if address else ""
+    return f"{link}<span>{escape(__version__)}</span>"
