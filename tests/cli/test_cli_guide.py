@@ -9,7 +9,7 @@ from pathlib import Path
 from needs import need
 from shell_lines import run_line
 
-GUIDE = Path(__file__).parents[2] / "docs" / "command-line.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
 
 def sessions():

@@ -43,7 +43,7 @@ def test_there_are_guides():
 
 @pytest.mark.parametrize("guide", [name for name in GUIDES if name not in DRAWN])
 def test_guide_examples(guide, tmp_path, monkeypatch):
-    if guide == "papers":
+    if guide == "research/papers":
         # What is printed depends neither on how many replications there are nor on how figures
         # are drawn (tests/papers).
         few = {"n_ranking": 2, "n_sizes": 2, "n_outcomes": 2}

@@ -93,7 +93,7 @@ def test_the_citation_names_this_version_and_the_papers():
     assert citation["license"] == project["project"]["license"]
     first = {paper["authors"][0]["family-names"] for paper in citation["references"]}
     assert first == {"Leznik", "Chidambaram", "Lu"}
-    papers = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    papers = (ROOT / "docs/research/papers.md").read_text(encoding="utf-8")
     assert all(name in papers for name in first)
 
 
