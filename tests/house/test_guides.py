@@ -89,7 +89,7 @@ def test_every_measure_that_a_guide_names_is_there():
 def test_the_guide_says_how_each_measure_gets_its_interval():
     losses = {measure.name for measure in cal.catalogue() if measure.notion == "loss"}
     listed: dict[str, int] = {}
-    for i, (measures, _) in enumerate(rows_under("uncertainty", "Intervals")):
+    for i, (measures, _) in enumerate(rows_under("research/coverage", "Intervals")):
         names = CODE.findall(measures) + (sorted(losses) if "losses" in measures else [])
         assert not set(names) & set(listed), "a measure is in two rows"
         listed.update(dict.fromkeys(names, i))
