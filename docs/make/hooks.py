@@ -17,6 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import commands
 import figures
 import formulas
 import measures
@@ -80,6 +81,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         markdown = fence.sub(session, markdown)
     links = [f"[`{name}`](schema/{name}.json)" for name in SCHEMAS]
     markdown = markdown.replace("<!-- schemas -->", ", ".join(links))
+    markdown = commands.placed(markdown)
     linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), markdown)
     return figures.placed(page.file.src_uri, linked)
 
