@@ -79,7 +79,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Sessions are marked, links lead to pages wherever the file lies, and figures are placed."""
     for fence, session in _SESSIONS.items():
         markdown = fence.sub(session, markdown)
-    links = [f"[`{name}`](schema/{name}.json)" for name in SCHEMAS]
+    links = [f"[`{name}`](../schema/{name}.json)" for name in SCHEMAS]
     markdown = markdown.replace("<!-- schemas -->", ", ".join(links))
     markdown = commands.placed(markdown)
     linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), markdown)
