@@ -20,6 +20,7 @@ from mkdocs.structure.pages import Page
 import commands
 import figures
 import formulas
+import measure_pictures
 import measures
 import reference
 from calibrant._api.measure_page import measure_page
@@ -62,6 +63,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
+    for path, picture in measure_pictures.pictures().items():
+        files.append(File.generated(config, path, content=picture))
     for page in list(files.documentation_pages()):
         for path, drawn in figures.drawn(page.src_uri, page.content_string).items():
             files.append(File.generated(config, path, content=drawn))

@@ -1,10 +1,13 @@
-"""One measure's page: facts, formula, claims with the audit's verdicts, examples."""
+"""One measure's page: a picture, its formula, when to use it, what it promises, examples."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import calibrant as cal
@@ -43,8 +46,22 @@ _OF_ROWS = {
     "distribution": "the whole row",
 }
 _MORE = """\
-More: [which measure to use](../which-measure.md), [uncertainty](../uncertainty.md), [how the audit
-works](../audit.md), [the words](../glossary.md)."""
+See also [which measure to use](../concepts/which-measure.md),
+[uncertainty](../concepts/uncertainty.md), [how the audit works](../research/audit.md) and the
+[glossary](../reference/glossary.md#notion)."""
+# The sections on a measure that its text has, in their order.
+ADVICE = {
+    "use": "When to use it",
+    "avoid": "When not to use it",
+    "cheat": "How it can be cheated",
+}
+
+
+@cache
+def texts() -> dict[str, dict[str, str]]:
+    """What is to be said of each measure beside the catalogue."""
+    path = Path(__file__).with_name("measure_texts.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def function_of(measure: Measure) -> Any:
@@ -57,9 +74,12 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
     parts = [
         f"# `{first.name}`: {first.title}",
         str(inspect.getdoc(function_of(first))).partition("\n\n")[0].replace("\n", " "),
-        _facts(entries),
+        *_picture(first),
         "## Formula",
         *_formula(entries),
+        *_advice(first),
+        "## In short",
+        _facts(entries),
         "## What it promises",
         *_promises(entries, known),
         "## Example",
@@ -67,6 +87,22 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
         _MORE,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _picture(measure: Measure) -> Iterator[str]:
+    """The picture of a measure, and what it shows."""
+    told = texts().get(measure.name, {}).get("picture")
+    if told is not None:
+        yield f'![A picture of {measure.title}]({measure.name}.svg){{ width="460" }}'
+        yield f"*{told}*"
+
+
+def _advice(measure: Measure) -> Iterator[str]:
+    known = texts().get(measure.name, {})
+    for key, heading in ADVICE.items():
+        if key in known:
+            yield f"## {heading}"
+            yield known[key]
 
 
 def _facts(entries: list[Measure]) -> str:
@@ -78,7 +114,7 @@ def _facts(entries: list[Measure]) -> str:
         "alone": ", that is ".join(dict.fromkeys([by_name, f"[`cal.{first.function}`][{anchor}]"])),
         "with others": f'`cal.evaluate(y_true, y_proba, measures=["{first.name}"])`',
         "range": _by_shape(entries, [_range(entry) for entry in entries]),
-        "[noise of votes](../votes.md)": _by_shape(entries, [e.vote_noise for e in entries]),
+        "[vote noise](../research/votes.md)": _by_shape(entries, [e.vote_noise for e in entries]),
         "reference": _by_shape(entries, [entry.reference for entry in entries]),
     }
     return table(["", ""], rows.items())
@@ -102,26 +138,28 @@ def _measured(measure: Measure, shape: str) -> str:
 
 
 def _formula(entries: list[Measure]) -> Iterator[str]:
-    """As the function's docstring has it, unless that is about another measure, and in short."""
+    """The formula of the function's docstring; the catalogue's where that is another measure's."""
     bare, _, options = entries[0].function.partition("(")
     variant_of = next((m.name for m in cal.catalogue() if options and m.function == bare), None)
     docstring = str(inspect.getdoc(function_of(entries[0])))
     tex = first_formula(docstring)
-    if variant_of is not None:
-        yield f"[`{variant_of}`]({variant_of}.md) with `{options.removesuffix(')')}`:"
-    elif tex is not None:
+    if variant_of is None and tex is not None:
         yield f"```math\n{tex}\n```"
         yield _explanation(docstring)
-        yield "In short, as the catalogue has it:"
+        return
     formulas = list(dict.fromkeys(entry.formula for entry in entries))
     yield "\n\n".join(f"```text\n{formula}\n```" for formula in formulas)
     yield _legend(" ".join(formulas))
+    if variant_of is not None:
+        yield f"It is [`{variant_of}`]({variant_of}.md) with `{options.removesuffix(')')}`."
 
 
 def _explanation(docstring: str) -> str:
-    """What the docstring says between its formula and its first section."""
+    """What the docstring says between its formula and its first section, without the range."""
     text = without_formulas(docstring).partition("\n\n")[2]
-    return re.split(r"\n\w+\n-+\n", text)[0].strip()
+    paragraphs = re.split(r"\n\w+\n-+\n", text)[0].strip().split("\n\n")
+    kept = "\n\n".join(each for each in paragraphs if not each.startswith("Range "))
+    return kept.replace("``", "`")
 
 
 def _legend(formula: str) -> str:

@@ -59,7 +59,11 @@ def test_the_page_on_coverage_says_how_every_interval_is_computed() -> None:
     named = " ".join(rows)
     for measure in cal.catalogue():
         assert f"`{measure.name}`" in named or measure.group == "losses", measure.name
-    methods = {"rate": "rate", "mean": "BCa interval of a mean", "inversion": "noncentral chi-square"}
+    methods = {
+        "rate": "rate",
+        "mean": "BCa interval of a mean",
+        "inversion": "noncentral chi-square",
+    }
     for key, text in rows.items():
         for measure in cal.catalogue():
             if f"`{measure.name}`" in key and "interval of" in text:

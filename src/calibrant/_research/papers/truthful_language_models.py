@@ -152,7 +152,7 @@ def section(path: Path | None) -> Section:
             heading,
             (
                 f"Left out: it needs the answers of language models in {FILE}, in the folder that "
-                "--data names (docs/research/papers.md describes the file). Calibrant does not ship "
+                "--data names (docs/research/papers.md describes it). Calibrant does not ship "
                 "them, because their repository states no licence.",
             ),
         )
