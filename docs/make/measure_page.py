@@ -49,6 +49,8 @@ _MORE = """\
 See also [which measure to use](../concepts/which-measure.md),
 [uncertainty](../concepts/uncertainty.md), [how the audit works](../research/audit.md) and the
 [glossary](../reference/glossary.md#notion)."""
+# What the page says in a table: the range, and what the catalogue claims.
+_ELSEWHERE = re.compile(r"\s*(?:Range \[[^\]]*\][^.]*\.|Not truthful[^.]*\.)")
 # The sections on a measure that its text has, in their order.
 ADVICE = {
     "use": "When to use it",
@@ -73,12 +75,12 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
     first = entries[0]
     parts = [
         f"# `{first.name}`: {first.title}",
-        str(inspect.getdoc(function_of(first))).partition("\n\n")[0].replace("\n", " "),
+        _docstring(first).partition("\n\n")[0].replace("\n", " ").replace("``", "`"),
         *_picture(first),
         "## Formula",
         *_formula(entries),
         *_advice(first),
-        "## In short",
+        "## At a glance",
         _facts(entries),
         "## What it promises",
         *_promises(entries, known),
@@ -137,29 +139,32 @@ def _measured(measure: Measure, shape: str) -> str:
     return f"of predictions (n,), {'the larger of u and 1 - u' if top else 'class 1'}"
 
 
+def _docstring(measure: Measure) -> str:
+    """That of the function which has the measure's name, or else of the one that computes it."""
+    return str(inspect.getdoc(getattr(cal, measure.name, function_of(measure))))
+
+
 def _formula(entries: list[Measure]) -> Iterator[str]:
-    """The formula of the function's docstring; the catalogue's where that is another measure's."""
-    bare, _, options = entries[0].function.partition("(")
-    variant_of = next((m.name for m in cal.catalogue() if options and m.function == bare), None)
-    docstring = str(inspect.getdoc(function_of(entries[0])))
-    tex = first_formula(docstring)
-    if variant_of is None and tex is not None:
-        yield f"```math\n{tex}\n```"
-        yield _explanation(docstring)
-        return
+    """The formula of the docstring; the catalogue's where it has none, or another measure's."""
+    found = [_docstring(entries[0])]
+    if "(" not in entries[0].function:  # else it is another measure, with an option
+        found.append(str(inspect.getdoc(function_of(entries[0]))))
+    for docstring in found:
+        tex = first_formula(docstring)
+        if tex is not None:
+            yield f"```math\n{tex}\n```"
+            yield _explanation(docstring)
+            return
     formulas = list(dict.fromkeys(entry.formula for entry in entries))
     yield "\n\n".join(f"```text\n{formula}\n```" for formula in formulas)
     yield _legend(" ".join(formulas))
-    if variant_of is not None:
-        yield f"It is [`{variant_of}`]({variant_of}.md) with `{options.removesuffix(')')}`."
 
 
 def _explanation(docstring: str) -> str:
     """What the docstring says between its formula and its first section, without the range."""
     text = without_formulas(docstring).partition("\n\n")[2]
-    paragraphs = re.split(r"\n\w+\n-+\n", text)[0].strip().split("\n\n")
-    kept = "\n\n".join(each for each in paragraphs if not each.startswith("Range "))
-    return kept.replace("``", "`")
+    told = re.split(r"\n\w+\n-+\n", text)[0]
+    return _ELSEWHERE.sub("", told).strip().replace("``", "`")
 
 
 def _legend(formula: str) -> str:
@@ -179,12 +184,12 @@ def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
         if getattr(entry.claims, name) is not None
     ]  # fmt: skip
     if not rows:
-        yield "Nothing: it is one term of a sum, and says nothing about calibration by itself."
+        yield "The catalogue claims nothing: by itself it does not measure calibration."
         return
     yield table(["property", "predictions", "claimed", "found", "what shows it"], rows)
     for entry in entries:
         for shape in entry.shapes:
             row = known.get((entry.name, shape, "bin_sensitivity"))
             if row is not None:
-                yield f"Other numbers of bins, {shape} predictions: {row['sentence']}."
-    yield f"`calibrant audit {entries[0].name}` tests all of this again."
+                yield f"With other numbers of bins, {shape} predictions: {row['sentence']}."
+    yield f"`calibrant audit {entries[0].name}` repeats these tests."
