@@ -50,7 +50,9 @@ See also [which measure to use](../concepts/which-measure.md),
 [uncertainty](../concepts/uncertainty.md), [how the audit works](../research/audit.md) and the
 [glossary](../reference/glossary.md#notion)."""
 # What the page says in a table: the range, and what the catalogue claims.
-_ELSEWHERE = re.compile(r"\s*(?:Range \[[^\]]*\][^.]*\.|Not truthful[^.]*\.)")
+_ELSEWHERE = re.compile(
+    r"\s*(?:Range\s+\[[^\]]*\](?:[^.]|\.\d)*\.(?: Lower is better\.)?|Not truthful[^.]*\.)"
+)
 # The sections on a measure that its text has, in their order.
 ADVICE = {
     "use": "When to use it",
