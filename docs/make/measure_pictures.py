@@ -41,7 +41,7 @@ def _svg(draw: Callable[[Any], None]) -> bytes:
 
 
 # Letters as shapes: the reader's machine need not have the font.
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.fonttype": "path", "svg.hashsalt": "calibrant", "axes.spines.top": False,
     "axes.spines.right": False, "font.size": 8, "legend.frameon": False,
 }  # fmt: skip
