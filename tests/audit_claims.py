@@ -14,7 +14,7 @@ from calibrant._research.audits.audit import PROPERTIES
 from calibrant.results import Audit
 
 DOCS = Path(__file__).parents[1] / "docs"
-GUIDE = DOCS / "audit.md"
+GUIDE = DOCS / "research" / "audit.md"
 KEPT = DOCS / "measures" / "audit.csv"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 

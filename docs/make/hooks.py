@@ -22,8 +22,10 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import commands
 import figures
 import formulas
+import measure_pictures
 import measures
 import reference
 from calibrant._api.measure_page import measure_page
@@ -77,6 +79,8 @@ def _section(nav: list[Any], title: str) -> list[Any]:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
+    for path, picture in measure_pictures.pictures().items():
+        files.append(File.generated(config, path, content=picture))
     for page in list(files.documentation_pages()):
         for path, drawn in figures.drawn(page.src_uri, page.content_string).items():
             files.append(File.generated(config, path, content=drawn))
@@ -96,8 +100,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     page.meta.setdefault("search", {"boost": _SOUGHT.get(folder, 1)})
     for fence, session in _SESSIONS.items():
         markdown = fence.sub(session, markdown)
-    links = [f"[`{name}`](schema/{name}.json)" for name in SCHEMAS]
+    links = [f"[`{name}`](../schema/{name}.json)" for name in SCHEMAS]
     markdown = markdown.replace("<!-- schemas -->", ", ".join(links))
+    markdown = commands.placed(markdown)
     linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), markdown)
     return figures.placed(page.file.src_uri, linked)
 

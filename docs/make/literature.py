@@ -2,7 +2,7 @@
 
     python docs/make/literature.py FOLDER
 
-FOLDER has a checkout of each repository as OWNER+NAME (docs/literature.md).
+FOLDER has a checkout of each repository as OWNER+NAME (docs/research/literature.md).
 """
 
 from __future__ import annotations

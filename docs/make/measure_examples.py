@@ -24,14 +24,14 @@ def _session(measure: Measure, shape: str) -> str:
         f'example = examples.load("{name}")',
         f"y, p = example.{labels}, example.test_proba",
     ]
-    asked = [
-        f"round({_call(measure)}, 6)",
-        f'round(cal.evaluate(y, p, measures=["{measure.name}"])["{measure.name}"], 6)',
-    ]
+    asked = f"round({_call(measure)}, 6)"
+    found = f'found = cal.evaluate(y, p, measures=["{measure.name}"])'
+    again = f'round(found["{measure.name}"], 6)'
     scope: dict[str, Any] = {}
-    exec("\n".join(given), scope)
-    answered = [f"{line}\n{eval(line, scope)!r}" for line in asked]
-    return "```python\n" + "\n".join(f">>> {line}" for line in [*given, *answered]) + "\n\n```"
+    exec("\n".join([*given, found]), scope)
+    answers = [f"{line}\n{eval(line, scope)!r}" for line in (asked, again)]
+    lines = [*given, answers[0], found, answers[1]]
+    return "```python\n" + "\n".join(f">>> {line}" for line in lines) + "\n\n```"
 
 
 def _call(measure: Measure) -> str:

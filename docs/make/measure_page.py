@@ -1,10 +1,13 @@
-"""One measure's page: facts, formula, claims with the audit's verdicts, examples."""
+"""One measure's page: a picture, its formula, when to use it, what it promises, examples."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import calibrant as cal
@@ -43,9 +46,26 @@ _OF_ROWS = {
     "distribution": "the whole row",
 }
 _MORE = """\
-More: [which measure to use](../concepts/which-measure.md),
-[uncertainty](../concepts/uncertainty.md), [how the audit works](../research/audit.md), [the
-words](../reference/glossary.md)."""
+See also [which measure to use](../concepts/which-measure.md),
+[uncertainty](../concepts/uncertainty.md), [how the audit works](../research/audit.md) and the
+[glossary](../reference/glossary.md#notion)."""
+# What the page says in a table: the range, and what the catalogue claims.
+_ELSEWHERE = re.compile(
+    r"\s*(?:Range\s+\[[^\]]*\](?:[^.]|\.\d)*\.(?: Lower is better\.)?|Not truthful[^.]*\.)"
+)
+# The sections on a measure that its text has, in their order.
+ADVICE = {
+    "use": "When to use it",
+    "avoid": "When not to use it",
+    "cheat": "How it can be cheated",
+}
+
+
+@cache
+def texts() -> dict[str, dict[str, str]]:
+    """What is to be said of each measure beside the catalogue."""
+    path = Path(__file__).with_name("measure_texts.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def function_of(measure: Measure) -> Any:
@@ -57,10 +77,13 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
     first = entries[0]
     parts = [
         f"# `{first.name}`: {first.title}",
-        str(inspect.getdoc(function_of(first))).partition("\n\n")[0].replace("\n", " "),
-        _facts(entries),
+        _docstring(first).partition("\n\n")[0].replace("\n", " ").replace("``", "`"),
+        *_picture(first),
         "## Formula",
         *_formula(entries),
+        *_advice(first),
+        "## At a glance",
+        _facts(entries),
         "## What it promises",
         *_promises(entries, known),
         "## Example",
@@ -68,6 +91,22 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
         _MORE,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _picture(measure: Measure) -> Iterator[str]:
+    """The picture of a measure, and what it shows."""
+    told = texts().get(measure.name, {}).get("picture")
+    if told is not None:
+        yield f'![A picture of {measure.title}]({measure.name}.svg){{ width="460" }}'
+        yield f"*{told}*"
+
+
+def _advice(measure: Measure) -> Iterator[str]:
+    known = texts().get(measure.name, {})
+    for key, heading in ADVICE.items():
+        if key in known:
+            yield f"## {heading}"
+            yield known[key]
 
 
 def _facts(entries: list[Measure]) -> str:
@@ -79,9 +118,7 @@ def _facts(entries: list[Measure]) -> str:
         "alone": ", that is ".join(dict.fromkeys([by_name, f"[`cal.{first.function}`][{anchor}]"])),
         "with others": f'`cal.evaluate(y_true, y_proba, measures=["{first.name}"])`',
         "range": _by_shape(entries, [_range(entry) for entry in entries]),
-        "[noise of votes](../research/votes.md)": _by_shape(
-            entries, [e.vote_noise for e in entries]
-        ),
+        "[vote noise](../research/votes.md)": _by_shape(entries, [e.vote_noise for e in entries]),
         "reference": _by_shape(entries, [entry.reference for entry in entries]),
     }
     return table(["", ""], rows.items())
@@ -104,27 +141,32 @@ def _measured(measure: Measure, shape: str) -> str:
     return f"of predictions (n,), {'the larger of u and 1 - u' if top else 'class 1'}"
 
 
+def _docstring(measure: Measure) -> str:
+    """That of the function which has the measure's name, or else of the one that computes it."""
+    return str(inspect.getdoc(getattr(cal, measure.name, function_of(measure))))
+
+
 def _formula(entries: list[Measure]) -> Iterator[str]:
-    """As the function's docstring has it, unless that is about another measure, and in short."""
-    bare, _, options = entries[0].function.partition("(")
-    variant_of = next((m.name for m in cal.catalogue() if options and m.function == bare), None)
-    docstring = str(inspect.getdoc(function_of(entries[0])))
-    tex = first_formula(docstring)
-    if variant_of is not None:
-        yield f"[`{variant_of}`]({variant_of}.md) with `{options.removesuffix(')')}`:"
-    elif tex is not None:
-        yield f"```math\n{tex}\n```"
-        yield _explanation(docstring)
-        yield "In short, as the catalogue has it:"
+    """The formula of the docstring; the catalogue's where it has none, or another measure's."""
+    found = [_docstring(entries[0])]
+    if "(" not in entries[0].function:  # else it is another measure, with an option
+        found.append(str(inspect.getdoc(function_of(entries[0]))))
+    for docstring in found:
+        tex = first_formula(docstring)
+        if tex is not None:
+            yield f"```math\n{tex}\n```"
+            yield _explanation(docstring)
+            return
     formulas = list(dict.fromkeys(entry.formula for entry in entries))
     yield "\n\n".join(f"```text\n{formula}\n```" for formula in formulas)
     yield _legend(" ".join(formulas))
 
 
 def _explanation(docstring: str) -> str:
-    """What the docstring says between its formula and its first section."""
+    """What the docstring says between its formula and its first section, without the range."""
     text = without_formulas(docstring).partition("\n\n")[2]
-    return re.split(r"\n\w+\n-+\n", text)[0].strip()
+    told = re.split(r"\n\w+\n-+\n", text)[0]
+    return _ELSEWHERE.sub("", told).strip().replace("``", "`")
 
 
 def _legend(formula: str) -> str:
@@ -144,12 +186,12 @@ def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
         if getattr(entry.claims, name) is not None
     ]  # fmt: skip
     if not rows:
-        yield "Nothing: it is one term of a sum, and says nothing about calibration by itself."
+        yield "The catalogue claims nothing: by itself it does not measure calibration."
         return
     yield table(["property", "predictions", "claimed", "found", "what shows it"], rows)
     for entry in entries:
         for shape in entry.shapes:
             row = known.get((entry.name, shape, "bin_sensitivity"))
             if row is not None:
-                yield f"Other numbers of bins, {shape} predictions: {row['sentence']}."
-    yield f"`calibrant audit {entries[0].name}` tests all of this again."
+                yield f"With other numbers of bins, {shape} predictions: {row['sentence']}."
+    yield f"`calibrant audit {entries[0].name}` repeats these tests."

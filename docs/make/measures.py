@@ -11,19 +11,22 @@ from tables import table
 from verdicts import PROPERTIES, Verdicts, found, verdicts
 
 _INTRODUCTION = """\
-Every measure of the [catalogue](../reference/glossary.md#catalogue) (`cal.catalogue()`), with what
-it promises. [Which one to use](../concepts/which-measure.md) is another page.
+Every measure of the [catalogue](../reference/glossary.md#catalogue) (`cal.catalogue()`), with its
+formula, a picture, and when to use it. [Which measure to use](../concepts/which-measure.md) helps
+you choose.
 
-Under a measure that is not [*truthful*](../reference/glossary.md#truthful) a predictor can gain by
-a misreport. A measure that is not [*continuous*](../reference/glossary.md#continuous) may jump when
-a prediction moves by a hair. [*Complete*](../reference/glossary.md#complete-and-sound) ones tend to
-0 for calibrated predictors, and *sound* ones stay above that for all others. Each yes and no is
-what [the audit](../research/audit.md) found and the catalogue claims; a `!` would mark a claim that
-is not confirmed.
+| property | meaning |
+| --- | --- |
+| [truthful](../reference/glossary.md#truthful) | a predictor gains nothing by a misreport |
+| [continuous](../reference/glossary.md#continuous) | no jump when a prediction moves by a hair |
+| [complete](../reference/glossary.md#complete-and-sound) | tends to 0 for calibrated predictors |
+| [sound](../reference/glossary.md#complete-and-sound) | stays above that for all others |
+
+Each yes and no is claimed by the catalogue and confirmed by [the audit](../research/audit.md).
 """
 _END = """\
-All of these take soft labels and weights. What the audit found is also in [audit.csv](audit.csv),
-which `calibrant audit -o FOLDER` writes."""
+All measures take soft labels and weights. [audit.csv](audit.csv) has the audit's findings;
+`calibrant audit -o FOLDER` writes them again."""
 
 
 @cache
@@ -48,7 +51,7 @@ def groups() -> dict[str, list[str]]:
 
 def _index(by_name: dict[str, list[Measure]], known: Verdicts) -> str:
     head = ["measure", "what it is", "predictions", "range", *PROPERTIES]
-    parts = ["# The measures", _INTRODUCTION.strip()]
+    parts = ["# Measures", _INTRODUCTION.strip()]
     for title, names in groups().items():
         rows = [row for name in names for row in _rows(by_name[name], known)]
         parts += [f"## {title}", table(head, rows)]

@@ -28,7 +28,7 @@ PAGES = {
     "results": ("Results", ("calibrant.results",)),
     "errors": ("Errors and warnings", ()),
     "examples": ("Examples", ("calibrant.examples",)),
-    "everything": ("All at once", ("calibrant",)),
+    "everything": ("Evaluate, compare, check", ("calibrant",)),
 }  # fmt: skip
 # Modules whose every public name is shown. They need packages that the site is built without.
 INTEGRATIONS = (
@@ -127,7 +127,7 @@ def _entry(path: str, thing: Any) -> str:
         elif base.__module__.startswith("calibrant"):
             own += names
     entry = f"::: {path}\n    options: {{inherited_members: {own if shared else 'true'}}}"
-    return f"{entry}\n\nAs every class of its kind it has {', '.join(shared)}." if shared else entry
+    return f"{entry}\n\nInherited: {', '.join(shared)}." if shared else entry
 
 
 def nav() -> list[dict[str, str]]:
@@ -158,8 +158,12 @@ def _page_of(thing: Any) -> str:
 def _index(named: dict[str, dict[str, Any]]) -> str:
     parts = [
         "# Reference",
-        "Every public name. `import calibrant as cal`; functions of labels and predictions are "
-        "called `f(y_true, y_proba, ...)`, with every option by its name.",
+        "Every public name, after `import calibrant as cal`. Functions of labels and predictions "
+        "are called `f(y_true, y_proba, ...)`; all options are keywords. `cal.__version__` is the "
+        "version.",
+        "Other references: [the command line](command-line.md), [files](files.md), "
+        "[JSON](json.md), [the report page](report-page.md), [the state file](state-file.md), "
+        "[measures](../measures/index.md) and the [glossary](glossary.md).",
     ]
     for page, things in named.items():
         parts.append(f"## [{PAGES[page][0]}]({page}.md)")
@@ -172,9 +176,8 @@ def _index(named: dict[str, dict[str, Any]]) -> str:
         + "."
     )
     parts.append(
-        "Of scikit-learn, torchmetrics, Hugging Face's `evaluate`, Inspect AI, lm-eval: "
-        "[integrations]"
-        "(integrations.md). `cal.__version__` is the version."
+        "[Integrations](integrations.md) has the classes for scikit-learn, torchmetrics, Hugging "
+        "Face, Inspect AI, lm-evaluation-harness and others."
     )
     return "\n\n".join(parts) + "\n"
 

@@ -263,7 +263,7 @@ def accuracy(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
+    r"""Accuracy: the share of rows whose top label is the target, 1 minus `classification_error`.
 
     .. math:: \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
 
@@ -655,10 +655,9 @@ def atb(
         + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
 
     The squared gaps of two bins, averaged over where they meet. Range [0, 1], lower is better. For
-    (n,) predictions no other report has a lower expectation than the true probabilities, whose own
-    is ``sum w^2 u (1 - u) / W^2``, and a prediction that moves by a hair moves it by as little.
-    Both hold for each class against the rest too, but not for the top label, which changes at a
-    tie.
+    (n,) predictions, the true probabilities have the lowest expectation of all reports, which is
+    ``sum w^2 u (1 - u) / W^2``. A small change of a prediction changes the value as little. Both
+    hold for each class against the rest too, but not for the top label, which changes at a tie.
 
     Values are small and squared: `root` gives them on the scale of gaps.
 
@@ -816,8 +815,8 @@ def aurc(
         \frac{\sum_{u_j \ge u_i} w_j (1 - z_j)}{\sum_{u_j \ge u_i} w_j}
 
     Each row in turn sets the threshold; its risk is the error rate among all rows predicted at
-    least as high. It measures ranking and accuracy together, **not calibration**: any rising map of
-    the predictions leaves it as it is. Range [0, 1], lower is better. Equal predictions are kept or
+    least as high. It measures ranking and accuracy together, **not calibration**: monotone
+    recalibration does not change it. Range [0, 1], lower is better. Equal predictions are kept or
     dropped together, so that the order of rows does not matter.
 
     Parameters
@@ -891,9 +890,9 @@ def auroc(
         \bigl( 1[u_i > u_j] + \tfrac12 1[u_i = u_j] \bigr)}
         {\sum_i w_i z_i \sum_j w_j (1 - z_j)}
 
-    The C-statistic of clinical papers. It measures ranking, **not calibration**: any rising map of
-    the predictions leaves it as it is. Range [0, 1], higher is better, 1/2 for no ranking. A soft
-    label z is z of an event and 1 - z of a non-event.
+    The C-statistic of clinical papers. It measures ranking, **not calibration**: monotone
+    recalibration does not change it. Range [0, 1], higher is better, 1/2 for no ranking. A soft
+    label z counts as z of an event and 1 - z of a non-event.
 
     Parameters
     ----------
@@ -4289,10 +4288,10 @@ def hle_rms(
     .. math:: \sqrt{\frac{1}{W} \sum_{B} \frac{R_B^2}{100}}
 
     for runs B of 100 rows in order of the predictions, with residual sums R_B. As in the published
-    script the last run, of 100 to 199 rows, is dropped, while W counts it: the most confident
-    answers have no part in it, and of fewer than 200 rows it is 0. The script's number depends on
-    the order of rows with equal predictions; this is the root of the mean square over all orders.
-    A weight counts that many rows. Range [0, 1], lower is better.
+    script, the last run (100 to 199 rows) is dropped, but W counts it. So the most confident
+    answers do not count, and below 200 rows the value is 0. The script's number depends on the
+    order of tied rows; this is the root of the mean square over all orders. A row of weight w
+    counts as w rows. Range [0, 1], lower is better.
 
     Parameters
     ----------
@@ -4835,8 +4834,8 @@ def kl(
 
     where q is the target distribution (soft labels such as shares of human votes) and p the
     prediction, in nats: the direction of ChaosNLI's board, ``scipy.stats.entropy(human, model)``.
-    It is the log loss (cross-entropy, `log_loss`) less the entropy of the targets, and of hard
-    labels the log loss itself.
+    It is the log loss (cross-entropy, `log_loss`) minus the entropy of the targets. For hard
+    labels it equals the log loss.
 
     By this definition one prediction of 0 under a positive share makes the mean infinite. A
     prediction below 1e-12 therefore counts as 1e-12, as in `log_loss`, and `evaluate` notes how
@@ -5064,8 +5063,8 @@ def log_loss(
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
     where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
-    loss. Against soft labels, such as shares of votes, it is the cross-entropy; less the labels'
-    own entropy it is `kl`.
+    loss. Against soft labels, such as shares of votes, it is the cross-entropy. Minus the
+    entropy of the labels, it is `kl`.
 
     Parameters
     ----------
@@ -6667,7 +6666,7 @@ def smooth_ece(
     .. math:: \sigma^* \text{ with } \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i)
         \tilde K_{\sigma^*}(t, u_i) \Bigr| \, dt = \sigma^*
 
-    where K is the Gaussian reflected at 0 and 1: the bandwidth is its own answer. Not to be
+    where K is the Gaussian reflected at 0 and 1. The bandwidth equals the error. Not to be
     confused with SMECE, the soft mean error (`soft_ece`). Range [0, 1], lower is better;
     continuous.
 
@@ -6892,7 +6891,7 @@ def spherical_loss(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Spherical loss: one less the cosine-like agreement of prediction and target.
+    r"""Spherical loss: one minus the cosine-like agreement of prediction and target.
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i \frac{\sum_r z_{ir} p_{ir}}{\lVert p_i \rVert_2}
 

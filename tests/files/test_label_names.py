@@ -1,4 +1,4 @@
-"""Which label is which class: one rule for every format and every door (docs/files.md)."""
+"""Which label is which class: one rule for every format (docs/reference/files.md)."""
 
 import gzip
 import json

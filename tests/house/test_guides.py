@@ -49,7 +49,7 @@ def test_there_are_guides():
 
 @pytest.mark.parametrize("guide", [name for name in GUIDES if name not in DRAWN])
 def test_guide_examples(guide, tmp_path, monkeypatch):
-    if guide == "papers":
+    if guide == "research/papers":
         # What is printed depends neither on how many replications there are nor on how figures
         # are drawn (tests/papers).
         few = {"n_ranking": 2, "n_sizes": 2, "n_outcomes": 2}
@@ -95,7 +95,7 @@ def test_every_measure_that_a_guide_names_is_there():
 def test_the_guide_says_how_each_measure_gets_its_interval():
     losses = {measure.name for measure in cal.catalogue() if measure.notion == "loss"}
     listed: dict[str, int] = {}
-    for i, (measures, _) in enumerate(rows_under("uncertainty", "Intervals")):
+    for i, (measures, _) in enumerate(rows_under("research/coverage", "Intervals")):
         names = CODE.findall(measures) + (sorted(losses) if "losses" in measures else [])
         assert not set(names) & set(listed), "a measure is in two rows"
         listed.update(dict.fromkeys(names, i))

@@ -43,7 +43,7 @@ def test_every_measure_that_a_page_names_exists(page: Path) -> None:
 
 def test_the_audit_page_has_every_measure_and_claim() -> None:
     head = ["measure", "shape", "truthful", "continuous", "complete", "sound", "weighted"]
-    rows = table_rows(text_of("audit.md"))
+    rows = table_rows(text_of("research/audit.md"))
     first = rows.index(head) + 2
     table = {(row[0], row[1]): row[2:] for row in rows[first:] if row[0].strip("`") in MEASURES}
     for measure in cal.catalogue():
@@ -54,15 +54,19 @@ def test_the_audit_page_has_every_measure_and_claim() -> None:
     assert not table
 
 
-def test_the_page_on_uncertainty_says_how_every_interval_is_computed() -> None:
-    rows = {row[0]: row[1] for row in table_rows(text_of("uncertainty.md")) if len(row) == 2}
+def test_the_page_on_coverage_says_how_every_interval_is_computed() -> None:
+    rows = {row[0]: row[1] for row in table_rows(text_of("research/coverage.md")) if len(row) == 2}
     named = " ".join(rows)
     for measure in cal.catalogue():
         assert f"`{measure.name}`" in named or measure.group == "losses", measure.name
-    methods = {"rate": "rate", "mean": "BCa limits of a mean", "inversion": "noncentral chi-square"}
+    methods = {
+        "rate": "rate",
+        "mean": "BCa interval of a mean",
+        "inversion": "noncentral chi-square",
+    }
     for key, text in rows.items():
         for measure in cal.catalogue():
-            if f"`{measure.name}`" in key and "limits" in text:
+            if f"`{measure.name}`" in key and "interval of" in text:
                 assert methods[measure.interval_method] in text, measure.name
 
 

@@ -292,7 +292,7 @@ def test_search_goes_from_the_stated_bins_to_others():
 
 
 def test_the_page_of_the_documentation_has_the_shipped_numbers():
-    page = (Path(__file__).parents[2] / "docs/literature.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/research/literature.md").read_text(encoding="utf-8")
     tables = reproduce("literature").tables
     sources = tables["sources"].columns
     counted = ("numbers", "met", "met under another convention", "wrong")

@@ -285,7 +285,7 @@ def kept_pool():
 
 
 def test_table_1_of_the_kept_pool_is_what_was_recorded():
-    """Values, intervals and nulls between 2,000 and 5 bins, as docs/papers.md has them."""
+    """Values, intervals and nulls between 2,000 and 5 bins, as docs/research/papers.md has them."""
     table = truthful_ranks.TableOne(kept_pool(), 0)
     recorded = {
         "conf_ece": ("-0.15 [-0.56, 0.32]", "-0.28 [-0.73, 0.33]", "-0.27 [-0.72, 0.33]"),
@@ -293,7 +293,7 @@ def test_table_1_of_the_kept_pool_is_what_was_recorded():
         "conf_ce_corrected": ("0.25 [-0.08, 0.52]", "0.02 [-0.42, 0.45]", "-0.08 [-0.54, 0.41]"),
         "classwise_ce": ("0.77 [0.58, 0.88]", "0.54 [0.39, 0.66]", "0.84 [0.70, 0.92]"),
     }
-    docs = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    docs = (ROOT / "docs/research/papers.md").read_text(encoding="utf-8")
     for error, intervals in recorded.items():
         cell = truthful_ranks.WIDEST[error]
         assert tuple(str(real.interval(cell)) for real in table.real.values()) == intervals

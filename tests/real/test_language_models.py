@@ -19,7 +19,7 @@ def test_orders_of_language_models_are_not_covered_before_scaling() -> None:
         key = each["logits"], each["confidences"], each["bins"]
         counts = covered.setdefault(key, [0, 0])
         covered[key] = [counts[0] + each["covered"], counts[1] + each["orders"]]
-    # The numbers of docs/papers.md.
+    # The numbers of docs/research/papers.md.
     given = [covered["norm", "as given", m] for m in (5, 20, 100)]
     scaled = [covered["norm", "Platt scaled", m] for m in (5, 20, 100)]
     assert given == [[0, 910], [25, 910], [173, 910]]

@@ -30,11 +30,36 @@ def made():
 def test_pages_say_what_the_catalogue_says(made):
     for measure in cal.catalogue():
         page = made[f"measures/{measure.name}.md"]
-        formula = measure.formula
-        assert f"```text\n{formula}\n```" in page or f"`{formula}`" in page, measure.name
+        # The formula stands once: as the docstring has it, or else as the catalogue.
+        short = f"```text\n{measure.formula}\n```"
+        assert (page.count("```math\n"), page.count(short)) in {(1, 0), (0, 1)}, measure.name
         assert measure.reference in page, measure.name
         assert measure.range.replace("|", "\\|") in page, measure.name
         assert f"`cal.{measure.function}`" in page, measure.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_says_when_to_use_it_and_how_it_is_cheated(made, name):
+    texts = sys.modules["measure_page"].texts()
+    assert set(texts) == set(NAMES)
+    told = texts[name]
+    assert set(told) == {"picture", "use", "avoid", "cheat"}
+    page = made[f"measures/{name}.md"]
+    assert f"]({name}.svg)" in page
+    assert all(text in page for text in told.values())
+    assert all(
+        len(sentence.split()) <= 25 for text in told.values() for sentence in text.split(". ")
+    )
+
+
+def test_every_measure_has_a_picture(made, monkeypatch):
+    need("matplotlib")
+    monkeypatch.syspath_prepend(str(MAKE))
+    module = importlib.import_module("measure_pictures")
+    assert set(module.DRAWN) == set(NAMES)
+    drawn = module.pictures()
+    assert set(drawn) == {f"measures/{name}.svg" for name in NAMES}
+    assert all(b"<svg" in picture and len(picture) < 100_000 for picture in drawn.values())
 
 
 @pytest.mark.parametrize("name", NAMES)

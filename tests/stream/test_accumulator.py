@@ -135,7 +135,8 @@ def test_the_file_is_not_a_pickle_and_knows_its_version(tmp_path):
     cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
     content = path.read_bytes()
     assert content.startswith(b'calibrant-state 4\n{"arrays"')
-    assert "| 4 | this one |" in DOCS.joinpath("state-file.md").read_text(encoding="utf-8")
+    guide = DOCS.joinpath("reference/state-file.md").read_text(encoding="utf-8")
+    assert "| 4 | this one |" in guide
     path.write_bytes(content.replace(b"calibrant-state 4", b"calibrant-state 5", 1))
     with pytest.raises(StateError, match="version 4"):
         cal.Accumulator.load(path)

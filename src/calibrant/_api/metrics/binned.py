@@ -434,10 +434,10 @@ def hle_rms(
     .. math:: \sqrt{\frac{1}{W} \sum_{B} \frac{R_B^2}{100}}
 
     for runs B of 100 rows in order of the predictions, with residual sums R_B. As in the published
-    script the last run, of 100 to 199 rows, is dropped, while W counts it: the most confident
-    answers have no part in it, and of fewer than 200 rows it is 0. The script's number depends on
-    the order of rows with equal predictions; this is the root of the mean square over all orders.
-    A weight counts that many rows. Range [0, 1], lower is better.
+    script, the last run (100 to 199 rows) is dropped, but W counts it. So the most confident
+    answers do not count, and below 200 rows the value is 0. The script's number depends on the
+    order of tied rows; this is the root of the mean square over all orders. A row of weight w
+    counts as w rows. Range [0, 1], lower is better.
 
     Parameters
     ----------

@@ -44,10 +44,9 @@ def atb(
         + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
 
     The squared gaps of two bins, averaged over where they meet. Range [0, 1], lower is better. For
-    (n,) predictions no other report has a lower expectation than the true probabilities, whose own
-    is ``sum w^2 u (1 - u) / W^2``, and a prediction that moves by a hair moves it by as little.
-    Both hold for each class against the rest too, but not for the top label, which changes at a
-    tie.
+    (n,) predictions, the true probabilities have the lowest expectation of all reports, which is
+    ``sum w^2 u (1 - u) / W^2``. A small change of a prediction changes the value as little. Both
+    hold for each class against the rest too, but not for the top label, which changes at a tie.
 
     Values are small and squared: `root` gives them on the scale of gaps.
 

@@ -193,8 +193,8 @@ def kl(y_true: ArrayLike, y_proba: ArrayLike, *, zero: str = "lift", **rows: Unp
 
     where q is the target distribution (soft labels such as shares of human votes) and p the
     prediction, in nats: the direction of ChaosNLI's board, ``scipy.stats.entropy(human, model)``.
-    It is the log loss (cross-entropy, `log_loss`) less the entropy of the targets, and of hard
-    labels the log loss itself.
+    It is the log loss (cross-entropy, `log_loss`) minus the entropy of the targets. For hard
+    labels it equals the log loss.
 
     By this definition one prediction of 0 under a positive share makes the mean infinite. A
     prediction below 1e-12 therefore counts as 1e-12, as in `log_loss`, and `evaluate` notes how

@@ -64,8 +64,8 @@ def log_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> flo
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
     where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
-    loss. Against soft labels, such as shares of votes, it is the cross-entropy; less the labels'
-    own entropy it is `kl`.
+    loss. Against soft labels, such as shares of votes, it is the cross-entropy. Minus the
+    entropy of the labels, it is `kl`.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def log_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> flo
 
 @public
 def spherical_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
-    r"""Spherical loss: one less the cosine-like agreement of prediction and target.
+    r"""Spherical loss: one minus the cosine-like agreement of prediction and target.
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i \frac{\sum_r z_{ir} p_{ir}}{\lVert p_i \rVert_2}
 
@@ -116,7 +116,7 @@ def spherical_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) 
 def accuracy(
     y_true: ArrayLike, y_proba: ArrayLike, *, ties: str = "first", **rows: Unpack[Rows]
 ) -> float:
-    r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
+    r"""Accuracy: the share of rows whose top label is the target, 1 minus `classification_error`.
 
     .. math:: \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
 

@@ -32,9 +32,9 @@ def auroc(
         \bigl( 1[u_i > u_j] + \tfrac12 1[u_i = u_j] \bigr)}
         {\sum_i w_i z_i \sum_j w_j (1 - z_j)}
 
-    The C-statistic of clinical papers. It measures ranking, **not calibration**: any rising map of
-    the predictions leaves it as it is. Range [0, 1], higher is better, 1/2 for no ranking. A soft
-    label z is z of an event and 1 - z of a non-event.
+    The C-statistic of clinical papers. It measures ranking, **not calibration**: monotone
+    recalibration does not change it. Range [0, 1], higher is better, 1/2 for no ranking. A soft
+    label z counts as z of an event and 1 - z of a non-event.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def aurc(
         \frac{\sum_{u_j \ge u_i} w_j (1 - z_j)}{\sum_{u_j \ge u_i} w_j}
 
     Each row in turn sets the threshold; its risk is the error rate among all rows predicted at
-    least as high. It measures ranking and accuracy together, **not calibration**: any rising map of
-    the predictions leaves it as it is. Range [0, 1], lower is better. Equal predictions are kept or
+    least as high. It measures ranking and accuracy together, **not calibration**: monotone
+    recalibration does not change it. Range [0, 1], lower is better. Equal predictions are kept or
     dropped together, so that the order of rows does not matter.
 
     Parameters

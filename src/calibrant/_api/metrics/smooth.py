@@ -147,7 +147,7 @@ def smooth_ece(
     .. math:: \sigma^* \text{ with } \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i)
         \tilde K_{\sigma^*}(t, u_i) \Bigr| \, dt = \sigma^*
 
-    where K is the Gaussian reflected at 0 and 1: the bandwidth is its own answer. Not to be
+    where K is the Gaussian reflected at 0 and 1. The bandwidth equals the error. Not to be
     confused with SMECE, the soft mean error (`soft_ece`). Range [0, 1], lower is better;
     continuous.
 

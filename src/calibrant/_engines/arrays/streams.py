@@ -34,7 +34,7 @@ NO_SQUARES = "no squares"
 @dataclass(frozen=True, eq=False)
 class StreamSums:
     """What a stream (Accumulator) adds for some rows: `arrays` of sums by the name they have in its
-    state (docs/state-file.md), and the findings.
+    state (docs/reference/state-file.md), and the findings.
     """
 
     arrays: dict[str, Array]

@@ -151,9 +151,9 @@ def section(path: Path | None) -> Section:
         return Section(
             heading,
             (
-                f"Left out: it takes the answers of language models, in a file {FILE} of the "
-                "folder that --data names (docs/papers.md says what it holds). They do not come "
-                "with the library, because nobody says that they may be passed on.",
+                f"Left out: it needs the answers of language models in {FILE}, in the folder that "
+                "--data names (docs/research/papers.md describes it). Calibrant does not ship "
+                "them, because their repository states no licence.",
             ),
         )
     columns = appendix_a(path)
