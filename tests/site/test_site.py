@@ -20,7 +20,7 @@ from needs import need
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-AUDIENCES = ("researcher", "engineer", "llm-evaluator", "clinician", "data-lake")
+TASKS = ("for/researcher", "howto/ci-gate", "howto/llm-log", "howto/clinical", "howto/billions")
 ELSEWHERE = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
 
 
@@ -106,7 +106,7 @@ def test_no_style_loads_anything_from_elsewhere(site):
 
 
 def test_everyone_finds_their_page_from_the_first(pages):
-    assert {f"for/{who}.html" for who in AUDIENCES} <= set(pages["index.html"].leads)
+    assert {f"{task}.html" for task in TASKS} <= set(pages["index.html"].leads)
     assert "which-measure.html" in pages["index.html"].leads
 
 
@@ -271,7 +271,7 @@ class TestFromDiskInChromium:
     @pytest.mark.parametrize(
         ("path", "scheme"),
         [("index", "dark"), ("which-measure", "light"), ("measures/index", "dark"),
-         ("measures/lin_ce", "light"), ("for/engineer", "dark"), ("reference/bins", "light")],
+         ("measures/lin_ce", "light"), ("howto/ci-gate", "dark"), ("reference/bins", "light")],
     )  # fmt: skip
     def test_pages_open_in_light_and_dark_and_a_phone_needs_no_scrolling_sideways(
         self, tab, go, path, scheme
