@@ -37,7 +37,7 @@ NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.MULTILINE)
 def test_there_are_guides():
     assert set(GUIDES) >= {"index", "which-measure", "recalibration", "uncertainty", "comparison"}
     assert "for/researcher" in GUIDES
-    tasks = ("ci-gate", "llm-confidences", "llm-log", "hle", "llm-board", "llm-judge", "sampled-answers", "clinical", "centres")
+    tasks = ("ci-gate", "llm-confidences", "llm-log", "hle", "llm-board", "llm-judge", "sampled-answers", "clinical", "centres", "tripod")
     assert set(GUIDES) >= {f"howto/{task}" for task in tasks}
     assert {"diagrams", "gallery", "for/annotators"} == DRAWN
 
