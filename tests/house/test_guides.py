@@ -39,10 +39,10 @@ def test_there_are_guides():
     assert "for/researcher" in GUIDES
     tasks = (
         "ci-gate llm-confidences llm-log hle llm-board llm-judge sampled-answers clinical centres "
-        "tripod decisions"
+        "tripod decisions votes"
     )
     assert set(GUIDES) >= {f"howto/{task}" for task in tasks.split()}
-    assert {"diagrams", "gallery", "for/annotators"} == DRAWN
+    assert {"diagrams", "gallery"} == DRAWN
 
 
 @pytest.mark.parametrize("guide", [name for name in GUIDES if name not in DRAWN])
