@@ -39,7 +39,7 @@ def test_there_are_guides():
     assert "for/researcher" in GUIDES
     tasks = (
         "ci-gate llm-confidences llm-log hle llm-board llm-judge sampled-answers clinical centres "
-        "tripod decisions votes"
+        "tripod decisions votes monitor"
     )
     assert set(GUIDES) >= {f"howto/{task}" for task in tasks.split()}
     assert {"diagrams", "gallery"} == DRAWN
@@ -118,7 +118,7 @@ def test_the_guide_says_how_each_measure_gets_its_interval():
 
 
 def test_the_guide_names_what_a_monitor_measures_by_default():
-    default = rows_under("monitoring", "What it takes")[0]
+    default = rows_under("howto/monitor", "What a window costs")[0]
     assert tuple(CODE.findall(default[0])) == cal.Monitor().measures
 
 
