@@ -39,7 +39,7 @@ def test_there_are_guides():
     assert "for/researcher" in GUIDES
     tasks = (
         "ci-gate llm-confidences llm-log hle llm-board llm-judge sampled-answers clinical centres "
-        "tripod decisions votes monitor late-labels billions frames"
+        "tripod decisions votes monitor late-labels billions frames certify"
     )
     assert set(GUIDES) >= {f"howto/{task}" for task in tasks.split()}
     assert {"diagrams", "gallery"} == DRAWN
