@@ -22,7 +22,7 @@ from every_engine import spark
 from needs import need
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "frames.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "howto" / "frames.md").read_text(encoding="utf-8")
 # Seconds that a Java machine may take to start where others share the processor.
 PATIENCE = 240
 N_FILES, N_ROWS = 4, 20_000

@@ -120,7 +120,7 @@ def test_the_guide_says_how_each_measure_gets_its_interval():
 
 
 def test_the_guide_names_what_a_monitor_measures_by_default():
-    default = rows_under("monitoring", "What it takes")[0]
+    default = rows_under("howto/monitor", "What a window costs")[0]
     assert tuple(CODE.findall(default[0])) == cal.Monitor().measures
 
 

@@ -73,4 +73,4 @@ def test_the_page_on_coverage_says_how_every_interval_is_computed() -> None:
 def test_the_page_on_monitoring_says_what_a_window_has() -> None:
     ranked = sorted(MEASURES.values(), key=lambda measure: measure.rank_in("monitor", "binary"))
     names = [f"`{m.name}`" for m in ranked if m.rank_in("monitor", "binary")]
-    assert ", ".join(names) in text_of("monitoring.md")
+    assert ", ".join(names) in text_of("howto/monitor.md")

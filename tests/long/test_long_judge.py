@@ -1,4 +1,4 @@
-"""How often the intervals behind a judge's answers contain the truth; docs/judge.md has the table.
+"""How often the intervals behind a judge's answers contain the truth (docs/howto/llm-judge.md).
 
 The short form is in tests/inference/test_judge.py.
 """

@@ -117,7 +117,7 @@ class Monitor:
         is_count = isinstance(keep, numbers.Integral) and not isinstance(keep, bool) and keep > 0
         if keep is not None and not is_count:
             raise InputError(f"keep must be a number of windows, at least 1, or None; got {keep!r}")
-        if measures is None:  # bins and losses: a kilobyte a window (docs/monitoring.md)
+        if measures is None:  # bins and losses: a kilobyte a window (docs/howto/monitor.md)
             measures = tuple(m.name for m in listed("monitor", "binary"))
         blank = Accumulator(
             bins=bins,
