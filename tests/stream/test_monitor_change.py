@@ -336,3 +336,21 @@ def one_bin(n, outcomes):
     }.items():
         sums[0, 0, FIELDS.index(name)] = value
     return BinTable(sums)
+
+
+def test_evidence_counts_from_the_oldest_window_whatever_is_shown():
+    rng = np.random.default_rng(3)
+    monitor = cal.Monitor()
+    for day in range(1, 9):
+        p = rng.random(400)
+        monitor.update((rng.random(400) < p**1.1).astype(int), p, time=f"2026-01-{day:02}T12:00")
+    every, late = monitor.evaluate(), monitor.evaluate(start="2026-01-05")
+    assert [row.start for row in late.rows] == [row.start for row in every.rows[4:]]
+    for row, alone in zip(every.rows[4:], late.rows, strict=True):
+        assert (row.e_value, row.p_corrected) == (alone.e_value, alone.p_corrected)
+    # Evidence up to a window does not know later ones.
+    early = monitor.evaluate(stop="2026-01-05")
+    assert [row.e_value for row in early.rows] == [row.e_value for row in every.rows[:4]]
+    days = {"baseline": ("2026-01-01", "2026-01-03")}
+    changes = [row.e_change for row in monitor.evaluate(**days).rows][4:]
+    assert changes == [row.e_change for row in monitor.evaluate(start="2026-01-05", **days).rows]

@@ -162,11 +162,11 @@ def with_change(window: Window, stream: Accumulator, then: BinTable, *, soft: bo
 
 
 def evidence_of_change(
-    sums: WindowedSums, starts: Sequence[int], baseline: Baseline, *, merged: bool, slices: int = 1
+    sums: WindowedSums, starts: Sequence[int], baseline: Baseline, *, slices: int = 1
 ) -> tuple[list[float], str]:
     """The evidence of a change after each window, NaN where there is none, and why there is none.
 
-    `starts` are the windows shown. With `merged`, those merged into one count as well, before them.
+    `starts` are the windows. Those that were merged into one count as well, before them.
     Windows before the end of a baseline of this monitor do not count.
     """
     none = [math.nan] * len(starts)
@@ -175,7 +175,7 @@ def evidence_of_change(
         return none, reason
     places = [at for at in starts if baseline.stop is None or at >= baseline.stop]
     streams = [sums.windows[at] for at in places]
-    if merged and baseline.stop is None and sums.earlier is not None:
+    if baseline.stop is None and sums.earlier is not None:
         streams, places = [sums.earlier.sums, *streams], [sums.earlier.start, *places]
     if not streams:
         return none, "no window begins after it"

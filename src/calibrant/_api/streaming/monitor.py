@@ -414,7 +414,8 @@ class Monitor:
         measures : iterable of str, optional
             Names of `catalogue()`; by default those the monitor was made for.
         start : datetime, str or float, optional
-            Start of the first window; by default the oldest.
+            Start of the first window to show; by default the oldest. Windows before it still count
+            as evidence: `Window.e_value` and `Window.p_corrected` are the same whatever is shown.
         stop : datetime, str or float, optional
             Start of the first window that is not included; by default there is no end.
         baseline : Accumulator, Monitor, Evaluation, (start, stop) or int, optional

@@ -57,25 +57,27 @@ def windows_table(
     whole = total.evaluate(measures=asked)
     chosen = choose_measures(tuple(whole.values), total.shape)
     headline = next((m for m in chosen if m.statistic == "bins" and m.of_tables), None)
-    starts = _window_starts(sums, *span)
+    # All windows are evidence, also those that are not shown: whoever looks later starts no count.
+    shown = set(_window_starts(sums, *span))
+    starts = _window_starts(sums, None, span[1])
     windows = [
         _evaluate_window(moment(start), sums.windows[start], chosen, headline) for start in starts
     ]
     described: str | None = None
     of_change: tuple[str, ...] = ()
     if baseline is not None:
-        whole_span = span[0] is None
         notion = whole.reliability.notion
         windows, described, of_change = _with_changes(
-            windows, sums, starts, baseline, notion, merged=whole_span, slices=slices
+            windows, sums, starts, baseline, notion, slices=slices
         )
-    # Merged windows still count as evidence, unless a span was asked for.
-    folded = sums.earlier.sums if sums.earlier is not None and span[0] is None else None
+    # Merged windows still count as evidence.
+    folded = sums.earlier.sums if sums.earlier is not None else None
     streams = [sums.windows[start] for start in starts]
     windows = _with_corrected_p_values(windows, streams, folded, grouped=sums.grouped)
+    windows = [window for window, at in zip(windows, starts, strict=True) if at in shown]
     no_floor = _no_floor_notes(total, grouped=sums.grouped)
     two_columns = (TWO_COLUMNS,) if total.columns == 2 else ()
-    own = _notes(sums, starts, n_without_time)
+    own = _notes(sums, sorted(shown), n_without_time)
     notes = (*own, *two_columns, *whole.notes, *no_floor, *of_change)
     out = Windows(
         every=str(sums.every),
@@ -95,13 +97,12 @@ def _with_changes(
     given: Any,
     notion: str,
     *,
-    merged: bool,
     slices: int,
 ) -> tuple[list[Window], str, tuple[str, ...]]:
     """The windows with their changes from a baseline, its description, and notes on it.
 
-    Windows of the baseline itself have no change. `given`, `notion`, `merged` and `slices` have the
-    meaning that they have in `fixed_baseline` and `evidence_of_change`.
+    Windows of the baseline itself have no change. `given`, `notion` and `slices` have the meaning
+    that they have in `fixed_baseline` and `evidence_of_change`.
     """
     fixed = fixed_baseline(given, sums, notion)
     streams = [sums.windows[start] for start in starts]
@@ -119,7 +120,7 @@ def _with_changes(
         window if fixed.is_own(start) else with_change(window, stream, fixed.table, soft=fixed.soft)
         for window, start, stream in zip(windows, starts, streams, strict=True)
     ]
-    evidence, reason = evidence_of_change(sums, starts, fixed, merged=merged, slices=slices)
+    evidence, reason = evidence_of_change(sums, starts, fixed, slices=slices)
     moved = [replace(window, e_change=e) for window, e in zip(moved, evidence, strict=True)]
     notes = (f"no evidence of a change from the baseline (e_change): {reason}",) if reason else ()
     return moved, fixed.described, notes
