@@ -61,13 +61,13 @@ REFUSED = {
     "a missing prediction": (("y", ["p0", "p9"]), {}, "y_proba names the column 'p9'"),
     "a missing weight": (("y", "p"), {"sample_weight": "ww"}, "sample_weight names the column"),
     "a missing slice": (("y", "p"), {"by": "dai"}, "did you mean 'day'"),
-    "words": (("word", "p"), {}, "column 'word' holds text: say which label .* classes="),
+    "words": (("word", "p"), {}, "column 'word' holds text: name the class of each label .*classes="),
     "words as predictions": (("y", "word"), {}, "y_proba must be numbers; the column 'word'"),
     "dates": (("y", "day"), {}, "the column 'day' holds the type Date"),
     "dates as labels": (("day", "p"), {"classes": [0, 1]}, "numbers or text; the column 'day'"),
     "an array for a name": ((Y, "p"), {}, "must be a column's name or a list of names"),
-    "one class": (("y", ["p"]), {}, "one column is one class only"),
-    "no class": (("y", []), {}, "names 0 columns"),
+    "one class": (("y", ["p"]), {}, "one column is one class, but"),
+    "no class": (("y", []), {}, "it names none"),
     "no label": (([], "p"), {}, "y_true .* 0 columns|got 0 and 1 columns"),
     "no weight": (("y", "p"), {"sample_weight": []}, "must name one column; it names 0"),
     "rows for scalars": ((REPORTS, "p"), {}, "order is \\(y_true, y_proba\\)"),
@@ -97,7 +97,7 @@ def test_measures_of_rows_say_that_rows_are_needed():
             cal.ls_ece("y", "p", sigma=0.1, data=LAZY_FRAME, **options)
     with pytest.raises(InputError, match="distinct vector"):
         cal.lin_ce("label", REPORTS, bins=cal.LevelSets(), data=LAZY_FRAME)
-    with pytest.raises(InputError, match="bring the columns here first"):
+    with pytest.raises(InputError, match="collect the columns first"):
         cal.conventions("y", "p", data=LAZY_FRAME)
 
 
@@ -743,5 +743,5 @@ def test_an_empty_list_of_names_is_refused_of_an_eager_frame(argument, kind):
     frame = LAZY_FRAME.collect()
     data = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
     names = {"y_true": "y", "y_proba": "p", argument: []}
-    with pytest.raises(InputError, match=f"{argument} must name a column; it names 0 columns"):
+    with pytest.raises(InputError, match=f"{argument} must name a column; it names none"):
         cal.ece(data=data, **names)

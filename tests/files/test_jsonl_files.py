@@ -63,7 +63,7 @@ def test_what_is_missing_is_counted_and_never_made_up(file, record):
 
 def test_a_file_of_missing_confidences_holds_nothing(file):
     lines(file, *({"correct": 1, "confidence": None} for _ in range(3)))
-    with pytest.raises(InputError, match="3 rows, and in each something is missing"):
+    with pytest.raises(InputError, match="3 rows, each with a missing value"):
         cal.evaluate_file(file, missing="drop")
 
 
@@ -115,7 +115,7 @@ def test_labels_by_name(file):
     [('{"correct": 1, "confidence": 0.5', r"line 3 is not JSON: .* at column \d+.*one record"),
      ("", None),
      ("   ", None),
-     ("[1, 2]", "line 3 holds a list, where each line must be one record"),
+     ("[1, 2]", "line 3 holds a list, but each line must be one record"),
      ("0.5", "line 3 holds a number"),
      ("null", "line 3 holds a null"),
      ("{}{}", "line 3 is not JSON: Extra data"),

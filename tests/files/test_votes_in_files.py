@@ -135,7 +135,7 @@ def test_rows_of_one_item_must_agree(long, tmp_path):
         ("n_cat", "", "line 6: y_true is missing"),
         ("m", 0, r"line 6: votes\[4\] is 0.*whole numbers from 1"),
         ("m", 2.5, r"line 6: votes\[4\] is 2.5.*whole"),
-        ("m", 99, r"line 6: votes\[4\] is 99, while the counts in y_true\[4\] sum to"),
+        ("m", 99, r"line 6: votes\[4\] is 99, but the counts in y_true\[4\] sum to"),
     ],
 )
 def test_bad_votes_are_named_with_their_line(column, value, message, tmp_path):
@@ -209,7 +209,7 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
 
 def test_the_command_line_speaks_of_its_own_options(wide, long, capsys):
     _, _, err = said(capsys, "report", wide, "--label", "positive", "--proba", "first")
-    assert "--votes COLUMN of how many" in err and "--counts A,B" in err
+    assert "number of votes with --votes COLUMN" in err and "--counts A,B" in err
     _, _, err = said(capsys, "report", long, "--annotator", "annotator")
     assert "--annotator is given without --item" in err
     _, _, err = said(capsys, "report", long, "--item", "item", "--stream")
@@ -225,7 +225,7 @@ def test_sure_predictions_may_be_held_against_votes(tmp_path):
     found = cal.evaluate_file(path, y_true="share", y_proba="sure", votes="m", measures=["ece"])
     expected = cal.ece(columns["share"], sure, votes=VOTES)
     assert found["ece"] == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(cal.InputError, match=r"swapped.*name the column of their numbers as votes"):
+    with pytest.raises(cal.InputError, match=r"swapped.*name the column of vote counts as votes"):
         cal.evaluate_file(path, y_true="share", y_proba="sure", measures=["ece"])
 
 

@@ -154,7 +154,7 @@ class TestRefusals:
             ([0, 1, 1], [0.2, 0.7], {}, "same number of rows; got 3 and 2"),
             ([0, 1], [[0.2, 0.7], [0.5, 0.5]], {}, r"y_proba\[0\] sums to"),
             ([0, 5], [[0.2, 0.8], [0.5, 0.5]], {}, r"y_true\[1\] is 5"),
-            ([0, 1], [[0.2], [0.8]], {}, "one column is one class only"),
+            ([0, 1], [[0.2], [0.8]], {}, "one column is one class, but"),
             ([], [], {}, "at least one row"),
             (["a", "b"], [0.2, 0.7], {}, r"classes=\[...\]"),
             ([0, 1], None, {}, "y_proba must be numbers; it is None"),

@@ -224,7 +224,7 @@ def test_the_bayes_error_is_a_number_that_says_how_it_was_found() -> None:
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        ([], {}, "one row at least"),
+        ([], {}, "at least one row"),
         (["a"], {}, "counts or shares of votes"),
         ([[0, 0], [1, 2]], {}, r"y_true\[0\] has no votes"),
         ([[2, -1], [1, 2]], {}, "negative"),
@@ -252,7 +252,7 @@ def test_the_one_count_that_is_none_is_named(bad) -> None:
 
 
 def test_shares_that_were_rounded_are_told_of() -> None:
-    with pytest.raises(InputError, match=r"sums to 0\.99.*if shares were rounded, give the counts"):
+    with pytest.raises(InputError, match=r"sums to 0\.99.*if the shares were rounded, give vote counts"):
         cal.bayes_error(np.full((5, 3), 0.33))
 
 

@@ -88,7 +88,7 @@ def test_sure_predictions_may_be_held_against_votes(engine):
     if engine == "arrays":
         assert cal.dist_ce(BOTH, sure) == pytest.approx(expected, rel=1e-12)
         assert cal.dist_ce(FOR / ALL, sure, votes=ALL) == pytest.approx(expected, rel=1e-12)
-        with pytest.raises(InputError, match=r"swapped.*say with votes= of how many"):
+        with pytest.raises(InputError, match=r"swapped.*number of votes with votes="):
             cal.dist_ce(FOR / ALL, sure)
         return
     columns = {"no": BOTH[:, 0], "yes": BOTH[:, 1], "all": ALL, "share": FOR / ALL, "p": sure}

@@ -191,7 +191,7 @@ class Edges(BinningRule):
         object.__setattr__(self, "edges", values)
         object.__setattr__(self, "closed", one_of("closed", closed, ("left", "right")))
         if len(values) < 2:
-            raise InputError(f"edges must hold at least two numbers, 0 and 1; got {len(values)}")
+            raise InputError(f"edges must hold at least the two numbers 0 and 1; got {len(values)}")
         for i, (low, high) in enumerate(pairwise(values)):
             if not low < high:
                 kind = "are equal" if low == high else "do not increase"
@@ -201,8 +201,8 @@ class Edges(BinningRule):
                 )
         if not (values[0] <= 0.0 and values[-1] >= 1.0):
             raise InputError(
-                f"edges must cover [0, 1] so that every prediction has a bin; they run from "
-                f"{values[0]!r} to {values[-1]!r}: add 0 and 1"
+                f"edges must cover [0, 1]; they run from {values[0]!r} to {values[-1]!r}. Add 0 "
+                "and 1, so that every prediction has a bin"
             )
 
     @property
@@ -273,9 +273,9 @@ def as_rule(
     """
     if isinstance(bins, Cells) and not cells:
         raise InputError(
-            "bins=Cells(...) has a value for each row, in its order, and is for errors over bins "
-            "(ece, lin_ce, interval, evaluate, compare, ...) without by= or ids=. Here bins go "
-            "by predictions: give a number or edges"
+            "bins=Cells(...) needs one value for each row, in the order of the rows. It is for "
+            "errors over bins (ece, lin_ce, interval, evaluate, compare, ...) without by= or "
+            "ids=. Here bins are ranges of predictions: give a number or edges"
         )
     if isinstance(bins, Rule):
         return bins
@@ -382,7 +382,9 @@ class CellCuts(Cuts):
     def find(self, predictions: NDArray[np.floating[Any]]) -> Index:
         """The cell of each row, which does not follow from its prediction."""
         if self.rows is None or self.rows.size != predictions.size:
-            raise InputError("given cells do not follow from predictions: this needs their rows")
+            raise InputError(
+                "given cells are not ranges of predictions: this function needs the rows"
+            )
         return self.rows
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 NO_WEIGHT = "sample_weight is 0 in every row: at least one must be positive"
 NO_ROW_LEFT = (
-    "something was missing in every row, and each was dropped: there is nothing to measure"
+    "no row is left: each had a missing value and was dropped, so there is nothing to measure"
 )
 
 
@@ -214,8 +214,8 @@ def check_weight_total(weight: float, n_rows: float = 1) -> None:
 
 
 ODD_WEIGHTS = (
-    "sample_weight is too large or too small to be squared and summed in parts: multiply all "
-    "weights by one number, so that the largest is near 1"
+    "sample_weight is too large or too small to be squared and summed: multiply all weights by "
+    "one number, so that the largest is near 1"
 )
 
 

@@ -47,7 +47,7 @@ class Cells:
         named = [isinstance(each, str) for each in ids]
         if not ids or any(named) != all(named):
             raise InputError(
-                "Cells needs arrays with a value for each row, or names of columns of data=: "
+                "Cells needs arrays with one value for each row, or names of columns of data=: "
                 "Cells(group), Cells('site', 'age')"
             )
         # The names of columns; () for arrays.
@@ -78,9 +78,7 @@ class Cells:
     def _distinct(self) -> tuple[NDArray[Any], Index]:
         """The distinct combinations, (cells, columns) as texts, and each row's number."""
         if not self._columns:
-            raise InputError(
-                f"{self} names columns: give the frame that has them as data=, or arrays"
-            )
+            raise InputError(f"{self} names columns: give their frame as data=, or give arrays")
         codes = [np.unique(each, return_inverse=True) for each in self._columns]
         rows = np.stack([index.reshape(-1) for _, index in codes], axis=1)
         own, of = np.unique(rows, axis=0, return_inverse=True)

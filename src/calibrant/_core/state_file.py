@@ -182,8 +182,8 @@ def write(path: str | os.PathLike[str], state: State, since: Version | None = No
             written = version_of(beside)
     except FileChanged as error:
         raise StateError(
-            f"{error}, as the rows that it has now would be lost. Load it again and add to that, "
-            "or save under another name and merge the two"
+            f"{error}: the rows that it now holds would be lost. Load it again and add to that, or "
+            "save under another name and merge both files"
         ) from None
     return Version(os.path.realpath(path), written.content)
 
@@ -227,7 +227,7 @@ def content_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise StateError(f"{path}: {str(error)[:500]}") from error
     except Exception as error:  # what anyone may have written: numbers too large, nests too deep
         message = shortened(error, 500)
-        raise StateError(f"{path} does not hold what a state file holds: {message}") from error
+        raise StateError(f"{path} is not a valid state file: {message}") from error
 
 
 def _parse_content(content: bytes) -> Saved:

@@ -19,7 +19,7 @@ _NAMES = ("correct", "is_correct", "correctness", "is_right", "accuracy")
 _WORDS = {"correct", "correctness"}
 
 ANSWERS = Note(
-    "labels say whether an answer was right: confidences are not held against 1/2", "answers"
+    "labels say whether an answer was right: confidences are not compared with 1/2", "answers"
 )
 
 

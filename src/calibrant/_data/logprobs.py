@@ -27,7 +27,7 @@ def given_as(from_logits: Any, from_logprobs: Any) -> Given:
     if logits and logprobs:
         raise InputError(
             "from_logits and from_logprobs are both True: a log-probability is the logarithm of a "
-            "probability, a logit is not. Say which these are"
+            "probability, a logit is not. Pass one of them"
         )
     return LOGPROBS if logprobs else logits
 

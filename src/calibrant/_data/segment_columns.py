@@ -186,7 +186,7 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     quantiles into `parts` ranges.
     """
     if values.ndim != 1:
-        raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
+        raise InputError(f"segments[{name!r}] must have one value per row; got {values.shape}")
     if values.dtype.kind in "fiu":
         return _number_column(name, values, parts)
     texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])

@@ -154,7 +154,7 @@ def count_votes(
         classes = classes_among(labels.tolist())
         if len(classes) < 2:
             raise InputError(
-                f"label holds {classes[0]!r} alone: name all classes, in the order of the "
+                f"label holds only {classes[0]!r}: name all classes, in the order of the "
                 f"predictions' columns, with {setting('classes', [...])}"
             )
     codes, _ = encode(labels, classes, len(classes), True, argument="label")
@@ -197,11 +197,12 @@ def table_of(
         hint = nearest(name, [str(each) for each in set(ids)])
         if any(str(each) == str(name) for each in ids):
             hint = (
-                f"items are {_type_of(name)} and those of data {_type_of(ids[0])}: give both as one"
+                f"items are {_type_of(name)}, but those of data are {_type_of(ids[0])}: give both "
+                "as the same type"
             )
         raise InputError(
-            f"items[{without[0]}], {name!r}, has no votes, as have {without.size} of {len(names)} "
-            f"items: {hint}"
+            f"items[{without[0]}], {name!r}, has no votes; {without.size} of {len(names)} items "
+            f"have none: {hint}"
         )
     if who is not None:
         _check_one_vote_each(index, who, names)
@@ -252,7 +253,7 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
             f"data must have one value per vote in each column; the shapes are {shapes}"
         )
     if out["item"].size == 0:
-        raise InputError("data must hold at least one vote; got none")
+        raise InputError("data must have at least one vote; got none")
     _check_none_missing(out)
     return out
 
@@ -263,7 +264,8 @@ def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
         for row, value in enumerate(array.tolist()):
             if value is None or value != value:
                 raise InputError(
-                    f"{argument}[{row}] is missing ({value!r}): drop such votes before counting"
+                    f"{argument}[{row}] is missing ({value!r}): drop votes with missing values "
+                    "before counting"
                 )
 
 

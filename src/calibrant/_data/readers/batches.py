@@ -361,8 +361,8 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):
         hint = (
-            "the fields of a record are classes by their names, which labels must have too; "
-            f"use one of {', '.join(map(repr, known))}"
+            "the fields of a record are classes by name, so labels must be names too; use one of "
+            f"{', '.join(map(repr, known))}"
         )
     if chosen.from_one:
         hint = message("from_one")

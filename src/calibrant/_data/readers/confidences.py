@@ -85,14 +85,14 @@ def read_confidence(value: Any, words: Words, percent: bool) -> tuple[str, float
     if share is not None:
         part, whole = map(plain_number, share.groups())
         if part is None or whole is None or not 0 <= part <= whole or whole == 0:
-            return "share", "which is no share: the first number must not exceed the second"
+            return "share", "which is not a share: the first number must not exceed the second"
         return "share", part / whole
     bare = plain_number(signed[1] if signed else text)
     if bare is None or isinstance(value, bool):
         is_word = isinstance(value, str) and text.replace(" ", "").isalpha()
-        return "word", "a word" if is_word else "which no rule reads"
+        return "word", "a word" if is_word else "which cannot be read"
     if not 0 <= bare <= 100:
-        return "percent", "and confidences lie between 0 and 1, or 0 and 100 %"
+        return "percent", "but confidences lie between 0 and 1, or 0 and 100 %"
     if signed is not None:
         return "sign", bare / 100
     return _bare_number(bare, percent)
@@ -124,7 +124,7 @@ def read_correctness(value: Any) -> int | str | None:
     text = plain_text(value)
     if text in ("0", "1"):
         return int(text)
-    return CORRECTNESS.get(text, "which says neither right nor wrong")
+    return CORRECTNESS.get(text, "which is neither right nor wrong")
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +294,7 @@ def correctness_column(location: Location, given: Names) -> Column:
 def note_on_forms(counts: Mapping[str, int]) -> tuple[str, ...]:
     """What a result says of the forms in which confidences were written: how many of each."""
     found = [f"{text} {counts[form]:,}" for form, text in FORMS.items() if counts.get(form)]
-    return (f"confidences by how they are written: {', '.join(found)}",) if found else ()
+    return (f"confidences by form: {', '.join(found)}",) if found else ()
 
 
 def _distinct(given: Column) -> Names:
@@ -349,7 +349,7 @@ def _way_out(value: str) -> str:
     """
     if plain_text(value) == "1":
         certain, hundredth = (setting("words", {"1": number}) for number in (1.0, 0.01))
-        return f"say which, with {certain} or {hundredth}"
+        return f"choose between {certain} and {hundredth}"
     word = plain_text(value)
     return (
         f"give its probability with {setting('words', {word: ...})}, or call it a refusal with "

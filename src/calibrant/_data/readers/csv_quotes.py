@@ -186,7 +186,7 @@ class Quotes:
             raise InputError(
                 f"{self._header.file}, line {first} opens a quote that line {last} closes: it "
                 f"would be one text of {last - first + 1:,} lines, which look like rows. Remove "
-                "both quotes; if it is a text, write the file as JSONL or Parquet"
+                "both quotes; if it is one text, write the file as JSONL or Parquet"
             )
 
 

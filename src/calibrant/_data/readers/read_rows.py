@@ -396,13 +396,13 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
     positions = list(_positions(batches))
     nonempty, gappy = [b for b in batches if b.n], [b for b in batches if b.n_missing]
     if not nonempty:
-        what = f"{n_missing} rows, and in each something is missing" if n_missing else "no rows"
+        what = f"{n_missing} rows, each with a missing value" if n_missing else "no rows"
         raise InputError(f"{rows.called} {what}: there is nothing to measure")
     first = nonempty[0]
     for batch in nonempty:
         if batch.y_proba.shape[1:] != first.y_proba.shape[1:]:
             raise InputError(
-                f"y_proba has {_width(first)} columns in {first.file}, {_width(batch)} in "
+                f"y_proba has {_width(first)} columns in {first.file}, but {_width(batch)} in "
                 f"{batch.file}"
             )
     weights = [batch.sample_weight for batch in nonempty if batch.sample_weight is not None]
@@ -439,7 +439,7 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
     if request.item is None:
         asked = request.counts is not None
         labels, votes = counted_labels(rows.y_true, rows.y_proba, rows.votes, asked=asked)
-        notes = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
+        notes = () if votes is None else (f"votes per row: {spread_of(votes)}",)
         return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *notes))
     kept = [name for name in rows.others if name not in (request.item, request.annotator)]
     parts: dict[str, NDArray[Any] | None]
