@@ -61,7 +61,11 @@ REFUSED = {
     "a missing prediction": (("y", ["p0", "p9"]), {}, "y_proba names the column 'p9'"),
     "a missing weight": (("y", "p"), {"sample_weight": "ww"}, "sample_weight names the column"),
     "a missing slice": (("y", "p"), {"by": "dai"}, "did you mean 'day'"),
-    "words": (("word", "p"), {}, "column 'word' holds text: name the class of each label .*classes="),
+    "words": (
+        ("word", "p"),
+        {},
+        "column 'word' holds text: name the class of each label .*classes=",
+    ),
     "words as predictions": (("y", "word"), {}, "y_proba must be numbers; the column 'word'"),
     "dates": (("y", "day"), {}, "the column 'day' holds the type Date"),
     "dates as labels": (("day", "p"), {"classes": [0, 1]}, "numbers or text; the column 'day'"),
@@ -109,7 +113,7 @@ def test_too_much_to_bring_here_is_refused(monkeypatch):
     with pytest.raises(InputError, match="too many values"):
         cal.evaluate("y", "p", by="w", data=LAZY_FRAME, measures=["ece"])
     monkeypatch.setattr(losses, "MOST_RANKED", 2)
-    with pytest.raises(InputError, match="3 classes are not summed"):
+    with pytest.raises(InputError, match="at most 2 classes; got 3"):
         cal.rank_cs(SOFTS, REPORTS, data=LAZY_FRAME)
 
 
@@ -122,9 +126,9 @@ BAD = {
     "an infinite logit": ("p", np.inf, ("y", "p"), {"from_logits": True}, "not finite"),
     "a label": ("y", 2, ("y", "p"), {}, "neither 0, 1 nor a probability.*'y': 2"),
     "a fraction": ("s", 1.2, ("s", "p"), {}, "neither 0, 1 nor a probability"),
-    "a class": ("label", 3, ("label", REPORTS), {}, "none of the classes.*'label': 3"),
-    "half a class": ("label", 0.5, ("label", REPORTS), {}, "none of the classes"),
-    "a negative class": ("label", -1, ("label", REPORTS), {}, "none of the classes"),
+    "a class": ("label", 3, ("label", REPORTS), {}, "a y_true that is not a class.*'label': 3"),
+    "half a class": ("label", 0.5, ("label", REPORTS), {}, "a y_true that is not a class"),
+    "a negative class": ("label", -1, ("label", REPORTS), {}, "a y_true that is not a class"),
     "a word": ("word", "ant", ("word", REPORTS), {"classes": ["cat", "dog", "eel"]}, "'ant'"),
     "nearly a word": (
         "word",

@@ -212,9 +212,7 @@ class TestDamage:
         pq.write_table(table, tmp_path / "rows.parquet")
         need("pyarrow.feather").write_feather(table, tmp_path / "rows.arrow")
         for name in ("rows.parquet", "rows.arrow"):
-            said = (
-                f"{name}, row 7: the list of the column 'probs' has 3 numbers, but others have 2"
-            )
+            said = f"{name}, row 7: the list of the column 'probs' has 3 numbers, but others have 2"
             refused(tmp_path / name, said)
 
     def test_lists_of_nothing(self, tmp_path):

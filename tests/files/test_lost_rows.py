@@ -285,7 +285,9 @@ def test_records_cut_short(tmp_path, suffix):
         file.write_bytes(lines[:-5])
     else:
         file.write_bytes(gzip.compress(lines)[:-20])
-    with pytest.raises(InputError, match=r"line 1000 is not JSON|the compressed file is incomplete"):
+    with pytest.raises(
+        InputError, match=r"line 1000 is not JSON|the compressed file is incomplete"
+    ):
         cal.evaluate_file(file)
 
 

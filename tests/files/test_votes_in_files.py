@@ -68,7 +68,7 @@ def test_counts_and_shares_beside_votes(wide, tmp_path):
         close(cal.evaluate_file(wide, **way), expected)
         rows = cal.read_file(wide, **way)
         np.testing.assert_array_equal(rows.votes, VOTES)
-        assert f"votes behind each row: {VOTES.min()} to {VOTES.max()}" in rows.inferred
+        assert f"votes per row: {VOTES.min()} to {VOTES.max()}" in rows.inferred
     path = tmp_path / "rows.jsonl"
     records = zip(COUNTS.tolist(), P.tolist(), strict=True)
     path.write_text("".join(json.dumps({"votes": c, "p": p}) + "\n" for c, p in records))
@@ -197,7 +197,7 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
                         "--measures", "dist_ce")  # fmt: skip
     assert code == 0 and "counts of votes" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
-    assert code == 0 and "votes behind each row: 1 to 6" in out
+    assert code == 0 and "votes per row: 1 to 6" in out
     # Limits, which take most of the time, were in the table above.
     set_limits(compared_predictions=10)
     both = ("--fit", wide, "--apply", wide, "--counts", counts, "--method", "temperature")

@@ -114,7 +114,9 @@ def test_a_name_among_labels_that_are_numbers(tmp_path: Path, set_limits: SetLim
     set_limits(csv_blocks=(1 << 10, 1 << 24))
     file = tmp_path / "rows.csv"
     file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 3000 + "yes,0.4\n")
-    with pytest.raises(cal.InputError, match=r"label is 'yes', .*: give numbers in all rows") as told:
+    with pytest.raises(
+        cal.InputError, match=r"label is 'yes', .*: give numbers in all rows"
+    ) as told:
         cal.evaluate_file(file)
     assert "words" not in str(told.value)
 

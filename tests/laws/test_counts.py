@@ -224,9 +224,9 @@ def with_row(row: Any) -> Any:
     [
         (with_row([2, -1, 0, 0]), r"y_true\[7, 1\] is -1.0: counts .* not be negative"),
         (with_row([0, 0, 0, 0]), r"y_true\[7\] has no votes: vote counts need at least one"),
-        (with_row([1.5, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is 1.5\)"),
-        (with_row([np.nan, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is nan\)"),
-        (with_row([np.inf, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is inf\)"),
+        (with_row([1.5, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is 1.5\)"),
+        (with_row([np.nan, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is nan\)"),
+        (with_row([np.inf, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is inf\)"),
         (COUNTS[:, :3], "same classes; got 3 and 4 columns"),
     ],
 )

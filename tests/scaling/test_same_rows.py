@@ -68,7 +68,7 @@ def test_the_share_is_told_in_any_order_and_in_part(kind, make):
         (mixed(p, new, 370).astype(np.float32), "37%"),
         (np.tile(p, (3,) + (1,) * (p.ndim - 1)), "all"),
     ]:
-        with pytest.warns(SameRows, match=f"{said} of these rows were among .* fitted") as caught:
+        with pytest.warns(SameRows, match=f"{said} of these rows were used to fit ") as caught:
             scaler.transform(rows)
         assert caught[0].filename == __file__
     again = scaling.from_json(scaler.to_json())
@@ -203,7 +203,7 @@ class TestComparisons:
             found = compare(y[rows], {"raw": p[rows], "scaled": mapped[rows]})
             (note,) = [each for each in found.notes if "fitted" in each]
             said = "all" if share == 1 else f"{share:.0%}"
-            assert note.startswith(f"scaled: {said} of these rows were among the rows that {kind}")
+            assert note.startswith(f"scaled: {said} of these rows were used to fit {kind}")
             assert "held-out" in note and note in repr(found)
 
     def test_fit_transform_is_known_too(self):

@@ -186,7 +186,9 @@ def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
     }  # fmt: skip
     time = given.get(kind, lambda: numbers.astype(kind))()
     monitor = cal.Monitor()
-    with pytest.raises(cal.InputError, match=f"looks like a {what}, but numbers are read as seconds"):
+    with pytest.raises(
+        cal.InputError, match=f"looks like a {what}, but numbers are read as seconds"
+    ):
         monitor.update([0, 1, 1], [0.2, 0.7, 0.9], time=time)
     assert monitor.n_rows == 0
 

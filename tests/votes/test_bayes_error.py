@@ -252,7 +252,9 @@ def test_the_one_count_that_is_none_is_named(bad) -> None:
 
 
 def test_shares_that_were_rounded_are_told_of() -> None:
-    with pytest.raises(InputError, match=r"sums to 0\.99.*if the shares were rounded, give vote counts"):
+    with pytest.raises(
+        InputError, match=r"sums to 0\.99.*if the shares were rounded, give vote counts"
+    ):
         cal.bayes_error(np.full((5, 3), 0.33))
 
 

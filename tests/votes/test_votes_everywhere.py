@@ -74,7 +74,9 @@ def test_more_votes_for_a_class_than_there_are(name):
     given = {"m": P, "n": P} if name in BY_NAME else P
     rest = ({"column": ALL},) if name == "find_segments" else ()
     options = {"by": np.arange(50) % 5} if name == "centres" else {}
-    with pytest.raises(InputError, match=rf"y_true\[7\] is {more[7]}: of the {ALL[7]} votes"):
+    with pytest.raises(
+        InputError, match=rf"y_true\[7\] is {more[7]}: votes\[7\] is {ALL[7]}, and no more"
+    ):
         function(more, given, *rest, votes=ALL, **options)
 
 

@@ -122,7 +122,7 @@ def _how_to_flatten(shape: tuple[int, ...]) -> str:
     if len(shape) < 3:
         return ""
     return (
-        ". Of a map, put its classes last and its positions into rows: (B, C, ...) by "
+        ". If they are a map, move its classes last and its positions into rows: (B, C, ...) by "
         f"np.moveaxis({values_of('y_proba')}, 1, -1).reshape(-1, {shape[1]}), (B, ..., C) by "
         f"{values_of('y_proba')}.reshape(-1, {shape[-1]}), a binary one by ravel(); and "
         f"{values_of('y_true')}.ravel()"

@@ -175,8 +175,8 @@ def _grouping_gap(summary: Statistics) -> float:
     distance, error = (part.compute(summary) for part in _GROUPED)
     if not summary.soft:
         raise NotDefined(
-            "every label is 0 or 1: what grouping hides is seen only against the probability of "
-            "each row's label, so it needs soft labels or votes"
+            "the grouping gap needs soft labels or votes: every label is 0 or 1, and the gap "
+            "compares predictions with the probability of each row's label"
         )
     return max(0.0, distance - error)
 
@@ -217,7 +217,7 @@ _ENTRIES: tuple[Measure, ...] = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
     _ECE,
     # Its claims are not tried: the audit draws hard labels, which it refuses.
-    Measure("grouping_gap", "what grouping hides from SMECE",
+    Measure("grouping_gap", "error that grouping hides from SMECE",
             "(1/W) sum w |u - z| - (1/W) sum_B |R_B|", "distribution", _BOTH,
             "bins_and_distances", 0, 1, _NONE,
             "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML, theorem 3.10",
@@ -282,10 +282,11 @@ _ENTRIES: tuple[Measure, ...] = (
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='e50')",
             lambda s: distance_quantile(s.levels, 0.5), of_cells=e50s, group="unbinned", rank=6,
             label="E50", on_request=True, listed=Listed(clinical=4)),
-    Measure("e90", "distance to the diagonal of 90% of rows", "90% quantile of |loess(u) - u|",
-            "scalar", _BINARY, "levels", 0, 1, Claims(False, None, True, None), _AUSTIN,
-            "ici(part='e90')", lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s,
-            group="unbinned", rank=7, label="E90", on_request=True, listed=Listed(clinical=5)),
+    Measure("e90", "90th percentile of the distance to the diagonal",
+            "90% quantile of |loess(u) - u|", "scalar", _BINARY, "levels", 0, 1,
+            Claims(False, None, True, None), _AUSTIN, "ici(part='e90')",
+            lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s, group="unbinned", rank=7,
+            label="E90", on_request=True, listed=Listed(clinical=5)),
     Measure("emax", "largest distance to the diagonal", "max |loess(u) - u|", "scalar", _BINARY,
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='emax')",
             lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
@@ -504,7 +505,7 @@ _ENTRIES: tuple[Measure, ...] = (
             label_bounds="score", group="ranking",
             rank=0, label="accuracy", loss="hits",
             listed=Listed(headline=7, compare=6), aliases=_ACCURACY),
-    Measure("accuracy", "accuracy of predictions held against 1/2", "(1/W) sum w z_top", "loss",
+    Measure("accuracy", "accuracy at the threshold 1/2", "(1/W) sum w z_top", "loss",
             _BINARY, "losses", 0, 1, _NONE, _BREIMAN, "accuracy", _mean_loss("hits"),
             higher_is_better=True,
             label_bounds="score", group="ranking", rank=0, label="accuracy", loss="hits",
@@ -631,10 +632,10 @@ _ELSEWHERE = {
     "ks": "did you mean 'ks_error'?",
     **dict.fromkeys(
         ("slope", "calibration_slope", "intercept", "intercept_in_the_large"),
-        "it is fitted to all rows: clinical_summary and cox_calibration of each model give it with "
-        "its interval, and check holds it to limits",
+        "it is fitted to all rows: clinical_summary and cox_calibration give it for each model "
+        "with its interval, and check can limit it",
     ),
-    "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
+    "f1": "it does not measure calibration; 'classification_error' is the rate of errors",
 }
 # Names of other people's measures that are about the order of predictions.
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
@@ -663,9 +664,9 @@ def find(name: str, shape: Shape) -> Measure:
     names = [measure.name for measure in catalogue(shape)]
     if shape == "answers" and any(m.name == own and m.folds for m in _ENTRIES):
         raise InputError(
-            f"the measure {name!r} holds predictions against 1/2, and these labels say whether an "
-            "answer was right, whatever the confidence in it: 'accuracy' is the share of right "
-            "answers, and 1 - accuracy that of wrong ones"
+            f"the measure {name!r} compares predictions with 1/2, but these labels say whether an "
+            "answer was right, whatever the confidence: 'accuracy' is the share of right answers, "
+            "and 1 - accuracy that of wrong ones"
         )
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
@@ -718,7 +719,7 @@ def nearest_measure(name: object, names: Iterable[str]) -> str:
     been meant.
     """
     if isinstance(name, str) and _normalized_name(name) in _RANKING:
-        return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
+        return "it measures ranking, not calibration, and is not available; 'auroc' and 'aurc' are"
     elsewhere = _ELSEWHERE.get(_normalized_name(name)) if isinstance(name, str) else None
     if elsewhere is not None:
         return elsewhere

@@ -92,16 +92,16 @@ Group = Literal[
 GROUPS: dict[Group, tuple[str, str]] = {
     "binned": ("Errors over bins", "gaps between mean prediction and mean target, bin by bin"),
     "unbinned": ("Errors without bins", "smoothed, or in order of the predictions"),
-    "truthful": ("Truthful errors", "in expectation smallest for the true probabilities"),
+    "truthful": ("Truthful errors", "the true probabilities have the smallest expected value"),
     "classwise": ("Over all classes", "every class against the rest"),
     "losses": ("Losses", "calibration and sharpness together"),
     "decomposition": (
-        "The Brier score taken apart", "miscalibration less discrimination plus uncertainty"
+        "The Brier score taken apart", "miscalibration minus discrimination plus uncertainty"
     ),
-    "distribution": ("Whole distributions", "soft labels against whole predictions"),
+    "distribution": ("Whole distributions", "soft labels against all predicted probabilities"),
     "ranking": (
         "Accuracy, ranking and abstention",
-        "not calibration: how many are right, and whether those are predicted higher",
+        "not calibration: how many are right, and whether these have higher predictions",
     ),
 }  # fmt: skip
 
@@ -335,16 +335,16 @@ class Measure:
         """What the noise of votes, where labels are shares of them, does to its value."""
         if self.vote_model:
             return (
-                "adds to the value, whatever the number of rows; votes identify the rest only in "
-                "part, and intervals are bounds"
+                "adds to the value at any number of rows; votes identify the rest only in part, "
+                "so intervals are bounds"
             )
         if self.votes_add:
             return (
-                "adds to the value, whatever the number of rows; taken out exactly, by the "
-                "variance of each row's shares"
+                "adds to the value at any number of rows; removed exactly, by the variance of "
+                "each row's shares"
             )
         if self.vote_excess is not None:
-            return "averages out over many rows; of these rows it is taken out exactly"
+            return "averages out over many rows; removed exactly for these rows"
         return "averages out over many rows"
 
     @property

@@ -18,9 +18,7 @@ from calibrant._core.typing import Array, Index
 
 # The share of rows that `accuracy_at_coverage` keeps unless another is named.
 COVERAGE = 0.8
-ONE_OUTCOME = (
-    "the AUROC needs both outcomes: every label is {seen}, so that there is no pair to be ranked"
-)
+ONE_OUTCOME = "the AUROC needs both outcomes: every label is {seen}, so there are no pairs to rank"
 
 
 def _level_weights(levels: BinTable) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from calibrant._core.loss_sums import LossSums
 
 def _undefined_statistic(statistic: str) -> NotDefined:
     """The NotDefined error to raise for a statistic that a source of data does not define."""
-    return NotDefined(f"these data do not give the statistic {statistic!r}")
+    return NotDefined(f"these data do not have the statistic {statistic!r}")
 
 
 class Statistics(Protocol):

@@ -289,7 +289,7 @@ class ComparisonConstructors(Constructors):
         for name, problem in problems.items():
             if not _is_same_problem(problem, first):
                 raise InputError(
-                    f"{name!r} has other classes or predictions of another kind than "
+                    f"{name!r} has other classes or another kind of predictions than "
                     f"{first_name!r}: compare classifiers of the same classes"
                 )
         kept = {name: options[name] for name in options if name not in self.responses}

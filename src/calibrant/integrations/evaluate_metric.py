@@ -104,9 +104,9 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     ) -> None:
         if num_process != 1:
             raise InputError(
-                f"num_process must be 1; got {num_process}. In several processes, update a "
-                "calibrant.Accumulator in each, save it, and merge the files: sums are all that "
-                "has to meet"
+                f"num_process must be 1; got {num_process}. With several processes, update a "
+                "calibrant.Accumulator in each, save it, and merge the files: only their sums "
+                "need to meet"
             )
         self._settings: dict[str, Any] = {
             "measures": (measures,) if isinstance(measures, str) else tuple(measures),

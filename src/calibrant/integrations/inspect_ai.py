@@ -81,7 +81,7 @@ def _read_score(score: Any, confidence: str, percent: bool) -> tuple[float, floa
         value = next((value[key] for key in ("score", "correct") if key in value), None)
         if value is None:
             raise InputError(
-                "a score's value has several entries, and none is 'score' or 'correct'"
+                "a score's value has several entries, but none is called 'score' or 'correct'"
             )
     return value_to_float()(value), _probability(stated, confidence, percent)
 

@@ -73,13 +73,13 @@ def multiple_choice(
         logs = np.array([[float(each[0]) for each in results]])
         if isinstance(right, bool) or not isinstance(right, int) or not 0 <= right < logs.size:
             raise InputError(
-                f"gold is {right!r}: it must be the index of one of the {logs.size} choices. A "
-                "function from a document to the index may be given in its place"
+                f"gold is {right!r}: it must be the index of one of the {logs.size} choices, or a "
+                "function from a document to this index"
             )
         if np.isnan(logs).any() or not np.isfinite(logs.max()):
             raise InputError(
                 f"the log-likelihoods of a document are {logs[0].tolist()}: they must be numbers, "
-                "and one of them above -inf, or no choice has a probability"
+                "and at least one must be above -inf; otherwise no choice has a probability"
             )
         pair: Item = (right, softmax(logs)[0].tolist())
         return {"acc": float(int(np.argmax(logs)) == right), **dict.fromkeys(metrics, pair)}

@@ -299,7 +299,7 @@ def _check_options(
             )
         if name in fixed and entry.name != function.__name__ and value != fixed[name]:
             raise InputError(
-                f"the measure {entry.name!r} is {entry.function}, so {name}={value!r} makes it "
-                f"another: use scorer({function.__name__!r}, {name}={value!r})"
+                f"the measure {entry.name!r} calls {entry.function}, so {name}={value!r} changes "
+                f"the measure: use scorer({function.__name__!r}, {name}={value!r})"
             )
     return options

@@ -84,7 +84,9 @@ def atb_loss(
     """
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
-        raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
+        raise InputError(
+            "root=True is for squared errors, and norm='l1' is not squared: leave out one of them"
+        )
     problem = problem_of(
         input,
         target,

@@ -230,7 +230,7 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
     if not input.is_floating_point():
         raise InputError(
             f"input must hold floating-point numbers; got {input.dtype}. The order is (input, "
-            "target), as for the losses of torch"
+            "target), as in torch's own losses"
         )
     if input.ndim not in (1, 2) or (input.ndim == 2 and input.shape[1] < 2):
         advice = "; use input.squeeze(-1)" if input.ndim == 2 else ""
@@ -244,7 +244,7 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
     if target.shape not in shapes:
         fitting = " or ".join(str(tuple(shape)) for shape in dict.fromkeys(shapes))
         raise InputError(
-            f"target must be of the shape {fitting}, as input is; got {tuple(target.shape)}"
+            f"target must have the shape {fitting}, like input; got {tuple(target.shape)}"
         )
     if input.ndim == 2 and target.ndim == 1 and target.is_floating_point():
         raise InputError(

@@ -103,8 +103,8 @@ class HistogramBinning(OneVsRest):
         dropping = rule.drops_one
         if isinstance(rule, LevelSets | Cells) or by_rank or dropping:
             raise InputError(
-                f"bins={self.bins!r} does not give every new prediction one bin: use a number of "
-                "equal-width bins, Quantile(m) or Edges([...])"
+                f"bins={self.bins!r} does not put every new prediction into one bin: use a number "
+                "of equal-width bins, Quantile(m) or Edges([...])"
             )
         return rule
 

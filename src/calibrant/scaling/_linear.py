@@ -34,8 +34,8 @@ from calibrant.scaling._softmax_fit import (
 from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
 SEPARABLE = (
-    "the fitted map is right on every row, and a steeper one would fit better still, without end: "
-    "the parameters are where the search stopped. Fit on more rows, or use {instead}"
+    "the fitted map is right on every row, so a steeper map always fits better and the search has "
+    "no end: the parameters are those of its last step. Fit on more rows, or use {instead}"
 )
 
 
@@ -66,7 +66,7 @@ class LinearMap(Scaler):
         k = self.n_classes_
         for name, ndim in (("coef_", self._coef_ndim), ("intercept_", 1)):
             if np.shape(getattr(self, name)) != (k,) * ndim:
-                raise ValueError(f"{name} is not of {k} classes")
+                raise ValueError(f"{name} does not fit {k} classes")
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         """Recalibrated probabilities, in the shape of the predictions."""

@@ -154,7 +154,6 @@ def _about_falls(
     if len(slopes) > 1:
         which = f" of {named_classes([class_names[j] for j in falling.tolist()])}"
     return (
-        f"the slope{which} is negative ({slopes.min():.3g}), so that the order of the predictions "
-        "is turned round. "
-        "Check whether the labels, or the classes, are swapped",
+        f"the slope{which} is negative ({slopes.min():.3g}), which reverses the order of the "
+        "predictions. Check whether the labels, or the classes, are swapped",
     )

@@ -229,14 +229,15 @@ class PriorShift(Scaler):
         if (self.source_prior is None) == (y_source is None):
             came = "neither" if y_source is None else "both"
             raise InputError(
-                "the shares of the classes where the predictions are calibrated must be known: "
-                f"give PriorShift(source_prior=...) or y_source=labels; got {came}"
+                "PriorShift needs the shares of the classes in the rows that the predictions were "
+                f"calibrated for: give PriorShift(source_prior=...) or y_source=labels; got {came}"
             )
         if self.source_prior is not None:
             return as_prior(self.source_prior, "source_prior", k)
         if np.ndim(y_source) == 0:
             raise InputError(
-                f"y_source must be the labels of rows; got {y_source!r}. A share is source_prior"
+                f"y_source must be the labels of rows; got {y_source!r}. To give a share, use "
+                "source_prior"
             )
         uniform = np.full((len(y_source), k), 1.0 / k)
         labels = to_problem(
@@ -412,11 +413,11 @@ def _about_vanished(
         return []
     r = vanished[0]
     return [
-        f"the predictions are likeliest where {named_classes([names[i] for i in vanished])} has no "
-        f"share at all, so that transform predicts next to 0 for it on every row. Class {names[r]} "
-        f"is predicted at {mean[r]:.3g} on average, with a source prior of {source[r]:.3g}: check "
-        "that the predictions are calibrated there, or give the prior itself: a class may also be "
-        "too rare to be seen"
+        f"the predictions are likeliest if {named_classes([names[i] for i in vanished])} has a "
+        f"share of 0, so transform predicts almost 0 for it on every row. Class {names[r]} is "
+        f"predicted at {mean[r]:.3g} on average, with a source prior of {source[r]:.3g}. Check "
+        "that the predictions are calibrated there, or give the prior itself, as the class may be "
+        "too rare to appear"
     ]
 
 
@@ -425,6 +426,6 @@ def _about_no_convergence(n_iter: int) -> str:
     convergence.
     """
     return (
-        f"the prior had not settled after {n_iter:,} steps: the predictions can hardly tell the "
-        "classes apart. Give more rows, or the prior itself"
+        f"the prior did not converge in {n_iter:,} steps, because the predictions hardly separate "
+        "the classes. Give more rows, or the prior itself"
     )

@@ -224,6 +224,6 @@ def _about_falls(shares: FloatArray, class_names: tuple[str, ...]) -> tuple[str,
         maps, verb = ("maps", "fall") if len(many) > 1 else ("map", "falls")
         which = f"the {maps} of {named_classes([class_names[j] for j in many.tolist()])} {verb}"
     return (
-        f"{which} where predictions rise, on {shares.max():.0%} of the rows: their order changes. "
-        "increasing=True forbids it",
+        f"{which} where predictions rise, on {shares.max():.0%} of the rows, which changes "
+        "their order. increasing=True prevents this",
     )

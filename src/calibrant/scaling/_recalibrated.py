@@ -273,7 +273,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             out[test] = _predict(model, _safe_indexing(X, test), from_logits)
         if np.isnan(out).any():
             raise InputError(
-                f"cv={_option_text(self.cv)} leaves rows out: every row must be in one test fold"
+                f"cv={_option_text(self.cv)} leaves rows out: every row must be in exactly one "
+                "test fold"
             )
         return out
 

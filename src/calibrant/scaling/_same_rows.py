@@ -56,7 +56,7 @@ class SameRows(CalibrantWarning):
 
 
 ADVICE = (
-    "on them it looks better than it is. Judge it on held-out rows; where it is only applied, use "
+    "on them it looks better than it is. Evaluate it on held-out rows. If you only apply it, use "
     "fit_transform, or silence calibrant.scaling.SameRows with warnings.filterwarnings"
 )
 
@@ -64,7 +64,7 @@ ADVICE = (
 def overlap_sentence(share: float, name: str) -> str:
     """The sentence that says which share of rows the map `name` was fitted to."""
     portion = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
-    return f"{portion} of these rows were among the rows that {name} was fitted to"
+    return f"{portion} of these rows were used to fit {name}"
 
 
 def fingerprint(hashes: Hashes, columns: int | None) -> str:
@@ -420,7 +420,7 @@ def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
         share, by = max((each.share_of(made, others), each.name) for each in _MAPPED)
         if share > 0:
             notes[name] = (
-                f"{overlap_sentence(share, by)}, which made these predictions of them: they look "
-                "better than they are. Compare on held-out rows"
+                f"{overlap_sentence(share, by)}, which made these predictions: they look better "
+                "than they are. Compare on held-out rows"
             )
     return notes

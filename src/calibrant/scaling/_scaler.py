@@ -153,7 +153,7 @@ class Scaler(ABC):
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     # Why the map cannot be fitted to rows that are only summed; None where it can.
-    _needs_rows: ClassVar[str | None] = "its fit is no sum over them"
+    _needs_rows: ClassVar[str | None] = "its fit needs more than sums"
     # The options that a map has besides the two of every map, each with the function that raises an
     # InputError if the option is not what it must be.
     _option_checks: ClassVar[tuple[tuple[str, Callable[[str, Any], object]], ...]] = ()
@@ -465,8 +465,8 @@ class Scaler(ABC):
         """
         if _lazy_frame(data) is not None:
             raise InputError(
-                "fit_transform returns a probability for each row, which a lazy frame does not "
-                "bring here: use fit, then to_sql, or collect the frame"
+                "fit_transform returns a probability for each row, but the rows of a lazy frame "
+                "are not in memory: use fit, then to_sql, or collect the frame"
             )
         predictions = self._fit(
             y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
@@ -570,7 +570,9 @@ class Scaler(ABC):
         """Fit the map to rows (n, k) that are summed; return it with its log loss, None where that
         takes one more pass. An InputError for maps that need the rows.
         """
-        raise self._rows_error("of several classes it has too many parameters to sum products of")
+        raise self._rows_error(
+            "for several classes it has too many parameters for sums of products"
+        )
 
     def _rows_error(self, why: str) -> NeedsRows:
         """The error for rows that are only summed, where the map needs them in memory."""
@@ -852,7 +854,7 @@ class Scaler(ABC):
             need = f"a list of {inputs.columns} columns" if inputs.columns else "one column's name"
             raise InputError(f"columns must be {need}, as in fit; got {columns!r}")
         if not all(isinstance(each, str) and each.strip() for each in names):
-            raise InputError(f"columns must be names as SQL has them; got {columns!r}")
+            raise InputError(f"columns must be valid SQL column names; got {columns!r}")
         written = to_sql(outputs, inputs, names)
         return written[0] if one else written
 
@@ -865,8 +867,9 @@ class Scaler(ABC):
         outputs = self._formula(inputs)
         if outputs is None:
             raise InputError(
-                f"{method} writes maps of few parameters: {type(self).__name__} is none. Save it "
-                "as JSON (save), or fit TemperatureScaling, PlattScaling or BetaCalibration"
+                f"{method} writes only maps of few parameters, and {type(self).__name__} is not "
+                "one. Save it as JSON (save), or fit TemperatureScaling, PlattScaling or "
+                "BetaCalibration"
             )
         return inputs, outputs
 

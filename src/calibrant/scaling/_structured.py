@@ -310,8 +310,8 @@ def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
     if counted.mean() >= SMALLEST_MEAN_WEIGHT:
         return ()
     return (
-        f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty takes "
-        f"them for {n:.3g} rows. If they are shares, multiply them by the number of rows",
+        f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty counts them as "
+        f"{n:.3g} rows. If they are shares, multiply them by the number of rows",
     )
 
 

@@ -163,13 +163,13 @@ def _solution(derivative: Derivative) -> Solution:
     cautions: tuple[str, ...] = ()
     if slope >= 1 / LOWEST:
         cautions = (
-            f"the temperature ran to its lower end, {LOWEST}: the predictions are right on "
-            "every row, and any lower temperature fits better still. Fit on more rows",
+            f"the temperature reached its lower end, {LOWEST}: the predictions are right on every "
+            "row, so a lower temperature always fits better. Fit on more rows",
         )
     elif slope <= 1 / HIGHEST:
         cautions = (
-            f"the temperature ran to its upper end, {HIGHEST:.0f}: the predictions say nothing "
-            "about the targets, or the wrong way round. Check the order of the rows and of "
+            f"the temperature reached its upper end, {HIGHEST:.0f}: the predictions carry no "
+            "information about the targets, or are reversed. Check the order of the rows and of "
             "the classes",
         )
     return Solution({"temperature_": 1.0 / slope}, cautions, n_iter)

@@ -166,8 +166,8 @@ class VennAbers(OneVsRest):
         if total >= LIGHT * n:
             return solution
         caution = (
-            f"the weights of {n:,} rows sum to {total:.3g}, and a new row counts as one of weight "
-            "1, so that p_0 and p_1 lie far apart: give weights that count rows (multiply them by "
+            f"the weights of {n:,} rows sum to {total:.3g}, but a new row counts as one of weight "
+            "1, so p_0 and p_1 lie far apart: give weights that count rows (multiply them by "
             f"{n / total:.3g}, for example)"
         )
         return replace(solution, cautions=(*solution.cautions, caution))

@@ -83,8 +83,8 @@ class LmEvalReader(RecordReader):
         """Notes on how the log was recognised and read, which results repeat."""
         # Readers are cached, so Python and the command may ask the same one in turn.
         return (
-            f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads its records as "
-            "they are",
+            f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads all fields of "
+            "its records unchanged",
             "probabilities are the softmax of the choices' log-likelihoods"
             + (
                 f", each divided by its length in {self.file.acc_norm}"

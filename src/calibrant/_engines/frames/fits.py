@@ -189,8 +189,8 @@ def softmax_sums(
     """
     if (count := model.n_parameters) > MOST_PARAMETERS:
         raise InputError(
-            f"a lazy frame sums the products of up to {MOST_PARAMETERS} parameters, and this map "
-            f"has {count}: fit it to a file by `calibrant scale`, or collect the frame"
+            f"a lazy frame sums the products of up to {MOST_PARAMETERS} parameters, but this map "
+            f"has {count}: fit it to a file with `calibrant scale`, or collect the frame"
         )
     frame, classes = _scored(samples, model, logits=logits), _of_class(model)
     eta = {f"e{r}": _linear(model, r, theta) for r in classes}
