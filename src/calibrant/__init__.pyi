@@ -5801,7 +5801,7 @@ def read_file(
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes of each soft label, or of each count for class 1.
     counts : str or list of str, optional
         Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
     item, annotator : str, optional

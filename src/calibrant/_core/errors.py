@@ -45,11 +45,11 @@ class InputError(CalibrantError, ValueError):
 
 
 class NeedsRows(InputError):
-    """Sums by cell do not tell what the rows themselves would."""
+    """A function needs the rows themselves; sums by cell are not enough."""
 
 
 class NotDefined(InputError):
-    """A measure has no value for these data, sound as they are.
+    """A measure has no value for these data, although they are valid.
 
     An evaluation of everything goes on without that measure, and says so in a note.
 
@@ -93,7 +93,7 @@ class StateError(CalibrantError):
 
 
 class CheckFailed(CalibrantError, AssertionError):
-    """A check did not pass: a limit is broken, or these rows cannot decide.
+    """A check did not pass: a threshold is violated, or there is not enough data.
 
     Raised by `Check.assert_passed`. It is an `AssertionError` too, so that test runners count a
     failure and not an error.

@@ -37,7 +37,7 @@ class Cells:
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cells)
     0.25
 
-    Of a frame the columns are named: ``bins=cal.Cells("age")``.
+    For a frame, name the columns: ``bins=cal.Cells("age")``.
     """
 
     is_fixed: ClassVar[bool] = False

@@ -102,7 +102,7 @@ def _reached(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array
                 f"{name}[{row}] sums to {sums[row, 0]:g}, so no distribution lies between "
                 f"{names[0]} and {names[1]} in this row: it must sum to at {side} 1"
             )
-    # Ends that are equal stay as they are, whatever rounding makes of the sums.
+    # Equal bounds stay unchanged, even if the sums have rounding errors.
     least = np.minimum(np.maximum(lo, 1 - (above - hi)), hi)
     return least, np.maximum(np.minimum(hi, 1 - (below - lo)), least)
 

@@ -108,7 +108,7 @@ def check_paired(
         if len(set(mine)) < len(mine) or len(set(others)) < len(others):
             continue  # one column twice is another error
         # Numbers may be counted from 0 in one and from 1 in the other, and single letters may agree
-        # by chance: such endings tell only if both sides have the same set of them.
+        # by chance: these endings count only if both sides have the same set of them.
         weak = split is list or all(each.isdigit() for each in same)
         if weak and set(mine) != set(others):
             continue

@@ -116,7 +116,9 @@ class TensorInput(RowInput[TensorSamples]):
         try:
             codes, note = encode_known(distinct, classes, multiclass)
         except InputError:
-            encode_known(as_array(self.targets), classes, multiclass)  # names the first such row
+            encode_known(
+                as_array(self.targets), classes, multiclass
+            )  # names the first unknown label
             raise
         if codes is distinct:  # labels are class indices already
             return self.targets, note

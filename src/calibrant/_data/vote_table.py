@@ -221,8 +221,8 @@ def _type_of(item: Any) -> str:
 
 def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]:
     """The arrays of the columns that the arguments name, by argument; arguments that are None are
-    left out. `names` has the column's name for each argument. Of a lazy frame only these columns
-    are collected.
+    left out. `names` has the column's name for each argument. Only these columns of a
+    lazy frame are collected.
     """
     wanted = {argument: name for argument, name in names.items() if name is not None}
     if is_lazy(data):

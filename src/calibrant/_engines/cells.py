@@ -2,7 +2,7 @@
 
 The cells are 2,048 equal ones, with eight per octave near 0 and near 1 where predictions crowd. The
 edges of the stream's own rule are among theirs, so that its bins come out exactly; quantile bins
-and ordered measures come out as finely as the cells are. Of many slices each has fewer cells, 128
+and ordered measures are as fine as the cells. If there are many slices, each has fewer cells, 128
 and one per octave: enough for the noise in a bin, which hardly differs within them.
 """
 
@@ -47,7 +47,7 @@ def cell_edges(n_linear: int = N_LINEAR) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PooledColumns:
-    """Rows with one label, one cell of predictions and one cluster, an entry for each such group:
+    """Rows with one label, one cell of predictions and one cluster, an entry for each group:
     the number of rows, the sums of weights and of squared weights, the mean prediction and the mean
     label.
 

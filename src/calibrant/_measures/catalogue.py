@@ -534,7 +534,7 @@ _ENTRIES: tuple[Measure, ...] = (
       for shape, of_what in _RISKS),
 )  # fmt: skip
 
-# Of labels that say whether an answer was right: the answer was given, whatever the confidence.
+# For labels that say whether an answer was right: the answer was given, whatever the confidence.
 _OF_ANSWERS = Measure(
     "accuracy", "accuracy", "(1/W) sum w z", "scalar", _BINARY, "bins", 0, 1, _NONE, _BREIMAN,
     "accuracy", lambda s: mean_target(s.bins), higher_is_better=True, group="ranking", rank=0,

@@ -105,7 +105,7 @@ GROUPS: dict[Group, tuple[str, str]] = {
     ),
 }  # fmt: skip
 
-# How a confidence interval is computed: limits of a mean of rows, of the rate of outcomes, of the
+# How a confidence interval is computed: that of a mean of rows, of the rate of outcomes, of the
 # Brier score's discrimination, from what each row moves a value by, from the intervals of two
 # parts, by test inversion over a family of populations, or by resampling.
 IntervalMethod = Literal[
@@ -200,7 +200,7 @@ class Measure:
         that is not over bins; 1 by default.
     moved : callable, optional
         From the scalar problem to what each row moves its value by: its interval, and that of a
-        difference of two predictors, is then found from these. Of predictions only the order
+        difference of two predictors, is then found from these. Only the order of predictions
         counts: it is given the number of each row's among the distinct ones, z and w.
     vote_excess : callable, optional
         From predictions (n, k) and the variances of the labels' shares (n, k) to what the noise of

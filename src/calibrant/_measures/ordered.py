@@ -48,8 +48,8 @@ def sweep_bins(levels: BinTable) -> BinTable:
     """The table of the largest number of equal-mass bins before the first number at which mean
     targets fall.
 
-    At that first number some bin's mean target is below that of the bin before. Of sums the table
-    has those that an error needs: of weights, predictions and targets.
+    At that first number some bin's mean target is below that of the bin before. The table
+    has the sums that an error needs: of weights, predictions and targets.
     """
     if isinstance(levels, OrderedLevels):
         return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)

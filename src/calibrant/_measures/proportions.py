@@ -59,8 +59,8 @@ def design_effects(
 
 
 def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Wilson's lower and upper confidence limits of shares p, each of n rows, at the confidence
-    `level`.
+    """Wilson's confidence interval, as lower and upper ends, of shares p, each of n rows, at
+    the confidence `level`.
     """
     from scipy import special
 
@@ -68,7 +68,7 @@ def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
 
 
 def wilson_limits(p: Array, n: Array, z: float) -> tuple[Array, Array]:
-    """Wilson's limits of shares p, each of n rows, z standard errors from them."""
+    """Wilson's interval of shares p, each of n rows, at z standard errors."""
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
@@ -80,7 +80,7 @@ def mean_target_limits(
     method: str | None = None,
     design: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Lower and upper limits of each bin's mean target, NaN where a bin is empty.
+    """Lower and upper end of the interval of each bin's mean target, NaN in an empty bin.
 
     "wilson" and "clopper-pearson" are for hard labels; "normal" and "beta" take the scatter of soft
     labels from the labels themselves, the latter staying within [0, 1]. By default it is "wilson"

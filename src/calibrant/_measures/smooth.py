@@ -194,7 +194,7 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
     """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
 
     With `in_order` the logits h are sorted already. Each row has an interval of the width sigma
-    about its logit. Between neighbouring ends of such intervals the same rows take part, and the
+    about its logit. Between neighbouring ends of these intervals the same rows take part, and the
     integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
     """
     sigma = min(max(sigma, LEAST_WIDTH), MOST_WIDTH)

@@ -243,7 +243,7 @@ def _check_probabilities(given: Any) -> Any:
 def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any]) -> Report:
     """The report on labels and predictions, with the evaluator's options.
 
-    Of two columns one is measured as a binary prediction: that of `pos_label`, or else the second.
+    One of two columns is measured as a binary prediction: that of `pos_label`, or else the second.
     """
     import numpy as np
 
@@ -255,7 +255,7 @@ def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, 
     positive = options.get("pos_label")
     chosen = {name: options[name] for name in _PASSED if name in options}
     if y_proba.ndim == 2 and y_proba.shape[1] == 2:
-        # Of two columns one is measured: that of the second class, or of the one asked for.
+        # One of two columns is measured: that of the second class, or of the one asked for.
         names = [0, 1] if classes is None else list(classes)
         column = 1 if positive is None else column_of(positive, names)
         given = given_as(chosen.get("from_logits", False), chosen.pop("from_logprobs", False))

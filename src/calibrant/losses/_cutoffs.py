@@ -46,8 +46,8 @@ def atb_loss(
     norm : {"l2", "l1"}, default "l2"
         Squares over W^2, or absolute values over W, which are not truthful.
     root : bool, default False
-        Whether the square root is taken, for `norm="l2"`: the scale of gaps, but not truthful. Of a
-        mean over classes it is the root of the mean. Where it is 0 its gradient is taken as 0.
+        Whether to take the square root, for `norm="l2"`: on the scale of gaps, but not truthful. A
+        mean over classes has the root of the mean. Where the root is 0, its gradient is set to 0.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).

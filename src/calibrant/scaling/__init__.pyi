@@ -818,7 +818,7 @@ class VennAbers(OneVsRest):
 
     Notes
     -----
-    Of p_0 and p_1, the one that belongs to the label which the new row turns out to have is
+    The probability, p_0 or p_1, that belongs to the new row's true label is
     perfectly calibrated in expectation, for any number of rows, if labels are hard and the rows of
     the fit and the new one are exchangeable. That is a statement on the pair: q, and rows of
     several classes divided by their sum, only come close to it. A new row counts as one of weight

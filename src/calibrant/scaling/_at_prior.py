@@ -60,9 +60,9 @@ def at_prior(
         Whether predictions are mapped. False asks how the predictor would do if it went there as it
         is.
     sample_weight : array-like of shape (n,), optional
-        Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
+        Weight of each row; 1 by default. For vote counts, the weight of each vote in the row.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; counts carry their own.
+        Number of votes of each soft label; vote counts include it.
     from_logits : bool, default False
         Whether the predictions are logits.
     from_logprobs : bool, default False
@@ -86,8 +86,8 @@ def at_prior(
     Notes
     -----
     Weights cost precision: where 30 % positives stand for 2 %, the few negatives that look like
-    positives carry the value. Intervals take the weights as they are, and so do not know that the
-    shares of the labels were themselves estimated, which matters only on few rows.
+    positives carry the value. Intervals treat the weights as known, although the shares of the
+    labels were estimated, which matters only with few rows.
 
     Examples
     --------

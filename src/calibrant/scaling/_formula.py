@@ -35,7 +35,7 @@ LARGEST = -math.log(LOG_FLOOR)
 @dataclass(frozen=True, eq=False)
 class Node:
     """A node of a formula's graph: an operation on other nodes, its `parts`. `value` holds the
-    numbers of the operation: a constant, the limits of a clip, the position of an input or of an
+    numbers of the operation: a constant, the bounds of a clip, the position of an input or of an
     output of softmax.
     """
 

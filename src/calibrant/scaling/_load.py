@@ -67,7 +67,7 @@ def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = Fa
 def unchanging_scaler(
     n_classes: int, *, from_logits: bool = False, from_logprobs: bool = False
 ) -> Scaler:
-    """A fitted scaler that leaves probabilities as they are: a prior shift to the same class
+    """A fitted scaler that does not change probabilities: a prior shift to the same class
     shares. Exact zeros stay zero, and other values change by no more than the rounding of a row's
     sum.
     """

@@ -1,8 +1,8 @@
 """Recognise rows that a map was fitted to, in any order and also if only some of them come back.
 
-On such rows a map looks better than it is, so they must not be used to evaluate it.
+On these rows a map looks better than it is, so they must not be used to evaluate it.
 
-A fitted map keeps a 64-bit hash of each row of predictions (never of labels). Of more than 4,096
+A fitted map keeps a 64-bit hash of each row of predictions (never of labels). For more than 4,096
 rows it keeps the 4,096 smallest hashes: two sets of rows keep the same rows of those that they have
 in common, whatever their order, so that the share of rows in common can be estimated for any number
 of them.

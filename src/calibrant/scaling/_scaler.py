@@ -244,9 +244,9 @@ class Scaler(ABC):
             Predictions: probabilities, logits if the scaler has ``from_logits=True``, or
             log-probabilities if it has ``from_logprobs=True``; (n,) is the prediction of class 1.
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
+            Weight of each row; 1 by default. For vote counts, the weight of each vote in the row.
         votes : int or array-like of shape (n,), optional
-            Number of votes behind each soft label; counts carry their own.
+            Number of votes of each soft label; vote counts include it.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
@@ -446,7 +446,7 @@ class Scaler(ABC):
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default.
         votes : int or array-like of shape (n,), optional
-            Number of votes behind each soft label, as in `fit`.
+            Number of votes of each soft label, as in `fit`.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
@@ -589,7 +589,7 @@ class Scaler(ABC):
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
         """Fit the map to tensors on their device, and return True; False if the map cannot do that
-        or the arguments are not such tensors, so that `_fit` must read them.
+        or the arguments are not tensors, so that `_fit` must read them.
         """
         return False
 
@@ -629,8 +629,8 @@ class Scaler(ABC):
         return {name: getattr(self, name) for name in self._options()}
 
     def _named_options(self) -> dict[str, Any]:
-        """The options by name as they are printed and saved. from_logprobs is left out if it is
-        False, so that such maps look as they did before the option existed.
+        """The options by name as printed and saved. from_logprobs is left out if it is
+        False, so that these maps look the same as before the option existed.
         """
         options = self.get_params()
         return {n: v for n, v in options.items() if n != "from_logprobs" or v is not False}

@@ -45,7 +45,7 @@ class VennAbers(OneVsRest):
 
     Notes
     -----
-    Of p_0 and p_1, the one that belongs to the label which the new row turns out to have is
+    The probability, p_0 or p_1, that belongs to the new row's true label is
     perfectly calibrated in expectation, for any number of rows, if labels are hard and the rows of
     the fit and the new one are exchangeable. That is a statement on the pair: q, and rows of
     several classes divided by their sum, only come close to it. A new row counts as one of weight
@@ -185,7 +185,7 @@ class VennAbers(OneVsRest):
         down, of_down = with_a_one(turned, rest)
         p_1, p_0 = up / of_up, ((of_down - down) / of_down)[::-1]
         p_1, p_0 = np.clip(p_1, 0.0, 1.0), np.clip(p_0, 0.0, 1.0)
-        # Of a step of p_0 its first level is kept, and of a step of p_1 its last.
+        # A step of p_0 keeps its first level, and a step of p_1 its last.
         first = np.flatnonzero(np.append(True, np.diff(p_0) > 0))
         last = np.flatnonzero(np.append(np.diff(p_1) > 0, True))
         return ColumnFit(

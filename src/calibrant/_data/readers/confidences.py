@@ -314,7 +314,7 @@ def _numbers(
     way_out: Callable[[str], str],
 ) -> Column:
     """The number of each row: None is a gap. A text says why a value cannot be read: an InputError
-    for its first row, which names further rows, other such values, and the way out.
+    for its first row, which names further rows, other unreadable values, and what to do.
     """
     wrong = np.array([isinstance(each, str) for each in read], dtype=np.bool_)
     rows = np.flatnonzero(wrong[given.codes])

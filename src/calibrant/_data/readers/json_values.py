@@ -195,7 +195,7 @@ class JsonScan:
 
 def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan | None:
     """Make the scan of these fields; None if there is no compiled scanner, or if it cannot read
-    such fields. `width` is a function from a field's name to the length of its lists, 0 without
+    them. `width` is a function from a field's name to the length of its lists, 0 without
     lists.
     """
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):

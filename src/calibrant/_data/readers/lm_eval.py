@@ -1,7 +1,7 @@
 """Sample logs of lm-evaluation-harness: samples_TASK_DATE.jsonl, a record for each document.
 
-Of multiple choice, `filtered_resps` has a log-likelihood for each choice, and `target` is the right
-one, by its index or by its text. Their softmax is what the harness's own Brier score takes.
+For multiple choice, `filtered_resps` has a log-likelihood for each choice, and `target` is the
+right one, by its index or by its text. Their softmax is what the harness's own Brier score takes.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, 
 
 def _odd_target_note(documents: list[_Document]) -> list[str]:
     """A note, in a list, on the first target that is neither the index nor the text of a choice;
-    empty if there is none. One such target keeps all targets from being read as choices.
+    empty if there is none. One target like this keeps all targets from being read as choices.
     """
     odd = (d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
     return [f"line {d.line}: target {d.target[:60]!r} is no choice" for d in islice(odd, 1)]

@@ -158,7 +158,7 @@ class FileArrays:
     y_true : ndarray of shape (n,) or (n, k)
         Labels: class indices, or probabilities (soft labels).
     y_proba : ndarray of shape (n,) or (n, k)
-        Predicted probabilities, or logits as they stand in the files.
+        Predicted probabilities, or logits unchanged from the files.
     sample_weight : ndarray of shape (n,) or None
         Weight of each row, where there is a column of weights.
     class_names : tuple of str or None
@@ -170,7 +170,7 @@ class FileArrays:
     columns : dict of str to ndarray of shape (n,)
         Further columns that were asked for, as text.
     votes : ndarray of shape (n,) or None
-        Number of votes behind each row, where files say so.
+        Number of votes of each row, if the files have it.
     vote_table : VoteTable or None
         The votes themselves, where each row of the files was one.
     """
@@ -232,7 +232,7 @@ def read_file(
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes of each soft label, or of each count for class 1.
     counts : str or list of str, optional
         Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
     item, annotator : str, optional
@@ -357,7 +357,7 @@ def _read(
     """
     _require_others(request)
     files = file_rows(request)
-    # Of rows that may be dropped it is not known how many are left.
+    # If rows may be dropped, the number of rows left is unknown.
     if at_most is not None and request.missing == "error" and files.n_rows > at_most:
         raise TooLarge
     with RowProgress(files.n_bytes, **progress) as shown:

@@ -370,8 +370,8 @@ def with_folders(reader: Reader) -> Reader:
 
 
 def folder_columns(file: File) -> dict[str, str | None]:
-    """The columns that the folders above a file name as NAME=VALUE, with their values. Of two
-    folders with one name the inner one counts; the value is None for Hive's mark of a missing
+    """The columns that the folders above a file name as NAME=VALUE, with their values. If two
+    folders have one name, the inner one counts; the value is None for Hive's mark of a missing
     value.
     """
     pairs = (part.partition("=") for part in file.path.parts[:-1])

@@ -184,7 +184,7 @@ def softmax_sums(
     """The sums of a softmax over all rows, which have been checked, from one query. Scores are
     logits or, without `logits`, the logarithms of probabilities.
 
-    Of a model with an offset, classes with a probability at the floor are not possible: their
+    In a model with an offset, classes with a probability at the floor are impossible: their
     targets are left out of their rows.
     """
     if (count := model.n_parameters) > MOST_PARAMETERS:

@@ -19,7 +19,7 @@ from calibrant._engines.protocol import Findings
 
 # The most distinct predictions whose sums are brought here.
 MOST_LEVELS = 1 << 20
-# The finest equal cells by which rows outside of some spans are told, and the most cells that a
+# The finest equal cells by which rows outside of some spans are counted, and the most cells that a
 # query lists. Their number is a power of two: products with it are exact.
 FINEST, MOST_LISTED = 1 << 14, 500
 # Rows at which to look first where fewer distinct predictions are wanted.
