@@ -71,7 +71,7 @@ REFUSED = {
     "dates as labels": (("day", "p"), {"classes": [0, 1]}, "numbers or text; the column 'day'"),
     "an array for a name": ((Y, "p"), {}, "must be a column's name or a list of names"),
     "one class": (("y", ["p"]), {}, "one column is one class, but"),
-    "no class": (("y", []), {}, "it names none"),
+    "no class": (("y", []), {}, "names 0 columns"),
     "no label": (([], "p"), {}, "y_true .* 0 columns|got 0 and 1 columns"),
     "no weight": (("y", "p"), {"sample_weight": []}, "must name one column; it names 0"),
     "rows for scalars": ((REPORTS, "p"), {}, "order is \\(y_true, y_proba\\)"),

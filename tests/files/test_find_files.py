@@ -43,7 +43,7 @@ def test_a_pattern_and_a_list(tmp_path):
     assert names(find_files([tmp_path / "other.jsonl", str(tmp_path / "day-*")])) == [
         "other.jsonl", "day-1.jsonl", "day-2.jsonl",
     ]  # fmt: skip
-    with pytest.raises(InputError, match="meant twice"):
+    with pytest.raises(InputError, match="named twice"):
         find_files([tmp_path / "day-1.jsonl", str(tmp_path / "day-*")])
     with pytest.raises(InputError, match="no file matches"):
         find_files(str(tmp_path / "night-*"))
@@ -84,7 +84,7 @@ def test_several_formats_in_one_folder_are_told_apart_by_the_caller(tmp_path):
     with pytest.raises(InputError, match=r"several formats \(2 csv, 1 parquet\): choose one"):
         find_files(tmp_path)
     assert names(find_files(tmp_path, "parquet")) == ["c.parquet"]
-    with pytest.raises(InputError, match="holds no npz files"):
+    with pytest.raises(InputError, match="has no npz files"):
         find_files(tmp_path, "npz")
     assert names(find_files([tmp_path / "a.csv", tmp_path / "c.parquet"])) == ["a.csv", "c.parquet"]
 

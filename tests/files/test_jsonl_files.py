@@ -63,7 +63,7 @@ def test_what_is_missing_is_counted_and_never_made_up(file, record):
 
 def test_a_file_of_missing_confidences_holds_nothing(file):
     lines(file, *({"correct": 1, "confidence": None} for _ in range(3)))
-    with pytest.raises(InputError, match="3 rows, each with a missing value"):
+    with pytest.raises(InputError, match=r"3 rows, .*missing"):
         cal.evaluate_file(file, missing="drop")
 
 

@@ -195,7 +195,7 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
     assert code == 0 and "each row is a vote" in out
     code, out, _ = said(capsys, "compare", f"a={wide}", f"b={wide}", *ways["counts"][1:],
                         "--measures", "dist_ce")  # fmt: skip
-    assert code == 0 and "counts of votes" in out
+    assert code == 0 and "vote counts" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
     assert code == 0 and "votes per row: 1 to 6" in out
     # Limits, which take most of the time, were in the table above.
@@ -204,12 +204,12 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
     code, _, _ = said(capsys, "scale", *both, "-o", tmp_path / "mapped.csv")
     assert code == 0 and "y_true_0,y_true_1" in (tmp_path / "mapped.csv").read_text()
     code, out, _ = said(capsys, "report", *ways["counts"], "--stream", "--measures", "dist_ce")
-    assert code == 0 and "counts of votes" in out
+    assert code == 0 and "vote counts" in out
 
 
 def test_the_command_line_speaks_of_its_own_options(wide, long, capsys):
     _, _, err = said(capsys, "report", wide, "--label", "positive", "--proba", "first")
-    assert "number of votes with --votes COLUMN" in err and "--counts A,B" in err
+    assert "the numbers of all votes with --votes COLUMN" in err and "--counts A,B" in err
     _, _, err = said(capsys, "report", long, "--annotator", "annotator")
     assert "--annotator is given without --item" in err
     _, _, err = said(capsys, "report", long, "--item", "item", "--stream")

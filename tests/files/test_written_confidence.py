@@ -352,7 +352,8 @@ def test_a_column_of_many_forms(tmp_path: Path, kind: str, set_limits: SetLimits
       "probability with words={'high': ...}, or call it a refusal with words={'high': None}. Not "
       "read either: 'low'", {}),
      ([85, 0.5], "0.5', which may be a percentage or a probability", {"percent": True}),
-     (["9/8"], "no share", {}), (["110%"], "between 0 and 1", {}), ([-0.1], "between 0 and 1", {}),
+     (["9/8"], "not a share", {}), (["110%"], "between 0 and 1", {}),
+     ([-0.1], "between 0 and 1", {}),
      ([True], "which cannot be read", {}), (["<5%"], "which cannot be read", {}),
      (["sorry, 80 perhaps"], "which cannot be read", {}), (["80-90%"], "which cannot be read", {})],
 )  # fmt: skip

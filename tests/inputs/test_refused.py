@@ -744,7 +744,7 @@ BAD_BINS: dict[str, tuple[Any, str]] = {
     "equal edges": ([0, 0.5, 0.5, 1], r"increase.*edges\[1\]=0\.5 and edges\[2\]=0\.5 are equal"),
     "edges out of order": ([0, 0.7, 0.3, 1], r"increase.*edges\[1\]=0\.7 and edges\[2\]=0\.3"),
     "an edge that is NaN": ([0, NAN, 1], r"edges\[\d\]=nan"),
-    "edges that leave out 0": ([0.1, 0.5, 1], "cover.*0.1.*add 0"),
+    "edges that leave out 0": ([0.1, 0.5, 1], "cover.*0.1.*Add 0"),
     "edges that leave out 1": ([0, 0.5], "cover.*0.5.*Add 0 and 1"),
     "no edges": ([], "at least two"),
     "one edge": ([0.5], "at least two"),

@@ -175,7 +175,7 @@ def test_zeros_and_ones_beside_votes_stay_shares_and_it_is_said():
     assert found["brier"] == cal.brier_score(outcomes, Q)
     assert any("are read as shares of the votes, not as counts" in note for note in found.inferred)
     stream = cal.Accumulator()
-    with pytest.raises(cal.InputError, match=r"could be shares or counts.*\(n, 2\)"):
+    with pytest.raises(cal.InputError, match=r"could be shares or vote counts.*\(n, 2\)"):
         stream.update(outcomes, Q, votes=VOTES + 1)
     assert stream.n_rows == 0
 
@@ -222,7 +222,7 @@ def with_row(row: Any) -> Any:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (with_row([2, -1, 0, 0]), r"y_true\[7, 1\] is -1.0: counts .* not be negative"),
+        (with_row([2, -1, 0, 0]), r"y_true\[7, 1\] is -1.0: vote counts .* not be negative"),
         (with_row([0, 0, 0, 0]), r"y_true\[7\] has no votes: vote counts need at least one"),
         (with_row([1.5, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is 1.5\)"),
         (with_row([np.nan, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is nan\)"),
@@ -238,7 +238,7 @@ def test_what_cannot_be_counts_is_named(labels, message):
 def test_votes_that_contradict_are_named():
     with pytest.raises(cal.InputError, match=r"votes\[2\] is \d, .*y_true\[2\] sum to \d"):
         cal.evaluate(COUNTS, P, votes=VOTES + (np.arange(N) == 2))
-    with pytest.raises(cal.InputError, match=r"y_true\[0\] is 99: of the \d votes .* votes\[0\]"):
+    with pytest.raises(cal.InputError, match=r"y_true\[0\] is 99: votes\[0\] is \d, and no more"):
         cal.evaluate([99, *POSITIVE[1:]], Q, votes=VOTES)
     with pytest.raises(cal.InputError, match=r"number of votes with votes="):
         cal.evaluate(POSITIVE + 1, Q)

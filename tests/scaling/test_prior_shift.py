@@ -308,7 +308,7 @@ def test_a_class_that_vanishes_is_reported(turned):
     message = str(caught[0].message)
     name, mean = "0" if turned else "1", f"{p.mean():.3g}"
     assert f"likeliest if class {name} has a share of 0" in message
-    assert f"predicted at {mean} on average, with a source prior of 0.5: check" in message
+    assert f"predicted at {mean} on average, with a source prior of 0.5" in message
 
 
 def test_a_vanished_class_has_its_name():

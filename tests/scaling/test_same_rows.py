@@ -201,7 +201,7 @@ class TestComparisons:
             (some, 0.5), (np.arange(450), 1.0), (np.r_[0:100, 450:750], 0.25),
         ]:  # fmt: skip
             found = compare(y[rows], {"raw": p[rows], "scaled": mapped[rows]})
-            (note,) = [each for each in found.notes if "fitted" in each]
+            (note,) = [each for each in found.notes if "used to fit" in each]
             said = "all" if share == 1 else f"{share:.0%}"
             assert note.startswith(f"scaled: {said} of these rows were used to fit {kind}")
             assert "held-out" in note and note in repr(found)
@@ -225,4 +225,4 @@ class TestComparisons:
         held_out = {name: values[300:] for name, values in made.items()}
         for more in ({}, {"raw": p[300:]}):
             found = compare(y[300:], {**more, **held_out})
-            assert not any("fitted" in note for note in found.notes)
+            assert not any("used to fit" in note for note in found.notes)

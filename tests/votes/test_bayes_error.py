@@ -230,7 +230,7 @@ def test_the_bayes_error_is_a_number_that_says_how_it_was_found() -> None:
         ([[2, -1], [1, 2]], {}, "negative"),
         ([[0.5, 0.6]], {}, "sums to 1.1"),
         ([[1.5, 1.5]], {}, "whole numbers"),
-        ([0.5, 0.3], {"votes": 3}, "no shares of votes"),
+        ([0.5, 0.3], {"votes": 3}, "cannot be shares of votes"),
         ([[1, 0], [0, 1]], {"votes": 1}, "at least 2 votes"),
         ([[2, 1], [1, 2]], {"labels": [0]}, "2 class indices"),
         ([[2, 1], [1, 2]], {"labels": [0, 2]}, r"labels\[1\] is 2"),

@@ -191,7 +191,7 @@ class Edges(BinningRule):
         object.__setattr__(self, "edges", values)
         object.__setattr__(self, "closed", one_of("closed", closed, ("left", "right")))
         if len(values) < 2:
-            raise InputError(f"edges must hold at least the two numbers 0 and 1; got {len(values)}")
+            raise InputError(f"edges must hold at least two numbers, 0 and 1; got {len(values)}")
         for i, (low, high) in enumerate(pairwise(values)):
             if not low < high:
                 kind = "are equal" if low == high else "do not increase"

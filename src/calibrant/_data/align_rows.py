@@ -105,11 +105,11 @@ def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> di
         missing, extra = aligned.unmatched["y_true"], aligned.unmatched["own"]
         faults = []
         if missing:
-            faults.append(f"{len(missing)} ids of y_true are missing, such as {missing[0]!r}")
+            faults.append(f"{len(missing)} missing, such as {missing[0]!r}")
         if extra:
-            faults.append(f"{len(extra)} ids are not in y_true, such as {extra[0]!r}")
+            faults.append(f"{len(extra)} extra, such as {extra[0]!r}")
         if faults:
-            raise InputError(f"ids of {name!r} do not match: {' and '.join(faults)}")
+            raise InputError(f"ids of {name!r} differ from those of y_true: {' and '.join(faults)}")
         out[name] = aligned.rows["own"]
     return out
 

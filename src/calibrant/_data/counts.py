@@ -238,8 +238,8 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
             need = f"votes[#] is {votes[row]}, and no more votes can be for class 1"
         else:
             need = (
-                f"with {setting('votes')}, labels are read as counts, whole numbers from 0, if one "
-                "is above 1; if all are from 0 to 1, they are read as shares"
+                f"with {setting('votes')}, labels are read as counts, finite whole numbers "
+                "from 0, if one is above 1; if all are from 0 to 1, they are read as shares"
             )
         raise BadCount(row, f"{values_of('y_true')}[#] is {value!r}: {need}")
     return Labels(counts / votes.astype(np.float64), votes, vote_note(COUNTED_BESIDE))
