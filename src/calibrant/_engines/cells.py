@@ -23,9 +23,10 @@ LAST_OCTAVE = 40
 # The same for each of many slices, and how many cells an octave has.
 N_OF_SLICES = 128
 PER_OCTAVE = {N_LINEAR: 8, N_OF_SLICES: 1}
-# Labels between 0 and 1 are pooled in so many cells, and those nearer to 0 or 1 than this are hard.
+# Labels between 0 and 1 are pooled in this many cells, and those nearer to 0 or 1 than this are
+# hard.
 LABELS, ROUNDED = 128, 1e-9
-# With more groups of a cluster, cell and label, clusters are put together into so many blocks.
+# With more groups of a cluster, cell and label, clusters are put together into this many blocks.
 # Clusters do not depend on each other, so neither do blocks, and intervals resample as many.
 MOST_GROUPS, BLOCKS = 1 << 21, 1 << 9
 # Where two predictors are pooled: the cells of one half of [0, 1], of equal width on the scale of

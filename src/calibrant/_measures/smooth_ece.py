@@ -114,7 +114,7 @@ class _SmoothError:
     """The smooth error of a class as a function of the width of noise, with its fixed point (the
     width that equals the error).
 
-    `smoothed` gives the integral at a width on so many cells, of which the grid has `cells`;
+    `smoothed` gives the integral at a width on this many cells, of which the grid has `cells`;
     `total` is the sum of weights.
     """
 

@@ -38,7 +38,8 @@ def multiple_choice(
     Parameters
     ----------
     gold : str or callable
-        Field of a document with the index of the right choice, or a function from a document to it.
+        Field of a document with the index of the right choice, or a function from a document to
+        this index.
     metrics : sequence of str, default ('ece',)
         Names of the metrics in the YAML that get pairs of right choice and probabilities; "acc" is
         always there.
@@ -91,9 +92,9 @@ def multiple_choice(
 def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[Any]], float]:
     """Make the aggregation of a metric: a measure over all documents of a task.
 
-    Where all documents have the same number of choices k, they are rows (n, k), as for
-    `calibrant.evaluate`; a single one with another number changes that for all, which are then
-    judged by their likeliest choice, right or wrong, (n,).
+    If all documents have the same number of choices k, they are rows (n, k), as for
+    `calibrant.evaluate`. If one has another number, all documents are measured by their likeliest
+    choice, right or wrong, (n,).
 
     Parameters
     ----------

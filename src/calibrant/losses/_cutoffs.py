@@ -28,12 +28,11 @@ def atb_loss(
         + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
 
     For (n,) predictions, and for each class against the rest, it is truthful: over the outcomes of
-    a batch no predictions have a lower expectation than the true probabilities. What those have is
-    not 0 but ``sum u (1 - u) / n^2``, about 1/(6 n) or less: the floor of a batch of n rows.
+    a batch no predictions have a lower expectation than the true probabilities. Their expectation
+    is not 0 but ``sum u (1 - u) / n^2``, about 1/(6 n) or less: the floor of a batch of n rows.
 
-    The predictions are sorted, and the gradient exists wherever no two are equal (where two are, it
-    is that of one of the orders they may have), and where the top label of no row is about to
-    change.
+    The predictions are sorted. The gradient exists if no two predictions are equal (otherwise it is
+    that of one possible order) and no row's top label is about to change.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ def atb_loss(
     sample_weight : tensor of shape (n,), optional
         Weight of each row, at least 0; 0 leaves a row out, as for padding.
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+        How to combine the errors of the classes of `"classwise"`; `"none"` returns each.
 
     Returns
     -------
@@ -64,8 +63,8 @@ def atb_loss(
     Raises
     ------
     InputError
-        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
-        nothing waits for a look at values: there the loss is NaN.
+        If shapes, types or options do not fit, or, on the CPU, a value is out of range. On other
+        devices values are not checked before the computation; there the loss is NaN.
 
     References
     ----------

@@ -52,7 +52,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
     Parameters
     ----------
     scaler : Scaler
-        The map to fit; it is cloned, and stays as it is.
+        The map to fit; it is cloned and not changed.
     classes : sequence, optional
         The labels in the order of the columns of X; by default the sorted labels of y.
 

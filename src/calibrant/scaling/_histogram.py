@@ -36,11 +36,11 @@ class HistogramBinning(OneVsRest):
 
     .. math:: q_i = \frac{\sum_{l \in B(i)} w_l z_l}{\sum_{l \in B(i)} w_l}
 
-    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit stays as
-    it is.
+    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit is not
+    changed.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class VectorScaling(LinearMap):
 
 @documented
 class MatrixScaling(LinearMap):
-    r"""Matrix scaling: a linear map of the logits, with a penalty if asked for.
+    r"""Matrix scaling: a linear map of the logits, with an optional penalty.
 
     .. math:: q_i = \mathrm{softmax}(W s_i + b)
 
@@ -169,8 +169,8 @@ class MatrixScaling(LinearMap):
         \Bigr]
 
     with ``l2`` for lambda (the off-diagonal and intercept regularisation of Kull et al.; 0 by
-    default). k² + k parameters overfit where rows are few: with many classes give an ``l2``, and
-    choose it on rows of their own. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
+    default). With few rows, k² + k parameters overfit: with many classes give an ``l2``, and choose
+    it on separate rows. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
 
     Parameters
     ----------
@@ -229,7 +229,8 @@ class MatrixScaling(LinearMap):
 
 @documented
 class DirichletCalibration(MatrixScaling):
-    r"""Dirichlet calibration: what is right if each class's predictions are Dirichlet-distributed.
+    r"""Dirichlet calibration: the correct map if each class's predictions are
+    Dirichlet-distributed.
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 

@@ -80,16 +80,16 @@ def unchanging_scaler(
 def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     """Read a fitted scaler from the text that `Scaler.to_json` returned.
 
-    Nothing in the text is executed; a few rows are sent through the map to see that its numbers go
-    together.
+    Nothing in the text is executed; the map is tried on a few rows to check that its numbers are
+    consistent.
 
     Parameters
     ----------
     text : str or bytes
         The JSON document.
     serving : bool, default False
-        Whether the map serves predictions: `transform` then takes no look whether rows are those of
-        the fit, and so does not warn of them.
+        Whether the map serves predictions: `transform` then does not check whether rows were used
+        in the fit, and does not warn.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     Raises
     ------
     StateError
-        If the text is damaged, is no scaler, or has another version of the format.
+        If the text is damaged, is not a scaler, or has another version of the format.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     path : str or os.PathLike
         The file to read.
     serving : bool, default False
-        Whether the map serves predictions: `transform` then takes no look whether rows are those of
-        the fit, and so does not warn of them.
+        Whether the map serves predictions: `transform` then does not check whether rows were used
+        in the fit, and does not warn.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     Raises
     ------
     StateError
-        If the file is damaged, is no scaler, or has another version of the format.
+        If the file is damaged, is not a scaler, or has another version of the format.
 
     Examples
     --------

@@ -29,15 +29,15 @@ class PlattScaling(OneVsRest):
     .. math:: q_i = \sigma(a h_i + b)
 
     where h is the logit (the logit of a probability lifted to 1e-12, unless ``from_logits=True``),
-    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by
-    ``(N1 + 1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N counts weight.
+    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by ``(N1 +
+    1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N is a sum of weights.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     smooth_targets : bool, default False
-        Whether the targets are drawn towards 1/2, as above.
+        Whether to smooth the targets towards 1/2, as above.
 
     Attributes
     ----------

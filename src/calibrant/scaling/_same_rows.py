@@ -41,7 +41,7 @@ _BLOCK = 1 << 20
 
 
 class SameRows(CalibrantWarning):
-    """A map is applied to rows that it was fitted to, where it looks better than it is.
+    """A map is applied to rows that it was fitted to, on which it looks better than it is.
 
     Examples
     --------

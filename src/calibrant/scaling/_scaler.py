@@ -114,7 +114,7 @@ class Scaler(ABC):
     n_iter_ : int
         Steps of the optimiser; 0 where the fit has a closed form.
     loss_before_ : float
-        Log loss of the predictions as they came, on the rows of the fit.
+        Log loss of the predictions before recalibration, on the rows of the fit.
     loss_ : float
         Log loss of the recalibrated predictions, on the rows of the fit.
 
@@ -239,7 +239,7 @@ class Scaler(ABC):
         ----------
         y_true : array-like of shape (n,) or (n, k)
             Targets: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or
-            counts of votes (n, k): the map is fitted to their shares, and every vote counts.
+            vote counts (n, k): the map is fitted to their shares, and every vote counts.
         y_proba : array-like of shape (n,) or (n, k)
             Predictions: probabilities, logits if the scaler has ``from_logits=True``, or
             log-probabilities if it has ``from_logprobs=True``; (n,) is the prediction of class 1.
@@ -252,7 +252,7 @@ class Scaler(ABC):
         data : frame, optional
             A frame, or the path of a Parquet file; `y_true`, `y_proba`, `sample_weight` and `votes`
             are then names of its columns. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and files
-            are summed where they are.
+            are summed by their own engine.
 
         Returns
         -------
@@ -267,10 +267,10 @@ class Scaler(ABC):
 
         Notes
         -----
-        The likelihood of votes weighs each row by the number of votes on it, and so does the fit.
-        Where that number depends on how divided people are, or votes on one row are alike for a
-        reason that the predictions do not know, rows may better count alike: pass shares
-        (``counts / counts.sum(axis=1, keepdims=True)``) without `votes`.
+        The fit weights each row by its number of votes, like the likelihood of the votes. If that
+        number depends on how much people disagree, or the votes on a row depend on each other, give
+        all rows the same weight: pass shares (``counts / counts.sum(axis=1, keepdims=True)``)
+        without `votes`.
 
         Examples
         --------
@@ -305,7 +305,7 @@ class Scaler(ABC):
             1.
         data : frame, optional
             A frame; `y_proba` is then the name of its column, or a list of names, in the order of
-            the classes in the fit: the names of its columns are not remembered.
+            the classes in the fit: the map does not store the names of columns.
 
         Returns
         -------
@@ -322,8 +322,8 @@ class Scaler(ABC):
         Warns
         -----
         SameRows
-            If some of 50 rows or more were among those of the fit, in whatever order; see
-            `share_fitted`. Fewer rows are not looked at, nor any rows of a map that was loaded with
+            If some of at least 50 rows were used in the fit, in any order; see `share_fitted`.
+            Fewer rows are not checked, and neither are rows of a map that was loaded with
             ``serving=True``.
 
         Examples
@@ -374,9 +374,9 @@ class Scaler(ABC):
         Returns
         -------
         float or None
-            A share in [0, 1]; an estimate where the fit had more than 4,096 rows. None where
-            predictions repeat so much (rounded ones, for example) that the rows of the fit cannot
-            be distinguished from others. A share of a few rows may go unnoticed.
+            A share in [0, 1]; an estimate if the fit had more than 4,096 rows. None if predictions
+            repeat so much (rounded ones, for example) that the rows of the fit cannot be
+            recognised. A share of a few rows may go unnoticed.
 
         Examples
         --------
@@ -608,7 +608,7 @@ class Scaler(ABC):
         return tuple(_arguments(cls))[1:]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name, as scikit-learn asks for them.
+        """The options by name, as scikit-learn requires.
 
         Parameters
         ----------
@@ -699,7 +699,7 @@ class Scaler(ABC):
         Parameters
         ----------
         fitted_rows : bool, default True
-            Whether hashes of up to 4,096 rows of the fit are written too, by which `transform`
+            Whether to write hashes of up to 4,096 rows of the fit too, by which `transform`
             recognises them. Without them a map of two parameters takes 400 bytes.
 
         Returns
@@ -738,14 +738,14 @@ class Scaler(ABC):
     def save(self, path: str | os.PathLike[str], *, fitted_rows: bool = True) -> None:
         """Write the fitted map to a file, as JSON; `calibrant.scaling.load` reads it.
 
-        A crash leaves the old file or the new one, never a part of either.
+        After a crash the file is the old one or the new one, never a part of either.
 
         Parameters
         ----------
         path : str or os.PathLike
-            The file; one that exists is replaced.
+            The file; an existing file is replaced.
         fitted_rows : bool, default True
-            Whether hashes of rows of the fit are written too, as in `to_json`.
+            Whether to write hashes of rows of the fit too, as in `to_json`.
 
         Raises
         ------
@@ -767,7 +767,7 @@ class Scaler(ABC):
             temporary.write_text(text, encoding="utf-8")
 
     def to_python(self, name: str = "recalibrate") -> str:
-        """The fitted map as Python source that needs nothing but the standard library.
+        """The fitted map as Python source that needs only the standard library.
 
         For `TemperatureScaling`, `LabelSmoothingTemperature`, `VectorScaling`, `PlattScaling`,
         `QuadraticScaling`, `BetaCalibration` and `PriorShift`.
@@ -782,7 +782,7 @@ class Scaler(ABC):
         str
             A module with one function. It takes one prediction of class 1 and returns a number; for
             a map of (n, k) it takes a row of k predictions and returns a list. Numbers agree with
-            `transform` to 14 digits or more, and what `transform` refuses is a ValueError.
+            `transform` to at least 14 digits, and invalid predictions raise a ValueError.
 
         Raises
         ------
@@ -814,10 +814,10 @@ class Scaler(ABC):
     def to_sql(self, columns: str | Sequence[str]) -> Any:
         """The fitted map as an SQL expression.
 
-        It is standard SQL (CASE, ABS) with the functions LN and EXP, as PostgreSQL, DuckDB, SQLite,
-        Spark, BigQuery and Snowflake have them; SQL Server has LOG for LN. For the maps of
-        `to_python`. NULL stays NULL, and what is no prediction (NaN, 1.5, a row that does not sum
-        to 1) becomes NULL.
+        It is standard SQL (CASE, ABS) with the functions LN and EXP, which PostgreSQL, DuckDB,
+        SQLite, Spark, BigQuery and Snowflake have; SQL Server calls LN LOG. It is available for the
+        same maps as `to_python`. NULL stays NULL, and an invalid prediction (NaN, 1.5, a row that
+        does not sum to 1) becomes NULL.
 
         Parameters
         ----------
@@ -835,7 +835,8 @@ class Scaler(ABC):
         StateError
             If the scaler is not fitted.
         InputError
-            If the map has more than a few parameters, or the columns are not as many as in fit.
+            If the map has more than a few parameters, or the number of columns differs from the
+            fit.
 
         Examples
         --------

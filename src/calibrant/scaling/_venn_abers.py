@@ -25,11 +25,11 @@ class VennAbers(OneVsRest):
 
     .. math:: q = \frac{p_1}{1 - p_0 + p_1}
 
-    where p_0 and p_1 are what isotonic calibration makes of a new prediction if the new row itself
-    is put among the rows of the fit, with the label 0 and with the label 1. `predict_both` returns
-    these two; `transform` merges them into q, which has the least largest regret in log loss
-    against the better of the two. q is never 0 or 1, and where few rows are near, p_0 and p_1 lie
-    apart. Both maps are step functions, found for all predictions at once, exactly.
+    where p_0 and p_1 are the isotonic calibration of a new prediction after its row was added to
+    the fit, with the label 0 and with the label 1. `predict_both` returns both; `transform` merges
+    them into q, which minimises the largest regret in log loss against the better of the two. q is
+    never 0 or 1, and where few rows are near, p_0 and p_1 lie far apart. Both maps are exact step
+    functions, computed for all predictions at once.
 
     Predictions (n, k) get a map for each class against the rest, and rows of q are divided by their
     sum.
@@ -45,14 +45,14 @@ class VennAbers(OneVsRest):
 
     Notes
     -----
-    The probability, p_0 or p_1, that belongs to the new row's true label is
-    perfectly calibrated in expectation, for any number of rows, if labels are hard and the rows of
-    the fit and the new one are exchangeable. That is a statement on the pair: q, and rows of
-    several classes divided by their sum, only come close to it. A new row counts as one of weight
-    1, so that a weight of 3 means three rows (counts of votes: each vote is one): weights that
-    sum to 1, for example, give p_0 near 0 and p_1 near 1. With weights, with soft labels, and with
-    several votes a row, the rows of the fit are not like a new row with one label, and the
-    guarantee is no longer exact; it is approached as rows grow many.
+    The probability, p_0 or p_1, that belongs to the new row's true label is perfectly calibrated in
+    expectation, for any number of rows, if labels are hard and the rows of the fit and the new one
+    are exchangeable. This holds for the pair: q, and rows of several classes divided by their sum,
+    only come close to it. A new row counts as one of weight 1, so a weight of 3 means three rows
+    (with vote counts, each vote is one row). Weights that sum to 1, for example, give p_0 near 0
+    and p_1 near 1. With weights, soft labels or several votes per row, the rows of the fit differ
+    from a new row with one label, so the guarantee holds only approximately; it becomes exact as
+    the number of rows grows.
 
     References
     ----------
@@ -96,7 +96,7 @@ class VennAbers(OneVsRest):
         Returns
         -------
         tuple of two ndarrays of shape (n,) or (n, k)
-            p_0 and p_1 in the shape of `y_proba`. Of (n, k) predictions each class has its own
+            p_0 and p_1 in the shape of `y_proba`. For (n, k) predictions each class has its own
             pair, against the rest: their rows do not sum to 1.
 
         Raises

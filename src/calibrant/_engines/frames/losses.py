@@ -191,7 +191,7 @@ def _entropy(p: list[Expr]) -> Expr:
 
 
 def losses_of(groups: Groups, n_classes: int) -> LossSums:
-    """The loss sums of a problem of so many classes, over all groups of a query. A loss that the
+    """The loss sums of a problem of this many classes, over all groups of a query. A loss that the
     query did not request has the sum 0.
     """
     sums = np.zeros(len(FIELDS))

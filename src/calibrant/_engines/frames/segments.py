@@ -33,7 +33,7 @@ MOST_PACKED = 2**52
 
 def segment_rules(samples: FrameSamples, names: tuple[str, ...], parts: int) -> list[SegmentRule]:
     """The rules that turn each named column into segments (numbered groups of its values), from
-    queries about the column. Numbers with many distinct values are cut into so many `parts`.
+    queries about the column. Numbers with many distinct values are cut into `parts` ranges.
     """
     return [_segment_rule(samples, name, parts) for name in names]
 
