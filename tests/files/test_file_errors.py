@@ -42,7 +42,7 @@ def test_columns_without_a_usual_name_are_listed(tmp_path, format):
 
 def test_several_usual_names_are_not_chosen_from(tmp_path):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "target": OUTCOMES, "p": REPORTS})
-    refused(path, "y_true could be the column 'label' or the column 'target'.*say which")
+    refused(path, "y_true could be the column 'label' or the column 'target'.*name one of them")
     path = write(
         tmp_path, "npz", {"y": LABELS, "confidence": REPORTS, "p0": REPORTS, "p1": REPORTS}
     )

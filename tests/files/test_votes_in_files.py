@@ -156,7 +156,7 @@ def test_a_row_without_votes_is_named_with_its_line(tmp_path):
 
 
 def test_columns_that_contradict_each_other(wide, long):
-    with pytest.raises(cal.InputError, match="counts and votes both say"):
+    with pytest.raises(cal.InputError, match="counts and votes both give the labels"):
         cal.read_file(wide, counts=N_COLUMNS, votes="m")
     with pytest.raises(cal.InputError, match="annotator is given without item"):
         cal.read_file(long, annotator="annotator")
@@ -209,13 +209,13 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
 
 def test_the_command_line_speaks_of_its_own_options(wide, long, capsys):
     _, _, err = said(capsys, "report", wide, "--label", "positive", "--proba", "first")
-    assert "the numbers of all votes with --votes COLUMN" in err and "--counts A,B" in err
+    assert "the number of votes with --votes COLUMN" in err and "--counts A,B" in err
     _, _, err = said(capsys, "report", long, "--annotator", "annotator")
     assert "--annotator is given without --item" in err
     _, _, err = said(capsys, "report", long, "--item", "item", "--stream")
     assert "leave out --stream" in err
     _, _, err = said(capsys, "report", wide, "--counts", "n_cat", "--votes", "m")
-    assert "--counts and --votes both say" in err and "leave out --votes" in err
+    assert "--counts and --votes both give the labels" in err and "leave out --votes" in err
 
 
 def test_sure_predictions_may_be_held_against_votes(tmp_path):

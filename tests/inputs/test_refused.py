@@ -926,7 +926,7 @@ def test_messages_read_as_sentences() -> None:
     assert refusal(cal.ece, [1, 2, 2, 1], P) == (
         "y_true[1] is 2: targets must be 0, 1 or a probability. If the labels are names or other "
         "numbers, pass classes=[negative, positive]; if they count the votes for class 1, give the "
-        "numbers of all votes with votes=, or give the counts of both classes as (n, 2)"
+        "number of votes with votes=, or give the counts of both classes as (n, 2)"
     )
     assert refusal(cal.ece, Y, P, sample_weight=[1, 1, -2, 1]) == (
         "sample_weight[2] is -2.0: weights must be finite and not negative"

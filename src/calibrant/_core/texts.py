@@ -53,8 +53,8 @@ TEXTS = {
     "or numbers of another kind, pass {classes} in column order",
     "target": "{at} is {value}: targets must be 0, 1 or a probability. {hint}",
     "target_names": "If the labels are names or other numbers, pass {two_classes}",
-    "target_votes": "; if they count the votes for class 1, give the numbers of all votes with "
-    "{votes}, or give {both_counts}",
+    "target_votes": "; if they count the votes for class 1, give the number of votes with {votes}, "
+    "or give {both_counts}",
     "same_classes": "{y_true} and {y_proba} must have the same classes; got {n} and {k} columns",
     "swapped": "y_true holds fractions while every y_proba is 0 or 1: the columns seem to be "
     "swapped. y_true is {first}, y_proba {second}. If the labels are shares of votes, name "

@@ -241,7 +241,7 @@ class TemperatureScaling(Scaler):
     def _apply(self, predictions: Predictions) -> FloatArray: ...
 
 class BetaCalibration(OneVsRest):
-    r"""Beta calibration: the correct map if each class's predictions are beta-distributed.
+    r"""Beta calibration: the correct map for beta-distributed predictions of each class.
 
     .. math:: q_i = \sigma\bigl(a \ln p_i - b \ln(1 - p_i) + c\bigr), \quad a, b \ge 0
 
@@ -947,8 +947,7 @@ class CentredIsotonic(IsotonicCalibration):
     def _fit_column(self, column: Column) -> ColumnFit: ...
 
 class DirichletCalibration(MatrixScaling):
-    r"""Dirichlet calibration: the correct map if each class's predictions are
-    Dirichlet-distributed.
+    r"""Dirichlet calibration: the correct map for Dirichlet-distributed predictions of each class.
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 

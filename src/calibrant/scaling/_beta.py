@@ -18,7 +18,7 @@ from calibrant.scaling._predictions import FloatArray, Predictions
 
 @documented
 class BetaCalibration(OneVsRest):
-    r"""Beta calibration: the correct map if each class's predictions are beta-distributed.
+    r"""Beta calibration: the correct map for beta-distributed predictions of each class.
 
     .. math:: q_i = \sigma\bigl(a \ln p_i - b \ln(1 - p_i) + c\bigr), \quad a, b \ge 0
 

@@ -229,8 +229,7 @@ class MatrixScaling(LinearMap):
 
 @documented
 class DirichletCalibration(MatrixScaling):
-    r"""Dirichlet calibration: the correct map if each class's predictions are
-    Dirichlet-distributed.
+    r"""Dirichlet calibration: the correct map for Dirichlet-distributed predictions of each class.
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 
