@@ -1450,8 +1450,8 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     Parameters
     ----------
     shape : {"binary", "answers", "multiclass"}, optional
-        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
-        (n, k) ("multiclass"); by default those of (n,) and (n, k).
+        Predictions (n,) ("binary"; "answers" if labels say whether an answer was right) or (n, k)
+        ("multiclass"); by default those of (n,) and (n, k).
 
     Returns
     -------
@@ -2644,7 +2644,7 @@ def count_votes(
     classes: Sequence[Any] | None = None,
     items: ArrayLike | None = None,
 ) -> VoteTable:
-    """Count a long table of votes, one row a vote, by item and class.
+    """Count a long table of votes, with one row per vote, by item and class.
 
     Parameters
     ----------
@@ -2652,11 +2652,11 @@ def count_votes(
         Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
         mapping of column names to arrays.
     item : str
-        Column of what is voted on: the id that predictions have too.
+        Column of item ids, which predictions have too.
     label : str
         Column of labels: names of classes or class indices.
     annotator : str, optional
-        Column of who votes; nobody may vote twice on an item.
+        Column of annotators; nobody may vote twice on an item.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; by default the labels that
         occur, sorted: numbers, and texts that are numbers, by their size.
@@ -2667,14 +2667,14 @@ def count_votes(
     Returns
     -------
     VoteTable
-        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        `counts`, for use as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
         themselves.
 
     Raises
     ------
     InputError
-        If a column is not there, a label is none of the classes, an item of `items` has no votes,
-        or somebody votes twice on an item.
+        If a column is missing, a label is not a class, an item of `items` has no votes, or somebody
+        votes twice on an item.
 
     Examples
     --------
@@ -5716,12 +5716,12 @@ def read_confidences(
     words: Mapping[str, float | None] | None = None,
     percent: bool = False,
 ) -> Confidences:
-    """Read confidences as models write them, and words for whether answers were right.
+    """Read confidences as written by models, and words for right and wrong answers.
 
     The first rule that fits a value reads it: a word of `words`; an empty value; a refusal ("I
     cannot say", "refused"); a percentage with its sign ("85%", "85 percent"); a share ("85 out of
     100", "85/100"); a number from 0 to 1, a probability; a number above 1 and up to 100, a
-    percentage. A 1 may be 1 % or certain: it is an error, which `words` or `percent` decides.
+    percentage. A 1 may be 1 % or certain, so it is an error unless `words` or `percent` decides.
 
     Parameters
     ----------
@@ -5738,12 +5738,12 @@ def read_confidences(
     Returns
     -------
     Confidences
-        `y_true` and `y_proba`, with NaN for what is not said, `forms`, `answered` and `inferred`.
+        `y_true` and `y_proba`, with NaN for missing values, `forms`, `answered` and `inferred`.
 
     Raises
     ------
     InputError
-        If no rule fits a value, or two readings; the message names the rows.
+        If no rule fits a value, or a value is ambiguous; the message names the rows.
 
     Examples
     --------
@@ -5784,10 +5784,9 @@ def read_file(
     columns: str | Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> FileArrays:
-    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
+    r"""Read the rows of files as arrays, for functions that need rows in memory: intervals, fits.
 
-    Columns are found as by `evaluate_file`; values are checked by the function that they are given
-    to.
+    Columns are found as by `evaluate_file`; the function that gets the values checks them.
 
     Parameters
     ----------
@@ -5803,10 +5802,10 @@ def read_file(
     votes : str, optional
         Column of the number of votes of each soft label, or of each count for class 1.
     counts : str or list of str, optional
-        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+        Columns of vote counts, one per class (or one column of lists), instead of `y_true`.
     item, annotator : str, optional
-        Columns of long tables, a row a vote: what is voted on, and who votes. `y_true` is then the
-        vote, and predictions are repeated in each row of an item.
+        Columns of long tables with one row per vote: the item and the annotator. `y_true` is then
+        the vote, and predictions are repeated in each row of an item.
     classes : sequence, optional
         Names of the classes in the order of the columns; labels belong to the class of their name.
     from_logits : bool, default False
@@ -5818,13 +5817,13 @@ def read_file(
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
         "inspect", "hle", "excel", "stata", "sas" or "r"; by default it follows from their names,
-        and of records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI or
-        Humanity's Last Exam.
+        and for records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI
+        or Humanity's Last Exam.
     filter : str, optional
-        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+        Filter to use from a log of lm-evaluation-harness that has several.
     task, skip : str or list of str, optional
-        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
-        skipped, and `inferred` names them.
+        Tasks to read, and tasks to leave out, from logs of several tasks. Tasks without a
+        confidence are skipped, and `inferred` names them.
     acc_norm : {"characters", "bytes"}, optional
         Divide the log-likelihood of each choice by its length in this unit, as the harness does
         for its metrics acc_norm and acc_bytes.
@@ -5832,17 +5831,16 @@ def read_file(
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
         The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
-        for a refusal. With `percent`, percentages may stand beside them.
+        for a refusal. With `percent`, a column may have words and percentages.
     confidence : {"auto"}, optional
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
-        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
-        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+        numbers up to 1 and above 1, refusals, missing values. `inferred` has the number of each
+        form; 1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
     refusals : {"excluded", "wrong"}, optional
-        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
-        default as `missing` says.
+        How to treat answers without a confidence: drop them, or count them as wrong answers at
+        confidence 0; by default according to `missing`.
     answer, gold : str, optional
-        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
-        same.
+        Columns of answers and of right answers, instead of `y_true`: a row is 1 if both are equal.
     columns : str or list of str, optional
         Further columns to read as text: slices, clusters, ids.
     progress : bool, optional

@@ -78,8 +78,8 @@ class EqualWidth(BinningRule):
     closed : {"left", "right"}, default "left"
         The side on which a bin holds its edge.
     drop_one : bool, default False
-        Whether a prediction of exactly 1.0 is in no bin, as the formula of Leznik (2026) reads
-        literally; what is dropped is counted.
+        Whether a prediction of exactly 1.0 is in no bin, as in the formula of Leznik (2026); the
+        dropped predictions are counted.
 
     References
     ----------
@@ -123,8 +123,8 @@ class Quantile(BinningRule):
     """Bins of equal mass.
 
     ``ties="together"``: equal predictions share the bin that holds the middle of their ranks; ranks
-    are cumulative weights, so an integer weight is a repetition, and the order of rows does not
-    matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
+    are cumulative weights, so an integer weight counts as repeated rows, and the order of rows does
+    not matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
 
     Parameters
     ----------

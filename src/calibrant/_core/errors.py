@@ -119,7 +119,7 @@ class MissingExtra(CalibrantError, ImportError):
     extra : str or None
         Extra of Calibrant that installs it, if any.
     purpose : str
-        What needs the package, as the message begins.
+        What needs the package; the message begins with it.
 
     Examples
     --------

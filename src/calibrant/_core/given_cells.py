@@ -16,9 +16,9 @@ from calibrant._core.typing import Index, Mask
 class Cells:
     """One bin for each combination of the values of given columns.
 
-    Predictions within a cell may differ: its gap is that of their mean. Cells must not look at
-    labels. Then `lin_ce` over cells is truthful (Lu, Wu, Hartline and Hu, theorem 3.1), for
-    predictions that do not look at the labels of any row either.
+    Predictions within a cell may differ: its gap is that of their mean. Cells must not depend on
+    labels. Then `lin_ce` over cells is truthful (Lu, Wu, Hartline and Hu, theorem 3.1) for
+    predictions that do not depend on the labels of any row.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Cells:
             raise InputError(f"Cells needs arrays of one length; got {sizes}")
 
     def with_columns(self, columns: Sequence[Any]) -> Cells:
-        """Give the cells by the same names, with these columns as their values.
+        """The cells with the same names, and these columns as their values.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Cells:
         n : int
             The number of rows that were kept.
         kept : array of bool or None
-            A mask of the rows as they were given; None if all were kept.
+            A mask of the given rows; None if all were kept.
 
         Returns
         -------

@@ -19,7 +19,7 @@ from calibrant._data.missing import find_missing_entries
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Labels that are sets: each probability is known only to lie between two numbers.
+    """Labels that are sets: each probability is only known to lie between two bounds.
 
     Give it to `evaluate` or `report` as `y_true`. The result has `low` and `high`: the smallest and
     the largest value that each measure takes over all labels in the sets.
@@ -27,8 +27,8 @@ class Between:
     Parameters
     ----------
     lo, hi : array-like of shape (n,) or (n, k), str or list of str
-        The ends of each label, from 0 to 1; with `data`, names of columns. (n,) is P(y = 1). For
-        several classes a row's label is any distribution with each class between its two ends.
+        The bounds of each label, from 0 to 1; with `data`, names of columns. (n,) is P(y = 1). For
+        several classes a row's label is any distribution with each class between its two bounds.
 
     Examples
     --------

@@ -25,20 +25,20 @@ class VoteTable:
     Attributes
     ----------
     counts : ndarray of shape (n, k)
-        Number of votes for each class, a row an item: `y_true` for every function, as is the
-        table itself.
+        Number of votes for each class, one row per item; every function takes it, or the table
+        itself, as `y_true`.
     items : ndarray of shape (n,)
         Id of each item, in the order of the rows.
     classes : tuple of length k
         Names of the classes, in the order of the columns.
     item_index : ndarray of shape (n_votes,)
-        Row of `counts` that each vote is about, in the order of the votes.
+        Row of `counts` for the item of each vote, in the order of the votes.
     class_index : ndarray of shape (n_votes,)
-        Column of `counts` that each vote is for.
+        Column of `counts` for the class of each vote.
     annotator : ndarray of shape (n_votes,) or None
-        Who gave each vote, where a column says so.
+        The annotator of each vote, if there is a column for it.
     n_unmatched : int
-        Number of votes on items that were not asked for, which are not counted.
+        Number of votes on other items than those requested, which are not counted.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def count_votes(
     classes: Sequence[Any] | None = None,
     items: ArrayLike | None = None,
 ) -> VoteTable:
-    """Count a long table of votes, one row a vote, by item and class.
+    """Count a long table of votes, with one row per vote, by item and class.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def count_votes(
         Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
         mapping of column names to arrays.
     item : str
-        Column of what is voted on: the id that predictions have too.
+        Column of item ids, which predictions have too.
     label : str
         Column of labels: names of classes or class indices.
     annotator : str, optional
-        Column of who votes; nobody may vote twice on an item.
+        Column of annotators; nobody may vote twice on an item.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; by default the labels that
         occur, sorted: numbers, and texts that are numbers, by their size.
@@ -123,14 +123,14 @@ def count_votes(
     Returns
     -------
     VoteTable
-        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        `counts`, for use as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
         themselves.
 
     Raises
     ------
     InputError
-        If a column is not there, a label is none of the classes, an item of `items` has no votes,
-        or somebody votes twice on an item.
+        If a column is missing, a label is not a class, an item of `items` has no votes, or somebody
+        votes twice on an item.
 
     Examples
     --------

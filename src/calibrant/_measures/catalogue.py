@@ -556,8 +556,8 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     Parameters
     ----------
     shape : {"binary", "answers", "multiclass"}, optional
-        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
-        (n, k) ("multiclass"); by default those of (n,) and (n, k).
+        Predictions (n,) ("binary"; "answers" if labels say whether an answer was right) or (n, k)
+        ("multiclass"); by default those of (n,) and (n, k).
 
     Returns
     -------

@@ -138,7 +138,7 @@ Binning = Literal["fixed", "quantile", "levels", ""]
 
 @dataclass(frozen=True)
 class Statistic:
-    """Which problem a statistic is of, in which bins, and what it takes to compute it.
+    """The problem and the bins of a statistic, and the requirements to compute it.
 
     Parameters
     ----------

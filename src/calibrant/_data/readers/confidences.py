@@ -134,12 +134,12 @@ class Confidences:
     Attributes
     ----------
     y_true : ndarray of shape (n,) or None
-        1 where the answer was right, 0 where it was wrong, NaN where that is not said.
+        1 if the answer was right, 0 if it was wrong, NaN if unknown.
     y_proba : ndarray of shape (n,)
-        Probability that each answer is right; NaN where there is none.
+        Probability that each answer is right; NaN if there is none.
     forms : dict of str to int
-        How many rows were written in which form: "word", "empty", "refusal", "sign", "share",
-        "number", "percent".
+        Number of rows in each form: "word", "empty", "refusal", "sign", "share", "number",
+        "percent".
     inferred : tuple of str
         The same in words.
     """
@@ -163,12 +163,12 @@ def read_confidences(
     words: Mapping[str, float | None] | None = None,
     percent: bool = False,
 ) -> Confidences:
-    """Read confidences as models write them, and words for whether answers were right.
+    """Read confidences as written by models, and words for right and wrong answers.
 
     The first rule that fits a value reads it: a word of `words`; an empty value; a refusal ("I
     cannot say", "refused"); a percentage with its sign ("85%", "85 percent"); a share ("85 out of
     100", "85/100"); a number from 0 to 1, a probability; a number above 1 and up to 100, a
-    percentage. A 1 may be 1 % or certain: it is an error, which `words` or `percent` decides.
+    percentage. A 1 may be 1 % or certain, so it is an error unless `words` or `percent` decides.
 
     Parameters
     ----------
@@ -185,12 +185,12 @@ def read_confidences(
     Returns
     -------
     Confidences
-        `y_true` and `y_proba`, with NaN for what is not said, `forms`, `answered` and `inferred`.
+        `y_true` and `y_proba`, with NaN for missing values, `forms`, `answered` and `inferred`.
 
     Raises
     ------
     InputError
-        If no rule fits a value, or two readings; the message names the rows.
+        If no rule fits a value, or a value is ambiguous; the message names the rows.
 
     Examples
     --------
