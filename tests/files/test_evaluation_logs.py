@@ -105,7 +105,7 @@ def test_different_numbers_of_choices_are_judged_by_the_likeliest(tmp_path: Path
     assert rows.y_true.tolist() == right
     np.testing.assert_allclose(rows.y_proba, [softmax(x).max() for x in logs + more_logs])
     assert any("2 to 5 choices" in line for line in rows.inferred)
-    with pytest.raises(cal.InputError, match="a list of 4, where others have 3"):
+    with pytest.raises(cal.InputError, match="a list of 4, but other rows have 3"):
         cal.read_file(file, y_true="target", y_proba="probs")
 
 

@@ -93,8 +93,11 @@ BENCHMARK_RULES: tuple[PeerRule, ...] = (
         default_bins=0,
         bins_of_rows=hendrycks_bins,
         fewest_rows=RUN,
-        rule="runs of 100 rows in order of confidence, the last with what is left over; root mean "
-        "square; the last run is dropped, and counted in n; over all orders of equal confidences",
+        rule=(
+            "runs of 100 rows in order of confidence, the last with the remaining rows; root mean "
+            "square; the last run is dropped, but counted in n; over all orders of equal "
+            "confidences"
+        ),
         why=(
             "It is the root mean square gap, and the loop ends one bin early: it ignores the 100 "
             "to 199 most confident answers. If many of these are overconfident, the number is too "

@@ -117,7 +117,7 @@ class HistogramBinning(OneVsRest):
         for edges, values in zip(self.edges_, self.values_, strict=True):
             inner = len(edges) if isinstance(rule, Quantile) else rule.m - 1
             if np.shape(edges) != (inner,) or np.shape(values) != (inner + 1,):
-                raise ValueError("there is not a value for each bin")
+                raise ValueError("the number of values does not fit the bins")
             if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
                 raise ValueError("a value of a bin is not a probability")
 

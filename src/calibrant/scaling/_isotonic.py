@@ -78,12 +78,12 @@ class IsotonicCalibration(OneVsRest):
         for thresholds, values in zip(self.thresholds_, self.values_, strict=True):
             shape = np.shape(thresholds)
             if len(shape) != 1 or not shape[0] or np.shape(values) != shape:
-                raise ValueError("there is not a value for each threshold")
+                raise ValueError("the number of values does not fit the thresholds")
             if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
                 raise ValueError("its thresholds or values do not increase")
             ends = np.array([thresholds[0], thresholds[-1], values[0], values[-1]])
             if not ((ends >= -ROUNDING) & (ends <= 1 + ROUNDING)).all():
-                raise ValueError("its thresholds or values are no probabilities")
+                raise ValueError("its thresholds or values are not probabilities")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         """The predictions as probabilities, in their own shape; this is what the map reads."""

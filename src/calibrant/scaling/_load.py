@@ -190,7 +190,7 @@ def _restore_scaler(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     k = content["columns"]
     scaler._columns = None if k is None else whole_number(k, "columns")
     if scaler.n_classes_ != (scaler._columns or 2) or scaler.n_classes_ > MOST_COLUMNS:
-        raise ValueError(f"{shortened(k)} columns, and {scaler.n_classes_} classes")
+        raise ValueError(f"{shortened(k)} columns, but {scaler.n_classes_} classes")
     scaler._fitted_on = None if content["fitted_on"] is None else str(content["fitted_on"])
     rows = content.get("fitted_rows")
     scaler._fitted_rows = None if rows is None else FittedRows.from_dict(rows)
@@ -213,8 +213,8 @@ def _check_map(scaler: Scaler) -> None:
     with np.errstate(all="ignore"):
         out = scaler._apply(Predictions(rows, scaler._given is True, np.dtype(float)))
     if out.shape != rows.shape or not np.isfinite(out).all():
-        raise ValueError("its numbers do not make a map")
+        raise ValueError("its numbers do not form a valid map")
     if out.min() < -ROUNDING or out.max() > 1 + ROUNDING:
         raise ValueError(
-            f"it maps to {out.min():.6g} to {out.max():.6g}, and probabilities lie in [0, 1]"
+            f"it maps to {out.min():.6g} to {out.max():.6g}, but probabilities lie in [0, 1]"
         )

@@ -271,7 +271,7 @@ class PriorShift(Scaler):
         for name in self._learned:
             prior = getattr(self, name)
             if np.shape(prior) != (self.n_classes_,) or not abs(prior.sum() - 1.0) <= 1e-6:
-                raise ValueError(f"{name} is not a share of each class")
+                raise ValueError(f"{name} does not have a share for each class")
             if not (prior >= 0).all():
                 raise ValueError(f"{name} has a negative share")
         if not (self.source_prior_ > 0).all():

@@ -229,9 +229,9 @@ class FittedRows:
         for position, count in content["repeated"].items():
             counts[int(position)] = count
         if not 0 < hashes.size <= min(KEPT, n_distinct) or (hashes[1:] <= hashes[:-1]).any():
-            raise ValueError("its rows are not hashes in order")
+            raise ValueError("its hashes of rows are not in order")
         if (counts < 1).any() or (n_distinct > hashes.size and hashes.size < KEPT):
-            raise ValueError("its rows are not counted rightly")
+            raise ValueError("its counts of rows are inconsistent")
         return cls(hashes, counts, n_distinct)
 
 

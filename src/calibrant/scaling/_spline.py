@@ -115,7 +115,7 @@ class SplineScaling(OneVsRest):
         super()._check_learned()
         for knots, values in zip(self.knots_, self.values_, strict=True):
             if np.ndim(knots) != 1 or np.size(knots) < 2 or np.shape(values) != np.shape(knots):
-                raise ValueError("there is not a value for each knot")
+                raise ValueError("the number of values does not fit the knots")
             if not (np.diff(knots) > 0).all():
                 raise ValueError("its knots do not increase")
 

@@ -335,7 +335,7 @@ class _Penalised:
 
         factor, failed = dpotrf(self.curvature(), lower=True, clean=False)
         if failed:
-            raise np.linalg.LinAlgError("the loss does not curve upwards")
+            raise np.linalg.LinAlgError("the loss is not convex")
         free: FloatArray = -dpotrs(factor, gradient, lower=True)[0]
         if not increasing:
             return free

@@ -143,7 +143,7 @@ class VennAbers(OneVsRest):
             ):
                 size = np.size(thresholds)
                 if np.ndim(thresholds) != 1 or not size or np.shape(values) != (size + 1,):
-                    raise ValueError("there is not a value for each step")
+                    raise ValueError("the number of values does not fit the steps")
                 if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
                     raise ValueError("its thresholds or values do not increase")
                 if not (values[0] >= 0 and values[-1] <= 1):
@@ -151,7 +151,7 @@ class VennAbers(OneVsRest):
             steps = np.concatenate([self.thresholds_0_[j], self.thresholds_1_[j]])
             low, high = self._pair(j, np.concatenate([steps, [-np.inf, np.inf]]))
             if not (low < high).all():
-                raise ValueError("its two probabilities are the wrong way round")
+                raise ValueError("p_0 is not below p_1")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         """The predictions as probabilities, in their own shape; this is what the map reads."""

@@ -268,7 +268,7 @@ def _unpack_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) ->
         raw.seek(member.header_offset)
         start = raw.read(30)
         if len(start) < 30 or start[:4] != b"PK\x03\x04":
-            raise zipfile.BadZipFile(f"{member.filename} is not where it should be")
+            raise zipfile.BadZipFile(f"{member.filename} has a wrong position")
         name_length, extra_length = struct.unpack("<HH", start[26:30])
         raw.seek(name_length + extra_length, 1)
         packed = raw.read(member.compress_size)
@@ -278,7 +278,7 @@ def _unpack_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) ->
     except OSError as error:
         raise zipfile.BadZipFile(f"{member.filename}: {error}") from None
     if zlib.crc32(content) != member.CRC:
-        raise zipfile.BadZipFile(f"{member.filename} has another checksum")
+        raise zipfile.BadZipFile(f"{member.filename} has a wrong checksum")
     return content
 
 
