@@ -344,7 +344,7 @@ class Cuts:
         """
         cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
         first = self._first_cells(cells)
-        if cells < 1 << 14 and _share_a_cell(first, 3):  # edges crowd somewhere: look closer
+        if cells < 1 << 14 and _share_a_cell(first, 3):  # edges lie close together: finer cells
             closer = self._first_cells(1 << 14)
             # Equal edges, as few distinct predictions make them, share any cell: then the finer
             # cells separate no more edges, and the coarser ones stay.

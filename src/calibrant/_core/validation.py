@@ -18,7 +18,7 @@ from calibrant._core.arguments import whole_docstring, whole_signature
 from calibrant._core.errors import InputError, UnknownOption, nearest, one_of
 from calibrant._core.messages import setting
 
-# Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
+# Default number of resamples of every function, so that the same rows always have one interval.
 N_RESAMPLES = 1000
 
 P = ParamSpec("P")

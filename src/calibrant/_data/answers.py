@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.messages import Note
 
-# What a column is called that says whether an answer was right.
+# Names of columns that say whether an answer was right.
 _NAMES = ("correct", "is_correct", "correctness", "is_right", "accuracy")
 _WORDS = {"correct", "correctness"}
 

@@ -18,7 +18,7 @@ from calibrant._core.typing import Mask
 
 # The names of half precision in pandas, polars and pyarrow.
 _HALF = ("float16", "halffloat")
-# Entries of tensors on an accelerator up to which rows are copied to the host for intervals.
+# Tensors on an accelerator with at most this many entries are copied to the host for intervals.
 COPIED_ENTRIES = 1_000_000
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 

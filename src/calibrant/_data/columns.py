@@ -360,9 +360,9 @@ def pick(data: Any, names: Any, argument: str) -> Any:
         raise InputError(f"with data=, {argument} must name a column; it names none")
     if isinstance(names, str):
         column = frame[names]
-        # Such a name is a pattern to polars, even of the only column there is.
+        # polars reads this name as a pattern, even if it is the name of the only column.
         return (column.alias("column") if names.startswith("^") else column).to_native()
-    # By their places: polars takes names such as '*' for patterns.
+    # By position, because polars reads names such as '*' as patterns.
     return frame[:, [frame.columns.index(name) for name in wanted]].to_native()
 
 

@@ -20,7 +20,7 @@ from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import warn_caller
 
-# The codes of notes on what labels were taken for, if they come of votes.
+# The codes of notes on how labels that come from votes were read.
 COUNTED, COUNTED_BESIDE = "counts of votes", "counts of votes for class 1"
 ONE_HOT, NOT_COUNTED = "one-hot rows", "shares, not counts"
 # The most votes on a row: random generators draw no more, and nobody collects more.

@@ -21,7 +21,7 @@ from calibrant._data.input import Input
 from calibrant._data.labels import Lookup, are_indices, are_truths, note_on_labels, number_of
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
-# The number of first rows in which a fraction among labels is looked for.
+# Fractions among labels are looked for in this many first rows.
 _FEW = 256
 # The name of the column that is added if the number of votes is the same for all rows.
 _EVERY_ROW = "calibrant votes of every row"
@@ -36,8 +36,8 @@ class FrameInput(Input[FrameSamples]):
 
     # Values of the column of labels, each with its class index; None if it holds class indices.
     labels: Labels | None = None
-    # The columns whose sum is a row's number of votes, if labels are counts of them; and a column
-    # that must say the same.
+    # The columns whose sum is a row's number of votes, if labels are vote counts; and a column that
+    # must have the same number.
     vote_columns: tuple[str, ...] = ()
     stated_votes: str | None = None
 

@@ -39,7 +39,7 @@ class Input(ABC, Generic[S]):
     logprobs = False
     # Whether (n,) labels say if an answer was right.
     answers = False
-    # Notes on what labels were taken for: by their classes, and as counts of votes.
+    # Notes on how labels were read: by their classes, and as vote counts.
     label_note: str | None = None
     votes_note: str | None = None
 

@@ -28,7 +28,7 @@ from calibrant._data.missing import find_missing_rows
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64
 
 Values = Tensor | NDArray[Any]
-# So many entries are copied to the host faster than a device answers a question about them.
+# Copying this many entries to the host is faster than a query on the device.
 _FEW = 1 << 12
 have_no_index(Tensor)
 

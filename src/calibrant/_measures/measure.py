@@ -111,8 +111,8 @@ GROUPS: dict[Group, tuple[str, str]] = {
 IntervalMethod = Literal[
     "mean", "rate", "discrimination", "influence", "parts", "inversion", "bootstrap"
 ]
-# What an interval costs: a second whatever the number of rows; time in proportion to the entries of
-# the predictions; seconds; or too long unless the measure is asked for by name.
+# The cost of an interval: a second for any number of rows; time in proportion to the entries of the
+# predictions; seconds; or too long unless the measure is named.
 Cost = Literal["low", "rows", "medium", "high"]
 
 

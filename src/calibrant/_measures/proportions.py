@@ -107,7 +107,7 @@ def mean_target_limits(
             high = np.where(hits < n, special.betaincinv(hits + 1, n - hits, 1 - tail), 1.0)
         return _nan_where_empty(low, n), _nan_where_empty(high, n)
     spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
-    # One row says nothing about the mean but that it lies in [0, 1].
+    # With one row, the mean is only known to lie in [0, 1].
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = n <= 1
         variance = np.where(alone, p * (1 - p), spread / (n - 1))
@@ -116,7 +116,7 @@ def mean_target_limits(
         return np.maximum(p - half, 0.0), np.minimum(p + half, 1.0)
     spreads = (variance > 0) & (p > 0) & (p < 1)
     size = np.where(spreads, p * (1 - p) / np.where(spreads, variance, 1.0) - 1.0, 1.0)
-    # No beta distribution scatters as widely as this: then the limits are 0 and 1 too.
+    # No beta distribution has so large a variance: then the interval is also [0, 1].
     unknown = alone | (size <= 0)
     inside = spreads & ~unknown
     a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)

@@ -19,7 +19,7 @@ class Rows:
     preds: Any
     target: Any
     sample_weight: Any
-    # What is added to errors of a map, to explain that row numbers are positions; else empty.
+    # A text that explains, in errors about a map, that row numbers are positions; otherwise empty.
     note: str = ""
 
 

@@ -45,7 +45,7 @@ class Problem:
     # Weights, of the shape (1, rows).
     w: Tensor
     # Logits of u if the batch holds logits, else None. `raw` is True for a batch of logits (n,),
-    # which are used as they came.
+    # which are used unchanged.
     h: Tensor | None
     raw: bool
     # NaN if a value of the batch is bad and the batch is not in memory, else 0.

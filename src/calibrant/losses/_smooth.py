@@ -76,7 +76,8 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
         f[:, 1:],
         torch.cat([f[:, 2:], f[:, -2:-1]], dim=1),
     )
-    # A straight line wherever there is no kink: no division by 0 there, nor in its gradient.
+    # A straight line where there is no kink, so that neither the value nor the gradient divides by
+    # 0.
     f0, f1, f2, f3 = (
         torch.where(crosses, values, line)
         for values, line in zip(around, (1.5, 0.5, -0.5, -1.5), strict=True)

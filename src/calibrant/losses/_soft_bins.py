@@ -113,8 +113,8 @@ def soft_binned_ece_loss(
     if norm == "squares":
         return problem.reduce(((gaps / total) ** 2).sum(dim=1), reduction)
     weight = (problem.w[:, :, None] * share).sum(dim=1)
-    # A bin that next to nothing belongs to counts next to nothing, and the square of its weight, by
-    # which a gradient divides, would be 0.
+    # An almost empty bin hardly counts, and the square of its weight, by which a gradient divides,
+    # would be 0.
     some = weight > torch.finfo(weight.dtype).tiny ** (1 / 3) * total
     mean_gap = gaps / torch.where(some, weight, total)
     errors = (mean_gap * (gaps / total)).sum(dim=1)

@@ -194,8 +194,9 @@ class FittedRows:
         seen = old[nearest] == kinds
         # A value of several rows of the fit identifies none of them, however many new rows have it.
         tests = [_ChanceTest(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
-        # As many new rows may show by themselves how often rows repeat each other: those of the fit
-        # may do so for another reason. With fewer, repeats would seem rarer than they are.
+        # With at least this many new rows, repeats are counted among the new rows alone, because
+        # rows of the fit may repeat for another reason. With fewer new rows, repeats would seem
+        # rarer than they are.
         if new.size >= counts.sum():
             tests.append(_ChanceTest(own == 1, seen, own))
         p, test = min(((len(tests) * t.p(t.n_seen), t) for t in tests), key=lambda pair: pair[0])
@@ -284,7 +285,7 @@ class _ChanceTest:
 
         if n_seen == 0:
             return 1.0
-        # How many more than a few rows have one value says nothing of how many values there are.
+        # The count of a frequent value says nothing about the number of distinct values.
         counts, n = np.minimum(self.counts, CROWD), self.n
         rows, once, twice = (
             int(c) for c in (counts.sum(), (counts == 1).sum(), (counts == 2).sum())

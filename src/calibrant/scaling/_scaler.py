@@ -142,11 +142,11 @@ class Scaler(ABC):
     _of_votes: ClassVar[bool] = True
     # The fitted attributes that may hold NaN.
     _may_be_unknown: ClassVar[tuple[str, ...]] = ()
-    # The kinds of predictions on which the map is tried where the user names no map; for two
-    # classes some maps equal others, and are left out.
+    # The kinds of predictions for which the map is tried if the user names no map; for two classes
+    # some maps equal others, and are left out.
     _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
-    # Whether a penalty, the stronger the fewer the rows, restrains the parameters, so that no
-    # number of them is too many.
+    # Whether a penalty, which is stronger with fewer rows, restrains the parameters, so that their
+    # number is never too large.
     _penalised: ClassVar[bool] = False
     # Whether the map may be fitted without labels, so that its losses are not known.
     _without_labels: ClassVar[bool] = False
@@ -171,7 +171,7 @@ class Scaler(ABC):
         super().__init_subclass__(**options)
         have_no_index(cls)  # `self` stands before the rows of every call
 
-    if not TYPE_CHECKING:  # a checker would take every name for one that is there
+    if not TYPE_CHECKING:  # type checkers would accept every name
 
         def __getattr__(self, name: str) -> Any:
             """Raise an AttributeError; names that other libraries use get a hint."""

@@ -121,7 +121,7 @@ class VennAbers(OneVsRest):
         pairs = [self._pair(j, columns[:, j]) for j in range(columns.shape[1])]
         if rows.ndim == 1:
             return pairs[0]
-        if one_map:  # the pair of the other class is that of this one, turned round
+        if one_map:  # the pair of the other class is 1 minus that of this one
             low, high = pairs[0]
             pairs = [(1.0 - high, 1.0 - low), (low, high)]
         low, high = (np.stack([pair[which] for pair in pairs], axis=1) for which in (0, 1))

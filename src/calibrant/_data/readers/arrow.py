@@ -63,8 +63,8 @@ class ArrowReader(SchemaReader):
             raise InputError(f"{file} is a feather file of version 1: save it as version 2")
         if start == MAGIC and end != MAGIC:
             raise InputError(f"{file} cannot be read as Arrow: the file is incomplete")
-        # A file is read as the stream within it, because only of a stream parts of a batch can be
-        # read.
+        # A file is read as the stream within it, because only a stream allows reading parts of a
+        # batch.
         self._first = STREAM_AT if start == MAGIC else 0
         self._by_footer = False
         try:

@@ -62,7 +62,7 @@ class Batch:
     n_missing: int = 0
     # The columns of `by` in the rows that were dropped.
     by_dropped: tuple[Names, ...] = ()
-    # A note on what labels were taken for; None if no classes are known.
+    # A note on how labels were read; None if no classes are known.
     taken: str | None = None
     # How many confidences of all rows of the chunk were written in which form.
     forms: Counter[str] = field(default_factory=Counter)

@@ -96,7 +96,7 @@ class ReadRequest:
     # How predictions are written, and the columns of answers to compare.
     written: Written = PLAIN
     answers: Answers | None = None
-    # Which filter of a log is meant, which tasks of several, and the unit of length by which
+    # The filter of a log, the tasks to read from several, and the unit of length by which
     # log-likelihoods of choices are divided.
     filter: str | None = None
     task: Sequence[str] | None = None
@@ -110,7 +110,7 @@ class ReadRequest:
     counts: Any = None
     item: str | None = None
     annotator: str | None = None
-    # What becomes of answers without a confidence: "excluded" or "wrong".
+    # How to treat answers without a confidence: "excluded" or "wrong".
     refusals: str | None = None
     # Columns to slice by, or other columns and the options that ask for them: read as text.
     by: Any = None
@@ -202,7 +202,7 @@ class ColumnMapping:
     messages: tuple[str, ...]
     # Whether the classes are the fields of a record: these have no order, so labels are no indices.
     of_record: bool = False
-    # Whether the columns' own names say which class each is of.
+    # Whether the columns' names contain their classes.
     named: bool = False
     # Whether these names are the numbers of columns that are numbered from 1.
     from_one: bool = False
@@ -212,7 +212,7 @@ class ColumnMapping:
     proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
-    # Whether predictions are confidences as a model writes them, and labels so whether it is right.
+    # Whether predictions are confidences written by a model; labels then say whether it is right.
     stated: bool = False
 
     @property

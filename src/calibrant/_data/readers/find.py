@@ -71,11 +71,11 @@ class File:
     path: Path
     format: str
     packed: str | None = None
-    # Which filter of a log of lm-evaluation-harness is meant.
+    # The filter of a log of lm-evaluation-harness.
     filter: str | None = None
     # The unit of length by which log-likelihoods of choices are divided; None: they are not.
     acc_norm: str | None = None
-    # Which half of the arrays of an NPZ archive is meant, such as "val" of val_labels.
+    # Which half of the arrays of an NPZ archive to read, such as "val" of val_labels.
     half: str | None = None
 
     def __str__(self) -> str:

@@ -47,7 +47,7 @@ class ParquetReader(SchemaReader):
         """The length of a column's lists, which the footer does not have: the numbers per row in
         the first row group.
         """
-        # A list's length is in no footer; how many numbers a column holds is.
+        # Footers have the number of values of a column, but not the lengths of its lists.
         path = ".".join(path_in(self._schema, name))
         for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
             for column in map(group.column, range(group.num_columns)):

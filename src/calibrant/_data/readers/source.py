@@ -115,12 +115,12 @@ class FileRows:
     found: tuple[str, ...]
     # How predictions are written.
     written: Written = PLAIN
-    # The fewest rows that the files hold together, as far as their footers tell; some may be
-    # without a value.
+    # The fewest rows that the files hold together, according to their footers; some may lack a
+    # value.
     n_rows: int = 0
     # How many confidences are written in which form, known after the first pass.
     forms: Counter[str] = field(default_factory=Counter)
-    # What becomes of answers without a confidence (`REFUSALS`); None: as of any missing value.
+    # How to treat answers without a confidence (`REFUSALS`); None: like any missing value.
     refusals: str | None = None
 
     @property
@@ -242,7 +242,7 @@ def file_rows(request: ReadRequest) -> FileRows:
     )
 
 
-# What a column is called that names the model which gave an answer.
+# Names of columns that name the model of each answer.
 _MODEL = ("model", "model_name", "model_id", "llm")
 
 
