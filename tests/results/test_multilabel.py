@@ -189,7 +189,7 @@ def test_other_functions_name_the_way():
     y, p = np.nan_to_num(Y).astype(int), P
     with pytest.raises(InputError, match=r"multilabel\(y_true, y_proba\)"):
         cal.evaluate(y, p)
-    with pytest.raises(InputError, match=r"several of, multilabel\(y_true, y_proba\) measures"):
+    with pytest.raises(InputError, match=r"several labels, multilabel\(y_true, y_proba\) measures"):
         cal.ece(np.ones(N, int), p)
 
 

@@ -45,8 +45,8 @@ _WHY = {
     ),
     "row": (
         "have predictions in y_proba that do not sum to 1",
-        _LOGITS + "; if they are one-against-rest scores, or labels that a row may have several "
-        "of, collect the frame: multilabel(y_true, y_proba) measures each column",
+        _LOGITS + ". If they are one-against-rest scores, or a row may have several labels, "
+        "collect the frame: multilabel(y_true, y_proba) measures each column",
     ),
     "soft": (
         "have a soft label in y_true outside [0, 1]",
