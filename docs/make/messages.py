@@ -22,7 +22,8 @@ _WORD = re.compile(r"[(\"'`\[]*[A-Za-z][a-z'’]*(?:-[a-z]+)*[)\"'`\],.;:!?]*")
 _SLOT = re.compile(r"\$?\{[^{}]*\}")
 # Texts for machines: queries, style sheets, regular expressions, drawings, policies.
 _CODE = re.compile(
-    r"\b(?:SELECT|FROM|JOIN)\b|[{;]\s*[\w-]+\s*:[^{}]+;|\(\?[:<!=]|</?(?:svg|path)|default-src|^M\{"
+    r"\b(?:SELECT|FROM|JOIN)\b|^select\b.*\bfrom\b|[{;]\s*[\w-]+\s*:[^{}]+;"
+    r"|\(\?[:<!=]|</?(?:svg|path)|default-src|^M\{"
 )
 # Calls whose texts nobody reads.
 _UNREAD = {"compile", "sub", "match", "fullmatch", "search", "cast", "getLogger", "import_module"}
@@ -46,24 +47,24 @@ class Message(NamedTuple):
 
 def messages() -> list[Message]:
     """Every text of the package, by file and line."""
-    readers = {".py": _of_python, ".html": _of_page, ".js": _of_script}
+    readers = {".py": texts_of_python, ".html": _of_page, ".js": _of_script}
     return [
         Message(path.relative_to(ROOT).as_posix(), line, " ".join(text.split()))
         for path in sorted(PACKAGE.rglob("*"))
         if path.suffix in readers
         for line, text in readers[path.suffix](path.read_text(encoding="utf-8"))
-        if _is_read(text)
+        if is_read(text)
     ]
 
 
-def _is_read(text: str) -> bool:
+def is_read(text: str) -> bool:
     """Whether it is words for a person: three of them, or two that end as a sentence."""
     bare = _SLOT.sub(" ", re.sub(r"<[^>]+>", " ", text))
     words = sum(1 for word in bare.split() if _WORD.fullmatch(word))
     return words >= 2 + (bare.rstrip()[-1:] not in ".?!") and not _CODE.search(text)
 
 
-def _of_python(source: str) -> Iterator[tuple[int, str]]:
+def texts_of_python(source: str) -> Iterator[tuple[int, str]]:
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
         node = waiting.pop(0)
