@@ -22,8 +22,7 @@ _WORD = re.compile(r"[(\"'`\[]*[A-Za-z][a-z'’]*(?:-[a-z]+)*[)\"'`\],.;:!?]*")
 _SLOT = re.compile(r"\$?\{[^{}]*\}")
 # Texts for machines: queries, style sheets, regular expressions, drawings, policies.
 _CODE = re.compile(
-    r"\b(?:SELECT|FROM|JOIN)\b|^select\b.*\bfrom\b|[{;]\s*[\w-]+\s*:[^{}]+;"
-    r"|\(\?[:<!=]|</?(?:svg|path)|default-src|^M\{"
+    r"(?i:^select\b.*\bfrom\b)|^SELECT\b|\w\{[a-z-]+:|\(\?[:<!=]|</?(?:svg|path)|default-src|^M\{"
 )
 # Calls whose texts nobody reads.
 _UNREAD = {"compile", "sub", "match", "fullmatch", "search", "cast", "getLogger", "import_module"}
