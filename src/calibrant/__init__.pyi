@@ -277,13 +277,13 @@ def accuracy(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -292,7 +292,7 @@ def accuracy(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -361,8 +361,8 @@ def accuracy_at_coverage(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -371,7 +371,7 @@ def accuracy_at_coverage(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -427,15 +427,15 @@ def ace(
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
         default) or the top label (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -444,7 +444,7 @@ def ace(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -678,8 +678,8 @@ def atb(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -688,7 +688,7 @@ def atb(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -832,8 +832,8 @@ def aurc(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -842,7 +842,7 @@ def aurc(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -908,8 +908,8 @@ def auroc(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -918,7 +918,7 @@ def auroc(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1062,8 +1062,8 @@ def bin_sensitivity(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1120,8 +1120,8 @@ def brier(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1130,7 +1130,7 @@ def brier(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1191,8 +1191,8 @@ def brier_decomposition(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1201,7 +1201,7 @@ def brier_decomposition(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1249,8 +1249,8 @@ def brier_discrimination(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1259,7 +1259,7 @@ def brier_discrimination(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1301,8 +1301,8 @@ def brier_miscalibration(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1311,7 +1311,7 @@ def brier_miscalibration(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1358,8 +1358,8 @@ def brier_score(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1368,7 +1368,7 @@ def brier_score(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1414,8 +1414,8 @@ def brier_uncertainty(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1424,7 +1424,7 @@ def brier_uncertainty(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1450,8 +1450,8 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     Parameters
     ----------
     shape : {"binary", "answers", "multiclass"}, optional
-        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
-        (n, k) ("multiclass"); by default those of (n,) and (n, k).
+        Predictions (n,) ("binary"; "answers" if labels say whether an answer was right) or (n, k)
+        ("multiclass"); by default those of (n,) and (n, k).
 
     Returns
     -------
@@ -1506,8 +1506,8 @@ def centres(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1604,8 +1604,8 @@ def certify(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1614,7 +1614,7 @@ def certify(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1733,10 +1733,9 @@ def check(
     point : bool, default False
         Whether to compare the values alone, without intervals, which is unreliable on few rows.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
@@ -1752,7 +1751,7 @@ def check(
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -1765,7 +1764,7 @@ def check(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -1838,8 +1837,8 @@ def classification_error(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1848,7 +1847,7 @@ def classification_error(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1900,12 +1899,12 @@ def classwise_ce(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1914,7 +1913,7 @@ def classwise_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1966,12 +1965,12 @@ def classwise_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1980,7 +1979,7 @@ def classwise_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2028,12 +2027,12 @@ def classwise_reliability(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2042,7 +2041,7 @@ def classwise_reliability(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2108,8 +2107,8 @@ def clinical_plot(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2118,7 +2117,7 @@ def clinical_plot(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2186,8 +2185,8 @@ def clinical_summary(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2196,7 +2195,7 @@ def clinical_summary(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2297,10 +2296,9 @@ def compare(
         Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
         losses.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     tolerance : float in (0, 1), default 0.05
@@ -2312,12 +2310,12 @@ def compare(
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
@@ -2333,7 +2331,7 @@ def compare(
         Share of the questions to which each predictor gave a confidence, by name: a column beside
         its values (`read_confidences` has the shares).
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -2346,7 +2344,7 @@ def compare(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2419,12 +2417,12 @@ def confidence_ce(
         (example C.1 of the paper).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2433,7 +2431,7 @@ def confidence_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2481,12 +2479,12 @@ def confidence_ce_uncorrected(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2495,7 +2493,7 @@ def confidence_ce_uncorrected(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2543,8 +2541,8 @@ def confidence_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2553,7 +2551,7 @@ def confidence_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2646,7 +2644,7 @@ def count_votes(
     classes: Sequence[Any] | None = None,
     items: ArrayLike | None = None,
 ) -> VoteTable:
-    """Count a long table of votes, one row a vote, by item and class.
+    """Count a long table of votes, with one row per vote, by item and class.
 
     Parameters
     ----------
@@ -2654,11 +2652,11 @@ def count_votes(
         Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
         mapping of column names to arrays.
     item : str
-        Column of what is voted on: the id that predictions have too.
+        Column of item ids, which predictions have too.
     label : str
         Column of labels: names of classes or class indices.
     annotator : str, optional
-        Column of who votes; nobody may vote twice on an item.
+        Column of annotators; nobody may vote twice on an item.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; by default the labels that
         occur, sorted: numbers, and texts that are numbers, by their size.
@@ -2669,14 +2667,14 @@ def count_votes(
     Returns
     -------
     VoteTable
-        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        `counts`, for use as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
         themselves.
 
     Raises
     ------
     InputError
-        If a column is not there, a label is none of the classes, an item of `items` has no votes,
-        or somebody votes twice on an item.
+        If a column is missing, a label is not a class, an item of `items` has no votes, or somebody
+        votes twice on an item.
 
     Examples
     --------
@@ -2741,7 +2739,7 @@ def cox_calibration(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2814,8 +2812,8 @@ def cutoff_ce(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2824,7 +2822,7 @@ def cutoff_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2956,15 +2954,15 @@ def debiased_l2(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2973,7 +2971,7 @@ def debiased_l2(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3041,8 +3039,8 @@ def decision_curve(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3051,7 +3049,7 @@ def decision_curve(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3137,7 +3135,7 @@ def decompose(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals are then those of clusters.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+        Number of votes of each soft label; vote counts in `y_true` include it.
     level : float, default 0.95
         Confidence level of the intervals.
     seed : int, default 0
@@ -3150,7 +3148,7 @@ def decompose(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3226,8 +3224,8 @@ def dist_ce(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3236,7 +3234,7 @@ def dist_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3283,8 +3281,8 @@ def e50(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3293,7 +3291,7 @@ def e50(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3336,8 +3334,8 @@ def e90(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3346,7 +3344,7 @@ def e90(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3400,20 +3398,20 @@ def ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3422,7 +3420,7 @@ def ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3493,8 +3491,8 @@ def ece_kde(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3503,7 +3501,7 @@ def ece_kde(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3563,8 +3561,8 @@ def emax(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3573,7 +3571,7 @@ def emax(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3624,8 +3622,8 @@ def ent_ce(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3634,7 +3632,7 @@ def ent_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3735,10 +3733,9 @@ def evaluate(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply, but for distances between distributions
         with hard labels and full calibration with more than 200 classes.
@@ -3752,14 +3749,14 @@ def evaluate(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     by : array-like of shape (n,), str or list of str, optional
@@ -3775,7 +3772,7 @@ def evaluate(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -3846,10 +3843,9 @@ def evaluate(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply, but for distances between distributions
         with hard labels and full calibration with more than 200 classes.
@@ -3863,14 +3859,14 @@ def evaluate(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     by : array-like of shape (n,), str or list of str, optional
@@ -3886,7 +3882,7 @@ def evaluate(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -4033,7 +4029,7 @@ def evaluate_file(
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     progress : bool, optional
@@ -4135,7 +4131,7 @@ def find_segments(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); variances are then those of clusters.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+        Number of votes of each soft label; vote counts in `y_true` include it.
     n_draws : int, default 500
         Samples behind the p-values.
     seed : int, default 0
@@ -4223,12 +4219,12 @@ def grouping_gap(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4237,7 +4233,7 @@ def grouping_gap(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4305,8 +4301,8 @@ def hle_rms(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4315,7 +4311,7 @@ def hle_rms(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4370,7 +4366,7 @@ def hosmer_lemeshow(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     fitted : bool, default False
         Whether the model was fitted to these rows.
     notion : {"binary", "confidence"}, optional
@@ -4448,8 +4444,8 @@ def ici(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4458,7 +4454,7 @@ def ici(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4522,23 +4518,22 @@ def interval(
     measure : str, default "ece"
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -4551,7 +4546,7 @@ def interval(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4612,8 +4607,8 @@ def js_divergence(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4622,7 +4617,7 @@ def js_divergence(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4682,8 +4677,8 @@ def jsd(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4692,7 +4687,7 @@ def jsd(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4854,8 +4849,8 @@ def kl(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4864,7 +4859,7 @@ def kl(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4925,8 +4920,8 @@ def ks_error(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4935,7 +4930,7 @@ def ks_error(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4999,12 +4994,12 @@ def lin_ce(
         case and which is not truthful.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5013,7 +5008,7 @@ def lin_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5075,8 +5070,8 @@ def log_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5085,7 +5080,7 @@ def log_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5159,8 +5154,8 @@ def ls_ece(
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     n_draws : int, default 10000
@@ -5170,8 +5165,8 @@ def ls_ece(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5180,7 +5175,7 @@ def ls_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5239,8 +5234,8 @@ def manhattan(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5249,7 +5244,7 @@ def manhattan(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5296,15 +5291,15 @@ def mce(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5313,7 +5308,7 @@ def mce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5463,10 +5458,9 @@ def noise_floor(
     measure : str, default "ece"
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
     votes : int, array-like of shape (n,) or str, optional
@@ -5486,7 +5480,7 @@ def noise_floor(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5607,8 +5601,8 @@ def rank_cs(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5617,7 +5611,7 @@ def rank_cs(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5705,11 +5699,14 @@ def rank_robustness(
       ece      dominance  dominance order  ece(20)    0.6000  0.6272  4
       ece      dominance  dominance order  ece(5)    -1.0000  0.0000  4
 
-    The same predictors as two checkpoints of each of two runs:
+    Eight checkpoints, two from each of four training runs. Four runs say little:
 
-    >>> runs = ["a", "b", "a", "b"]
-    >>> cal.rank_robustness(errors, losses, groups=runs).select(relation="bins")[0].low
-    -1.0
+    >>> losses = {"log_loss": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}
+    >>> errors = {("ece", 20): [0.02, 0.01, 0.04, 0.08, 0.06, 0.05, 0.07, 0.03]}
+    >>> runs = ["a", "b", "c", "d", "a", "b", "c", "d"]
+    >>> row = cal.rank_robustness(errors, losses, groups=runs).select(relation="loss")[0]
+    >>> round(row.value, 2), round(row.low, 2), round(row.high, 2)
+    (0.45, -0.87, 0.98)
     """
 
 def read_confidences(
@@ -5719,12 +5716,12 @@ def read_confidences(
     words: Mapping[str, float | None] | None = None,
     percent: bool = False,
 ) -> Confidences:
-    """Read confidences as models write them, and words for whether answers were right.
+    """Read confidences as written by models, and words for right and wrong answers.
 
     The first rule that fits a value reads it: a word of `words`; an empty value; a refusal ("I
     cannot say", "refused"); a percentage with its sign ("85%", "85 percent"); a share ("85 out of
     100", "85/100"); a number from 0 to 1, a probability; a number above 1 and up to 100, a
-    percentage. A 1 may be 1 % or certain: it is an error, which `words` or `percent` decides.
+    percentage. A 1 may be 1 % or certain, so it is an error unless `words` or `percent` decides.
 
     Parameters
     ----------
@@ -5741,12 +5738,12 @@ def read_confidences(
     Returns
     -------
     Confidences
-        `y_true` and `y_proba`, with NaN for what is not said, `forms`, `answered` and `inferred`.
+        `y_true` and `y_proba`, with NaN for missing values, `forms`, `answered` and `inferred`.
 
     Raises
     ------
     InputError
-        If no rule fits a value, or two readings; the message names the rows.
+        If no rule fits a value, or a value is ambiguous; the message names the rows.
 
     Examples
     --------
@@ -5787,10 +5784,9 @@ def read_file(
     columns: str | Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> FileArrays:
-    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
+    r"""Read the rows of files as arrays, for functions that need rows in memory: intervals, fits.
 
-    Columns are found as by `evaluate_file`; values are checked by the function that they are given
-    to.
+    Columns are found as by `evaluate_file`; the function that gets the values checks them.
 
     Parameters
     ----------
@@ -5804,12 +5800,12 @@ def read_file(
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes of each soft label, or of each count for class 1.
     counts : str or list of str, optional
-        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+        Columns of vote counts, one per class (or one column of lists), instead of `y_true`.
     item, annotator : str, optional
-        Columns of long tables, a row a vote: what is voted on, and who votes. `y_true` is then the
-        vote, and predictions are repeated in each row of an item.
+        Columns of long tables with one row per vote: the item and the annotator. `y_true` is then
+        the vote, and predictions are repeated in each row of an item.
     classes : sequence, optional
         Names of the classes in the order of the columns; labels belong to the class of their name.
     from_logits : bool, default False
@@ -5821,13 +5817,13 @@ def read_file(
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
         "inspect", "hle", "excel", "stata", "sas" or "r"; by default it follows from their names,
-        and of records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI or
-        Humanity's Last Exam.
+        and for records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI
+        or Humanity's Last Exam.
     filter : str, optional
-        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+        Filter to use from a log of lm-evaluation-harness that has several.
     task, skip : str or list of str, optional
-        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
-        skipped, and `inferred` names them.
+        Tasks to read, and tasks to leave out, from logs of several tasks. Tasks without a
+        confidence are skipped, and `inferred` names them.
     acc_norm : {"characters", "bytes"}, optional
         Divide the log-likelihood of each choice by its length in this unit, as the harness does
         for its metrics acc_norm and acc_bytes.
@@ -5835,17 +5831,16 @@ def read_file(
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
         The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
-        for a refusal. With `percent`, percentages may stand beside them.
+        for a refusal. With `percent`, a column may have words and percentages.
     confidence : {"auto"}, optional
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
-        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
-        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+        numbers up to 1 and above 1, refusals, missing values. `inferred` has the number of each
+        form; 1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
     refusals : {"excluded", "wrong"}, optional
-        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
-        default as `missing` says.
+        How to treat answers without a confidence: drop them, or count them as wrong answers at
+        confidence 0; by default according to `missing`.
     answer, gold : str, optional
-        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
-        same.
+        Columns of answers and of right answers, instead of `y_true`: a row is 1 if both are equal.
     columns : str or list of str, optional
         Further columns to read as text: slices, clusters, ids.
     progress : bool, optional
@@ -5922,7 +5917,7 @@ def recommend(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game).
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+        Number of votes of each soft label; vote counts in `y_true` include it.
     seed : int, default 0
         Seed of the division into folds; the same seed gives the same recommendation.
     from_logits : bool, default False
@@ -5998,7 +5993,7 @@ def reliability(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : array-like of shape (n,) or str, optional
@@ -6007,8 +6002,8 @@ def reliability(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6017,7 +6012,7 @@ def reliability(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6092,8 +6087,8 @@ def reliability_curve(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6102,7 +6097,7 @@ def reliability_curve(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6185,10 +6180,9 @@ def report(
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
@@ -6198,12 +6192,12 @@ def report(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
     sample_weight : array-like of shape (n,) or str, optional
@@ -6301,10 +6295,9 @@ def report(
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
@@ -6314,12 +6307,12 @@ def report(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
     sample_weight : array-like of shape (n,) or str, optional
@@ -6469,8 +6462,8 @@ def risk_coverage(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6531,15 +6524,15 @@ def rmsce(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6548,7 +6541,7 @@ def rmsce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6610,7 +6603,7 @@ def sampled_answers(
         Confidence stated with each answer, in [0, 1].
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     level : float in (0, 1), default 0.95
         Level of the intervals.
     seed : int, default 0
@@ -6682,13 +6675,13 @@ def smooth_ece(
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6697,7 +6690,7 @@ def smooth_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6757,8 +6750,8 @@ def smooth_reliability(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6767,7 +6760,7 @@ def smooth_reliability(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6834,20 +6827,20 @@ def soft_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6856,7 +6849,7 @@ def soft_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6907,8 +6900,8 @@ def spherical_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6917,7 +6910,7 @@ def spherical_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7034,15 +7027,15 @@ def sweep_ece(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7051,7 +7044,7 @@ def sweep_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7110,12 +7103,12 @@ def tace(
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7124,7 +7117,7 @@ def tace(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7192,8 +7185,8 @@ def threshold_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7202,7 +7195,7 @@ def threshold_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7275,7 +7268,7 @@ def top_label_ece(
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
         `LevelSets`. They are bins of the confidences of all rows, the same for every class.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -7288,7 +7281,7 @@ def top_label_ece(
         Names of the classes in the order of the columns of `y_proba`.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7430,23 +7423,22 @@ def verdict(
     tolerance : float in (0, 1), default 0.05
         Largest value of the measure, as a gap, that you can accept.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -7459,7 +7451,7 @@ def verdict(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7541,10 +7533,9 @@ def vote_noise(
     votes : int, array-like of shape (n,) or str, optional
         Number of votes behind each label; counts as `y_true` carry their own.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -7705,8 +7696,8 @@ def wasserstein(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7715,7 +7706,7 @@ def wasserstein(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class TestNeverAPassBySkipping:
             ("", [], 3, "no rows"),
             ("label,p\n", [], 3, "no rows"),
             ("label,p\n1,\n0,\n", [], 3, "is missing"),
-            ("label,p\n1,\n0,\n", ["--missing", "drop"], 3, "in each something is missing"),
+            ("label,p\n1,\n0,\n", ["--missing", "drop"], 3, "each with a missing value"),
             ("label,p\n1,0.9\n", [], 2, "too few to decide"),
             ("label,p\n1,1\n" + "0,0\n" * 20, [], 2, "too few to decide"),
             ("label,p,w\n" + "1,0.9,0\n" * 99, ["--weight", "w"], 3, "0 in every row"),

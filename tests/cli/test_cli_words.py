@@ -106,7 +106,9 @@ def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
     cal.Monitor(every="1d").update(OUTCOMES, P, time=0).save(monitor)
     for path in (state, monitor):
         code, _, err = said(capsys, "conventions", path)
-        assert code == 3 and "is a state that" in err and "calibrant merge evaluates it" in err
+        assert (
+            code == 3 and "is a state saved by" in err and "Evaluate it with calibrant merge" in err
+        )
         assert said(capsys, "report", path)[0] == 0
         code, out, err = said(capsys, "check", path, "--max", "ece=0.1")
         if path == state:

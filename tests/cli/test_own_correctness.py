@@ -111,7 +111,7 @@ MODELS = {"gpt": "conf_gpt", "qwen": "conf_qwen"}
     [(({"gpt": CORRECT["gpt"]}, CONFIDENCE), {}, "has none for 'qwen'"),
      (({**CORRECT, "x": [1]}, CONFIDENCE), {}, "has 'x', not in y_proba"),
      (({"gpt": "correct_qwen", "qwen": "correct_gpt"}, MODELS), {"data": FRAME},
-      "gives 'gpt' the labels 'correct_qwen', which are those of 'qwen'"),
+      "gives 'gpt' the labels 'correct_qwen', which belong to 'qwen'"),
      ((CORRECT, CONFIDENCE), {"ids": {"y_true": np.arange(N)}}, "ids has 'y_true', while"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.arange(N)}}, "ids must map each model's name"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.arange(N), "qwen": np.arange(N) + 1}},
@@ -205,7 +205,7 @@ def test_decision_curves_of_one_model_s_own_column_are_refused(tmp_path, capsys)
     said = capsys.readouterr().err
     assert "'correct_qwen'" in said and "one by one" in said and "--labels" not in said
     for data in (FRAME, FRAME.to_dict("list")):
-        with pytest.raises(InputError, match="take the models one by one"):
+        with pytest.raises(InputError, match="evaluate the models one by one"):
             cal.decision_curve("correct_gpt", {"a": "conf_gpt", "b": "conf_qwen"}, data=data)
     with pytest.raises(InputError, match="one outcome for all"):
         cal.decision_curve(CORRECT, CONFIDENCE)

@@ -101,7 +101,7 @@ class TestSavedOverAnother:
         self.add(kind()).save(path)
         first, second = kind.load(path), kind.load(path)
         self.add(first).save(path)
-        with pytest.raises(StateError, match="was written by another process"):
+        with pytest.raises(StateError, match="was not written: another process"):
             self.add(second).save(path)
         assert kind.load(path).n_rows == 6
         second.save(tmp_path / "other.state")  # and then merged by hand
@@ -120,7 +120,7 @@ def test_a_map_that_another_process_wrote_stays(tmp_path):
     path = tmp_path / "map.json"
     before = version_of(path)
     path.write_text("theirs")
-    with pytest.raises(FileChanged, match=r"map\.json was written by another process"):  # noqa: SIM117
+    with pytest.raises(FileChanged, match=r"map\.json was not written: another process"):  # noqa: SIM117
         with atomic_write(path, since=before) as temporary:
             temporary.write_text("ours")
     assert path.read_text() == "theirs" and len(list(tmp_path.iterdir())) == 1
@@ -140,7 +140,7 @@ def test_scale_keeps_a_map_that_came_meanwhile(tmp_path, monkeypatch):
 
     monkeypatch.setattr(recalibration, "fit_map", slow)
     done = run("scale", "--fit", file, "--method", "temperature", "-o", target)
-    assert done.returncode == 3 and "was written by another process" in done.stderr
+    assert done.returncode == 3 and "was not written: another process" in done.stderr
     assert target.read_text() == "theirs"
 
 

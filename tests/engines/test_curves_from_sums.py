@@ -624,5 +624,7 @@ def test_a_file_that_is_no_parquet_is_an_error_of_its_own(tmp_path, monkeypatch,
 
 def test_what_needs_rows_says_so_of_a_path(tmp_path):
     for function in (cal.conventions, cal.report):
-        with pytest.raises(InputError, match=r"names a file, and this needs its rows in memory"):
+        with pytest.raises(
+            InputError, match=r"names a file, but this function needs its rows in memory"
+        ):
             function("y", "p", data=tmp_path / "rows.parquet")

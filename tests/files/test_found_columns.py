@@ -105,7 +105,7 @@ def test_every_name_that_would_be_found_is_told(tmp_path):
 def test_a_label_beside_the_truth_may_be_an_answer(tmp_path, truth):
     answers = [1 - outcome for outcome in OUTCOMES]
     path = write(tmp_path, "npz", {"label": answers, truth: OUTCOMES, "p": REPORTS})
-    with pytest.raises(InputError, match=rf"'label' or the column '{truth}' of .*: say which"):
+    with pytest.raises(InputError, match=rf"'label' or the column '{truth}' of .*: name one"):
         cal.evaluate_file(path, measures=["ece"])
     told = cal.evaluate_file(path, y_true=truth, measures=["ece"])
     assert told["ece"] == cal.ece(OUTCOMES, REPORTS)

@@ -105,15 +105,15 @@ KEYS = np.arange(N)
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        ({"y_true": KEYS, "a": KEYS[:-1]}, "ids of 'a' do not match: 1 of y_true's are missing, "
+        ({"y_true": KEYS, "a": KEYS[:-1]}, "ids of 'a' differ from those of y_true: 1 missing, "
          "such as 29"),
-        ({"y_true": KEYS[1:], "a": KEYS}, "ids of 'a' do not match: 1 are not in y_true, such as "
-         "0"),
-        ({"y_true": KEYS, "a": KEYS + 1}, "1 of y_true's are missing, such as 0 and 1 are not in "
-         "y_true, such as 30"),
-        ({"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)}, "ids of 'a' must be unique; 2 is"),
-        ({"y_true": np.zeros(N, int), "a": KEYS}, "ids of 'y_true' must be unique; 0 is"),
-        ({"y_true": KEYS, "model": KEYS}, "ids has 'model', which is no predictor"),
+        ({"y_true": KEYS[1:], "a": KEYS}, "ids of 'a' differ from those of y_true: 1 extra, such "
+         "as 0"),
+        ({"y_true": KEYS, "a": KEYS + 1}, "1 missing, such as 0 and 1 extra, such as 30"),
+        ({"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)}, "ids of 'a' must be unique; 2 "
+         "appears more than once"),
+        ({"y_true": np.zeros(N, int), "a": KEYS}, "ids of 'y_true' must be unique; 0 appears"),
+        ({"y_true": KEYS, "model": KEYS}, "ids names 'model', but y_proba has no predictor"),
         ({"a": KEYS}, "ids must map 'y_true'"),
         (KEYS, "ids must map 'y_true'"),
         ({"y_true": KEYS[:3], "a": KEYS[:3]}, f"a: there are 3 ids for {N} rows"),

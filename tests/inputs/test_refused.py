@@ -268,7 +268,7 @@ ROW_FLAWS = {
     "label too high": label(K, r"0\.\.2.*classes="),
     "label too high as a float": label(K, r"0\.\.2.*classes=", np.float64),
     "label a fraction": label(0.5, "class indices 0..2, or rows of 3", np.float64),
-    "soft row sums to 0.6": soft_row([0.2, 0.2, 0.2], "sum to 1.*if shares were rounded"),
+    "soft row sums to 0.6": soft_row([0.2, 0.2, 0.2], "sum to 1.*if the shares were rounded"),
     "soft row below 0": soft_row([-0.1, 0.5, 0.6], r"\[0, 1\]"),
     "soft row NaN": soft_row([NAN, 0.5, 0.5], r"\[0, 1\]"),
     "soft row of votes": soft_row([3.0, 1.0, 0.0], "votes.*divided"),
@@ -715,7 +715,7 @@ def test_missing_labels_with_names_are_refused_with_the_first_row(missing: Any) 
 @pytest.mark.parametrize("bins", [10, cal.Quantile(5), cal.LevelSets()])
 @pytest.mark.parametrize("predictions", [[NAN, NAN], [[NAN, 1.0], [NAN, NAN]]])
 def test_rows_that_all_lack_something_are_told_of(predictions: Any, bins: Any) -> None:
-    said = "something was missing in every row"
+    said = "no row is left: each had a missing value"
     labels = [0, 1]
     options: dict[str, Any] = {"missing": "drop", "bins": bins}
     own = {"groups": labels, "by": labels}
@@ -744,8 +744,8 @@ BAD_BINS: dict[str, tuple[Any, str]] = {
     "equal edges": ([0, 0.5, 0.5, 1], r"increase.*edges\[1\]=0\.5 and edges\[2\]=0\.5 are equal"),
     "edges out of order": ([0, 0.7, 0.3, 1], r"increase.*edges\[1\]=0\.7 and edges\[2\]=0\.3"),
     "an edge that is NaN": ([0, NAN, 1], r"edges\[\d\]=nan"),
-    "edges that leave out 0": ([0.1, 0.5, 1], "cover.*0.1.*add 0"),
-    "edges that leave out 1": ([0, 0.5], "cover.*0.5.*add 0 and 1"),
+    "edges that leave out 0": ([0.1, 0.5, 1], "cover.*0.1.*Add 0"),
+    "edges that leave out 1": ([0, 0.5], "cover.*0.5.*Add 0 and 1"),
     "no edges": ([], "at least two"),
     "one edge": ([0.5], "at least two"),
     "edges of text": ([0, "x", 1], "edges must be numbers"),
@@ -925,16 +925,16 @@ def test_messages_read_as_sentences() -> None:
     )
     assert refusal(cal.ece, [1, 2, 2, 1], P) == (
         "y_true[1] is 2: targets must be 0, 1 or a probability. If the labels are names or other "
-        "numbers, pass classes=[negative, positive]; if they count the votes for class 1, say with "
-        "votes= of how many, or give the counts of both classes as (n, 2)"
+        "numbers, pass classes=[negative, positive]; if they count the votes for class 1, give the "
+        "number of votes with votes=, or give the counts of both classes as (n, 2)"
     )
     assert refusal(cal.ece, Y, P, sample_weight=[1, 1, -2, 1]) == (
         "sample_weight[2] is -2.0: weights must be finite and not negative"
     )
     assert refusal(cal.ece, P, Y) == (
         "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be swapped. "
-        "The order is (y_true, y_proba). If y_true holds shares of votes, say with votes= of how "
-        "many, or give their counts"
+        "The order is (y_true, y_proba). If y_true holds shares of votes, give the number of "
+        "votes with votes=, or give vote counts"
     )
     assert cal.ece(P, Y, votes=5) > 0
 
@@ -972,7 +972,7 @@ def test_votes_and_predictions_that_cannot_be(name):
         ones = np.where(np.arange(20) == 7, bad, counts[:, 1] + 2)
         with pytest.raises(cal.InputError, match=r"y_true\[7\] is .*finite whole numbers"):
             function(ones, rows[:, 1], votes=6)
-    with pytest.raises(cal.InputError, match=r"no more can be for class 1"):
+    with pytest.raises(cal.InputError, match=r"no more votes can be for class 1"):
         function(np.full(20, 7), rows[:, 1], votes=6)
 
 

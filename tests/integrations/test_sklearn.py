@@ -213,11 +213,11 @@ class TestLabels:
         model = GaussianNB().fit(X, y)
         with pytest.raises(InputError, match="classes lacks the estimator's class 2"):
             scorer("ece", classes=[0, 1])(model, X, y)
-        with pytest.raises(InputError, match="1 is there twice"):
+        with pytest.raises(InputError, match="1 appears twice"):
             scorer("ece", classes=[0, 1, 1])
         two = LogisticRegression().fit(X[y < 2], y[y < 2])
         logits = {"response_method": "decision_function", "from_logits": True}
-        with pytest.raises(InputError, match="which no logit is"):
+        with pytest.raises(InputError, match="which has no logit"):
             scorer("ece", classes=[0, 1, 2], **logits)(two, X, y)
         plain = scorer("ece", **logits)(two, X[y < 2], y[y < 2])
         assert scorer("ece", classes=[0, 1], **logits)(two, X[y < 2], y[y < 2]) == plain

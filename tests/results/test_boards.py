@@ -56,7 +56,7 @@ def test_refusals_by_each_rule(board, rule):
 def test_wrong_needs_labels_that_say_right(tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"label": 1, "p": 0.5}\n{"label": 0, "p": null}')
-    with pytest.raises(cal.InputError, match="refusals='wrong' is for labels that say whether"):
+    with pytest.raises(cal.InputError, match="refusals='wrong' needs labels that say whether"):
         cal.read_file(file, refusals="wrong")
     with pytest.raises(cal.InputError, match="refusals"):
         cal.read_file(file, refusals="skip")

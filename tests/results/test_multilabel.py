@@ -162,9 +162,9 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "shapes": (Y, P[:, :2], {}, r"same shape \(n, labels\); got \(900, 3\) and \(900, 2\)"),
     "a logit": (Y, 3 * P, {}, r"y_proba\[\d+, \d\] \(label '\d'\) is .*from_logits=True"),
     "no prediction": (np.ones((1, 2)), [[0.5, np.nan]], {"labels": ["a", "b"]},
-                      r"y_proba\[0, 1\] \(label 'b'\) is missing: a label that is annotated needs"),
+                      r"y_proba\[0, 1\] \(label 'b'\) is missing, but its label is annotated"),
     "infinite logit": ([[1, 0]], [[0.0, np.inf]], {"from_logits": True}, "finite"),
-    "minus one": ([[1, -1]], [[0.5, 0.5]], {}, r"y_true\[0, 1\].*NaN where a label was not"),
+    "minus one": ([[1, -1]], [[0.5, 0.5]], {}, r"y_true\[0, 1\].*NaN means that a label was not"),
     "names": (Y, P, {"labels": ["a"]}, "labels must name 3 columns"),
     "twice": (Y, P, {"labels": ["a", "a", "b"]}, "two labels are called 'a'"),
     "nothing": (np.full((3, 2), np.nan), np.ones((3, 2)), {}, "no label is annotated"),
@@ -189,7 +189,7 @@ def test_other_functions_name_the_way():
     y, p = np.nan_to_num(Y).astype(int), P
     with pytest.raises(InputError, match=r"multilabel\(y_true, y_proba\)"):
         cal.evaluate(y, p)
-    with pytest.raises(InputError, match=r"several of, multilabel\(y_true, y_proba\) measures"):
+    with pytest.raises(InputError, match=r"several labels, multilabel\(y_true, y_proba\) measures"):
         cal.ece(np.ones(N, int), p)
 
 

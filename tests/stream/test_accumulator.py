@@ -250,9 +250,9 @@ def test_what_was_not_summed_is_refused_and_what_was_is_the_same(made_for, kind)
 
 def test_rows_that_were_all_left_out_are_told_as_such():
     stream = cal.Accumulator(missing="drop").update([1, 0], [np.nan, np.nan])
-    with pytest.raises(InputError, match="something was missing in every row"):
+    with pytest.raises(InputError, match="no row is left: each had a missing value"):
         stream.evaluate()
-    with pytest.raises(InputError, match="something was missing in every row"):
+    with pytest.raises(InputError, match="no row is left: each had a missing value"):
         cal.evaluate([1, 0], [np.nan, np.nan], missing="drop")
     with pytest.raises(InputError, match="sample_weight is 0 in every row"):
         cal.Accumulator().update([1, 0], [0.5, 0.5], sample_weight=[0, 0]).evaluate()

@@ -224,13 +224,13 @@ def test_the_bayes_error_is_a_number_that_says_how_it_was_found() -> None:
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        ([], {}, "one row at least"),
+        ([], {}, "at least one row"),
         (["a"], {}, "counts or shares of votes"),
         ([[0, 0], [1, 2]], {}, r"y_true\[0\] has no votes"),
         ([[2, -1], [1, 2]], {}, "negative"),
         ([[0.5, 0.6]], {}, "sums to 1.1"),
         ([[1.5, 1.5]], {}, "whole numbers"),
-        ([0.5, 0.3], {"votes": 3}, "no shares of votes"),
+        ([0.5, 0.3], {"votes": 3}, "cannot be shares of votes"),
         ([[1, 0], [0, 1]], {"votes": 1}, "at least 2 votes"),
         ([[2, 1], [1, 2]], {"labels": [0]}, "2 class indices"),
         ([[2, 1], [1, 2]], {"labels": [0, 2]}, r"labels\[1\] is 2"),
@@ -252,7 +252,9 @@ def test_the_one_count_that_is_none_is_named(bad) -> None:
 
 
 def test_shares_that_were_rounded_are_told_of() -> None:
-    with pytest.raises(InputError, match=r"sums to 0\.99.*if shares were rounded, give the counts"):
+    with pytest.raises(
+        InputError, match=r"sums to 0\.99.*if the shares were rounded, give vote counts"
+    ):
         cal.bayes_error(np.full((5, 3), 0.33))
 
 

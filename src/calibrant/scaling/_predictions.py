@@ -38,8 +38,9 @@ LARGEST_LOGIT = 1e100
 class Predictions:
     """Checked predictions (n,) or (n, k) in float64: logits or probabilities.
 
-    Logits are used as they are; probabilities are lifted to 1e-12 where a logarithm is taken,
-    because nothing can be learnt from an infinite one. `precision` is that in which they came.
+    Logits are used unchanged. Probabilities are lifted to 1e-12 before a logarithm is taken,
+    because nothing can be learnt from an infinite one. `precision` is that of the given
+    predictions.
     """
 
     values: FloatArray

@@ -62,7 +62,7 @@ class Batch:
     n_missing: int = 0
     # The columns of `by` in the rows that were dropped.
     by_dropped: tuple[Names, ...] = ()
-    # A note on what labels were taken for; None if no classes are known.
+    # A note on how labels were read; None if no classes are known.
     taken: str | None = None
     # How many confidences of all rows of the chunk were written in which form.
     forms: Counter[str] = field(default_factory=Counter)
@@ -361,8 +361,8 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):
         hint = (
-            "the fields of a record are classes by their names, which labels must have too; "
-            f"use one of {', '.join(map(repr, known))}"
+            "the fields of a record are classes by name, so labels must be names too; use one of "
+            f"{', '.join(map(repr, known))}"
         )
     if chosen.from_one:
         hint = message("from_one")

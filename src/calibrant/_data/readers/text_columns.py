@@ -82,6 +82,6 @@ def numbers_of_texts(
                 f"{name_of(option)} names the column {name!r}, whose row {row} is {value!r}: "
                 "values must be "
                 + ("percentages" if percent else "0, 1 or a number between, or yes and no")
-                + "; empty where there is none"
+                + "; leave the field empty if there is none"
             ) from None
     return out
