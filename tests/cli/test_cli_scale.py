@@ -398,7 +398,7 @@ def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
     np.testing.assert_allclose(scaling.load(tmp_path / "map.json").transform(p), p, rtol=1e-12)
     rows = ("--apply", str(file), "-o", str(tmp_path / "o.csv"))
     assert main(["scale", "--fit", str(file), "--map", "auto", *rows]) == 0
-    assert "The predictions may stay" in capsys.readouterr().out
+    assert "No map is recommended" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [("--map", "beta"), ()])

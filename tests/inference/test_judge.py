@@ -345,4 +345,4 @@ def test_the_p_value_finds_rows_that_are_no_random_part():
     rows = chosen.rows(rng)
     assert inside.random_part_p_value(rows) < 0.001
     found = cal.judge(rows.human, rows.judged[:200], rows.judged[200:])
-    assert "not a random part" in found.notes[0]
+    assert "not a random sample" in found.notes[0]

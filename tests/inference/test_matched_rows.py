@@ -142,8 +142,8 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
 @pytest.mark.parametrize(
     ("u", "options", "words"),
     [
-        ({"a": U["right"]}, {}, "two predictors or more to compare; got 1"),
-        ({}, {}, "two predictors or more to compare; got 0"),
+        ({"a": U["right"]}, {}, "two or more predictors to compare; got 1"),
+        ({}, {}, "two or more predictors to compare; got 0"),
         (U["right"], {}, "y_proba must map names to predictions.*got ndarray"),
         ([U["right"], U["over"]], {}, "y_proba must map names to predictions.*got list"),
         ({"a": U["right"], "hole": HOLE}, {}, r"hole: y_proba\[3\] is nan"),
@@ -153,7 +153,7 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         ({"a": U["right"], "single": 0.5}, {}, r"single: y_proba must have the shape"),
         ({"a": U["right"], "two": np.stack([1 - HOLE, HOLE], axis=1)}, {},
          r"same classes; the shapes are a \('n',\), two \('n', 2\)"),
-        ({1: U["right"], "1": U["over"]}, {}, "two predictors are called '1'"),
+        ({1: U["right"], "1": U["over"]}, {}, "two predictors are named '1'"),
         (GOOD, {"measures": []}, "measures must name one measure or more"),
         (GOOD, {"measures": "ece"}, "measures must be a list of names"),
         (GOOD, {"measures": ["brierr"]}, "no measure is called 'brierr': did you mean 'brier'"),

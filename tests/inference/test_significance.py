@@ -306,7 +306,7 @@ def test_cox_beside_predictions_of_exactly_zero_and_one():
     y, p = sample(11, 90)
     y, p = np.append(y, [1, 0]), np.append(p, [0.0, 1.0])
     found, plain = cal.cox_calibration(y, p), cal.cox_calibration(y[:90], p[:90])
-    assert found.n_clipped == 2 and "2 predictions moved to within [1e-06, 1 - 1e-06]" in found.note
+    assert found.n_clipped == 2 and "2 predictions clipped to [1e-06, 1 - 1e-06]" in found.note
     assert found.without_clipped == plain and plain.without_clipped is None
     assert found.slope < 0.5 < plain.slope and found.p_value < 1e-6 < plain.p_value
     assert f"without the 2 moved: slope {plain.slope:.4f}" in repr(found)

@@ -295,8 +295,10 @@ def test_one_vote_a_row_cannot_be_corrected():
 def test_labels_that_are_no_shares_of_votes_are_left_as_they_are():
     p, q, _, _ = world(200)
     found = cal.interval(q, p, measure="dist_ce", votes=3)
-    assert "no shares of so many votes" in found.note and found.estimate == found.value
-    with pytest.raises(InputError, match="no shares of so many votes"):
+    assert (
+        "not shares of the given numbers of votes" in found.note and found.estimate == found.value
+    )
+    with pytest.raises(InputError, match="not shares of the given numbers of votes"):
         cal.vote_noise(q, p, votes=3)
     rounded = np.array([[0.33, 0.67], [0.67, 0.33]] * 20)
     assert cal.vote_noise(rounded, rounded[::-1], votes=3, measure="brier").noise > 0.1

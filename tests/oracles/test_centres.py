@@ -202,9 +202,9 @@ def test_centres_without_a_value_are_left_out_by_name() -> None:
 
 def test_what_it_cannot_do() -> None:
     y, p, centre = sample()
-    with pytest.raises(cal.InputError, match=r"by must name 3 centres or more.* got 2"):
+    with pytest.raises(cal.InputError, match=r"by must name 3 or more centres.* got 2"):
         cal.centres(y, p, by=centre % 2)
-    with pytest.raises(cal.InputError, match="of one outcome"):
+    with pytest.raises(cal.InputError, match="needs one outcome"):
         cal.centres(y, np.stack([1 - p, p / 2, p / 2], axis=1), by=centre)
     with pytest.raises(cal.InputError, match="did you mean 'slope'"):
         cal.centres(y, p, by=centre).plot("slop")

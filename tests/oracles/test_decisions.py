@@ -132,16 +132,16 @@ def test_wrong_options_are_named(options: dict, words: str) -> None:
 
 
 def test_wrong_input_is_named() -> None:
-    with pytest.raises(cal.InputError, match="b: a decision curve is of one outcome"):
+    with pytest.raises(cal.InputError, match="b: a decision curve needs one outcome"):
         cal.decision_curve([0, 1], {"b": [[0.1, 0.2, 0.7], [0.2, 0.2, 0.6]]})
     with pytest.raises(cal.InputError, match="a: y_proba"):
         cal.decision_curve([0, 1], {"a": [0.2, 3.7]})
-    with pytest.raises(cal.InputError, match="name the model apart"):
+    with pytest.raises(cal.InputError, match="rename the model"):
         cal.decision_curve([0, 1], {"all": [0.2, 0.7]})
     found = cal.decision_curve([0, 1], [0.2, 0.7], thresholds=[0.5])
     with pytest.raises(cal.InputError, match="no strategy is called"):
         found.net_benefit("modle")
-    with pytest.raises(cal.InputError, match="of two strategies"):
+    with pytest.raises(cal.InputError, match="two different strategies"):
         found.difference("model", "model")
     with pytest.raises(cal.InputError, match="was not recalibrated"):
         found.decision_loss("model")

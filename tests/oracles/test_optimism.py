@@ -112,7 +112,7 @@ def test_models_that_cannot_be_fitted() -> None:
         cal.optimism(once, x, y, n_resamples=50)
     with pytest.raises(cal.InputError, match="must return a function of X"):
         cal.optimism(lambda a, b: None, x, y, n_resamples=50)
-    with pytest.raises(cal.InputError, match=r"a row for each other; got 39 and 40"):
+    with pytest.raises(cal.InputError, match=r"the same number of rows; got 39 and 40"):
         cal.optimism(logistic, x[1:], y, n_resamples=50)
     with pytest.raises(cal.InputError, match="0 or 1, for each row"):
         cal.optimism(logistic, x, y + 0.5, n_resamples=50)

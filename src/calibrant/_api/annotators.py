@@ -25,8 +25,8 @@ from calibrant._measures.catalogue import HEADLINE, find
 from calibrant.results._annotators import Annotator, Annotators
 
 _WHAT = (
-    "agreement: the mean share of an item's other votes that agree; expected: what any votes of "
-    "the same items would have"
+    "agreement: the mean share of an item's other votes that agree; expected: the same share for "
+    "votes drawn at random from the same items"
 )
 _CORRECTED = "p-values are corrected for the number of rows (Holm)"
 
@@ -136,9 +136,9 @@ def annotators(
             row = replace(row, value=floor.value, noise_95=floor.upper, p_calibration=floor.p_value)
         rows.append(row)
     if len(rows) < 2:
-        raise InputError(f"votes are all of one: {rows[0].name!r}. There is no rest to agree with")
+        raise InputError(f"all votes are from {rows[0].name!r}: agreement needs two or more")
     alone = sum(row.n_shared == 0 for row in rows)
-    lonely = f"{alone} voted on items that nobody else voted on, and have no agreement"
+    lonely = f"{alone} voted only on items that nobody else voted on, so agreement is not defined"
     notes = (_WHAT, _CORRECTED, *([lonely] if alone else []))
     return Annotators(
         rows=tuple(_with_verdicts(rows, level)),
@@ -159,8 +159,8 @@ def _voter_names(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
         )
     if votes.annotator is None:
         raise InputError(
-            "votes do not say who gave them: name the column of annotators, "
-            "count_votes(..., annotator='...')"
+            "votes do not name their annotators: give the column of annotators, count_votes(..., "
+            "annotator='...')"
         )
     if groups is None:
         return votes.annotator
@@ -186,8 +186,8 @@ def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
     if p.shape != (n, k) and not (k == 2 and p.shape == (n,)):
         raise InputError(
             f"y_proba must have a row for each of the {n} items and a column for each of the {k} "
-            f"classes; got the shape {p.shape}. Rows go in the order of votes.items: give "
-            "count_votes(..., items=ids of your predictions)"
+            f"classes, in the order of votes.items; got the shape {p.shape}. To set that order, "
+            "call count_votes(..., items=ids of your predictions)"
         )
     return p
 

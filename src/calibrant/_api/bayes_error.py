@@ -25,23 +25,23 @@ from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._bayes_error import BayesError
 
-_PLAIN = "one less the largest share, BCa limits"
+_PLAIN = "1 minus the largest share, BCa intervals"
 _DEBIASED = (
-    "bias of few votes taken out by a Dirichlet population; BCa limits of what any population with "
-    "such votes may have"
+    "bias of few votes removed by a Dirichlet model; BCa intervals that cover any population "
+    "compatible with the votes"
 )
 _ISOTONIC = "shares corrected by isotonic regression of the labels, bootstrap of rows"
 _ONE_VOTE = (
-    "y_true has one vote a row: how far people agree on a row needs at least 2 votes on some rows. "
-    "Give more votes, or probabilities as shares without votes="
+    "y_true has one vote per row, but agreement needs at least 2 votes on some rows. Give more "
+    "votes, or give probabilities without votes="
 )
 _UNKNOWN = (
-    "shares without votes=: taken for the true distributions; if they are of few votes, this is "
-    "too low"
+    "shares without votes= are taken as the true distributions; if they come from few votes, this "
+    "estimate is too low"
 )
 _OF_SHARES = (
-    "how well these shares tell the labels apart: at least the Bayes error, and equal to it if "
-    "they rank the rows as the true probabilities do"
+    "how well these shares separate the labels: at least the Bayes error, and equal to it if the "
+    "shares rank the rows as the true probabilities do"
 )
 
 
@@ -149,7 +149,7 @@ def bayes_error(
     found = debiased(rows.counts, weights)
     bounds = possible_limits(rows.counts, weights, level)
     single = int(np.count_nonzero(rows.votes == 1))
-    note = f"{single} rows have one vote, which says nothing of doubt" if single else ""
+    note = f"{single} rows have one vote, which cannot show disagreement" if single else ""
     return _estimate_with_limits(found, rows, weights, level, _DEBIASED, note, bounds)
 
 

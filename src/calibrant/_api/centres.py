@@ -128,7 +128,7 @@ def centres(
     samples = as_samples(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
-            f"centres is of one outcome, with y_proba of the shape (n,); it is (n, "
+            "centres needs one outcome, with y_proba of the shape (n,); got (n, "
             f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
             "y_true"
         )
@@ -137,7 +137,7 @@ def centres(
     rows_of = rows_by_name(labels)
     if len(rows_of) < _FEWEST:
         raise InputError(
-            f"by must name {_FEWEST} centres or more, to show how centres differ; got "
+            f"by must name {_FEWEST} or more centres, to estimate how centres differ; got "
             f"{len(rows_of)}. clinical_summary(..., by=) compares fewer"
         )
     found = []
@@ -181,7 +181,7 @@ class _Centre:
     def of(cls, name: str, problem: Problem, groups: Index | None) -> _Centre:
         """The centre of these rows."""
         if groups is not None and int(groups.max()) == 0:
-            alone = _Value(math.nan, why_not="all its rows are of one cluster")
+            alone = _Value(math.nan, why_not="all its rows are in one cluster")
             return cls(name, problem, groups, dict.fromkeys(_SCALES, alone))
         values = {key: _coefficient(key, problem, groups) for key in list(_SCALES)[:2]}
         values["observed_expected"] = _log_ratio(problem, groups)
@@ -214,7 +214,7 @@ def _logit_of_c(problem: Problem, groups: Index | None) -> _Value:
         return _Value(math.nan, why_not="every outcome is the same")
     c = auroc(z, problem.u, sample_weight=problem.w)
     if not 0.0 < c < 1.0:
-        return _Value(math.nan, why_not=f"its C-statistic is {c:g}, which has no logit")
+        return _Value(math.nan, why_not=f"its C-statistic is {c:g}, whose logit is infinite")
     values, units = auroc_influence(problem.levels[1], z, w, problem.counts)
     parts = influences(values, problem.w, groups, problem.counts)
     units = min(parts.units, units)
@@ -229,7 +229,7 @@ def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
     kept = [value for value in values.values() if value.error > 0.0]
     why = {name: value.why_not or "it has no standard error" for name, value in values.items()
            if not value.error > 0.0}  # fmt: skip
-    note = "; ".join(f"{name} left out: {reason}" for name, reason in why.items())
+    note = "; ".join(f"{name} was not used: {reason}" for name, reason in why.items())
     numbers = [math.nan] * 5
     tau = error = math.nan
     if len(kept) >= _FEWEST:

@@ -164,8 +164,8 @@ def certifiable(name: str, shape: Shape) -> Measure:
     if not measure.certifiable:
         names = ", ".join(m.name for m in catalogue(shape) if m.certifiable)
         raise InputError(
-            f"{setting('measure', name)} has no certificate: it is not the mean of one bounded "
-            f"function of each row. These have one: {names}"
+            f"{setting('measure', name)} has no certificate: it is not the mean of a bounded "
+            f"function of each row. Measures with a certificate: {names}"
         )
     return measure
 
@@ -176,8 +176,8 @@ def fixed_rule(bins: Bins, n: Any) -> Rule:
     if isinstance(rule, FixedRule | LevelSets | Cells):
         return rule
     raise InputError(
-        f"a certificate needs bins that are fixed before the rows are seen; {rule} follow the "
-        "predictions of these rows. "
+        f"a certificate needs bins that are fixed in advance, but {rule} depend on the "
+        "predictions. "
         + worded(
             python="Give a number of equal-width bins, or edges from other rows: "
             "bins=cal.Edges([0, ..., 1])",

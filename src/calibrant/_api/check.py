@@ -295,8 +295,8 @@ def check_options(
 
 
 _WITHOUT_BASELINE = {
-    "ids": "ids match rows with those of a baseline: there is none",
-    "own_labels": "own_labels=True is of a baseline's labels: there is none",
+    "ids": "ids match rows with those of a baseline, but no baseline was given",
+    "own_labels": "own_labels=True concerns a baseline's labels, but no baseline was given",
 }
 
 

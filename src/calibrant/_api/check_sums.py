@@ -62,7 +62,10 @@ def check_sums(
     """
     for each in limits:
         if each.limit.of_change and baseline is None:
-            raise NeedsRows(f"{each.limit} needs the rows, and there are sums alone")
+            raise NeedsRows(
+                f"{each.limit} needs the rows, but only sums are available: drop this limit, or "
+                "give arrays"
+            )
     resampling = Resampling(
         rules=sums.rules, level=check_level(level), n_resamples=n_resamples, seed=seed
     )

@@ -152,7 +152,7 @@ def _check_one_outcome(samples: Source) -> None:
     """Raise an InputError for predictions of several classes."""
     if samples.multiclass:
         raise InputError(
-            f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
+            "clinical_summary needs one outcome, with y_proba of the shape (n,); got (n, "
             f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
             "y_true"
         )
@@ -195,7 +195,7 @@ def with_subgroups(
         if subset.weights is not None and not (subset.weights > 0).any():
             return without_values(plain, subset.n, "no row has any weight")
         if own is not None and int(own.max()) == 0:
-            return without_values(plain, subset.n, "one cluster alone cannot be resampled")
+            return without_values(plain, subset.n, "a single cluster cannot be resampled")
         return summary_of(subset, own, plain.level, n_resamples, seed)
 
     if at_most is not None and len(rows_of) > at_most:

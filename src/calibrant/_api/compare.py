@@ -235,7 +235,7 @@ def compare(
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
     if not chosen:
-        raise InputError("measures must name one measure or more")
+        raise InputError("measures must name at least one measure")
     rules = both_rules(read_cells(bins, data), first.n, cells=ids is None and by is None)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(compared.groups, first, compared.data)
@@ -251,7 +251,7 @@ def compare(
     if ceiling:
         if n_own:
             raise InputError(
-                "ceiling=True needs labels that all predictors share: each has its own"
+                "ceiling=True needs the same labels for all predictors, but each has its own"
             )
         people = ceiling_of_models(samples, chosen, rules, float(level), int(seed))
     resampling = Resampling(
@@ -356,8 +356,8 @@ def check_names_answered(shares: Mapping[str, float] | None, names: Iterable[str
     """Raise InputError unless there is a share of answered questions for each predictor."""
     if shares is not None and set(shares) != set(names):
         raise InputError(
-            f"answered has shares of {', '.join(shares)}, and the predictors are "
-            f"{', '.join(names)}: give one of each"
+            f"answered has shares of {', '.join(shares)}, but the predictors are "
+            f"{', '.join(names)}: give one share for each predictor"
         )
 
 
@@ -393,7 +393,7 @@ def _order_biases(
     }
     if any(given.values()):
         why = ", ".join(name for name, is_so in given.items() if is_so)
-        return None, (f"order_bias: left out, theorem 4.3 does not cover rows with {why}",)
+        return None, (f"order_bias: dropped, because theorem 4.3 does not cover rows with {why}",)
     draws = resampling.level, resampling.seed
     return {
         measure.name: order_bias(samples, measure, values[:, j], limits[:, j], *draws)
@@ -422,7 +422,7 @@ def _values_of_predictors(
             except NotDefined as error:
                 if asked:
                     raise
-                notes[measure.name] = f"{measure.name}: left out, {error}"
+                notes[measure.name] = f"{measure.name}: dropped, {error}"
         return row, notes
 
     found = in_threads(measure_one, summaries.items(), threads)
@@ -515,7 +515,7 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
     with errors_about("bin_counts"):
         counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
     if not counts:
-        raise InputError("bin_counts must hold one number of bins or more; got none")
+        raise InputError("bin_counts must hold at least one number of bins; got none")
     return counts
 
 

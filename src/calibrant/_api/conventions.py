@@ -77,7 +77,7 @@ def conventions(
     rule = _equal_width_rule(bins, samples.n)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
-        raise InputError("conventions are of one scalar problem: use notion='confidence'")
+        raise InputError("conventions needs one scalar problem: use notion='confidence'")
     return note_two_columns(conventions_of(samples, rule, resolved), samples, resolved)
 
 
@@ -94,7 +94,7 @@ def _equal_width_rule(bins: Any, n: int) -> EqualWidth:
         return EqualWidth(bins)
     except InputError as error:
         names = " or ".join(map(repr, BY_ROWS))
-        raise InputError(f"{error}. A name, {names}, stands for a number by the rows") from None
+        raise InputError(f"{error}. A name ({names}) chooses a number from the rows") from None
 
 
 def conventions_of(
@@ -166,7 +166,7 @@ def _convention_of_tool(
     own_bins = peer.bins_for(n)
     values: tuple[float | None, float | None] = (None, None)
     if soft and peer.soft_targets == "refused":
-        answer = "refuses soft labels"
+        answer = "rejects soft labels"
     elif n < peer.fewest_rows:
         answer = f"fails below {peer.fewest_rows} rows"
     else:

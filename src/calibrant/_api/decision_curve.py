@@ -170,25 +170,27 @@ def _samples_of_models(
     An InputError is raised unless all models predict the same binary outcome.
     """
     if not given:
-        raise InputError("y_proba must hold the predictions of one model or more; got none")
+        raise InputError("y_proba must hold the predictions of at least one model; got none")
     if isinstance(y_true, Mapping):
         raise InputError(
-            "y_true maps models to labels, and a decision curve is of one outcome for all: give "
-            "one set of labels, or take the models one by one"
+            "y_true maps models to labels, but a decision curve needs one outcome for all models: "
+            "give one set of labels, or call it for each model"
         )
     check_label_is_shared(y_true, given, column_names(rows.get("data")), can_have_own=False)
     out: dict[str, Any] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
-            raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
+            raise InputError(
+                f"{name!r} is the name of a default strategy (act on {name}): rename the model"
+            )
         with errors_about(str(name)):
             each: Any = (as_source if lazy else as_samples)(y_true, predictions, **rows)
         if each.multiclass:
             raise InputError(
-                f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "
-                f"they are (n, {each.n_classes}). If these are {each.n_classes} models, give them "
-                "by name, y_proba={'a': p_a, 'b': p_b}; if they are classes, give the column of "
-                "one, and (y_true == class)"
+                f"{name}: a decision curve needs one outcome, with predictions of the shape (n,); "
+                f"got (n, {each.n_classes}). If these are {each.n_classes} models, give them by "
+                "name, y_proba={'a': p_a, 'b': p_b}; if these are classes, give the column of "
+                "one class, and (y_true == class) as y_true"
             )
         out[str(name)] = each
         if lazy:  # with what was done to this model's column, such as its exponentials

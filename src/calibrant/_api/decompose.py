@@ -244,7 +244,7 @@ def _split_loss(
         candidates={name: found[0] + rest for name, found in tried.items()},
         n=samples.n if folded.n is None else folded.n,
         level=level,
-        notes=("intervals are of the rows, with the maps as they were fitted",),
+        notes=("intervals reflect the sampling of rows, with the fitted maps held fixed",),
     )
 
 

@@ -121,8 +121,8 @@ def evaluate(
     )
     if groups is not None and not uncertainty and by is None:
         raise InputError(
-            "groups has no effect on the values themselves: with it goes uncertainty=True, or by=, "
-            "whose slices have p-values"
+            "groups has no effect on values: add uncertainty=True, or by=, whose slices have "
+            "p-values"
         )
     samples: Any
     if is_lazy(data):

@@ -252,8 +252,8 @@ def _search_segments(
     )
     if found is None:
         raise InputError(
-            f"no segment has {options.min_rows} rows and enough events to be judged: give columns "
-            "with fewer values, or a smaller min_rows"
+            f"no segment has {options.min_rows} rows and enough events: give columns with fewer "
+            "values, or a smaller min_rows"
         )
     return found
 
@@ -269,12 +269,12 @@ def _segments_of_frame(
 
     if isinstance(segments, Mapping):
         raise InputError(
-            "segments must be names of columns of data=, whose rows are in another engine; got a "
+            "segments must name columns of data=, because the rows are in another engine; got a "
             "mapping. Collect the frame to search other columns"
         )
     if samples.vote_columns:
         raise InputError(
-            "y_true holds counts of votes, whose noise needs the rows in memory: collect the frame"
+            "y_true holds vote counts, which need the rows in memory: collect the frame"
         )
     once = list(dict.fromkeys(segments)) if isinstance(segments, list | tuple) else segments
     names = named_columns(once, "segments", samples.frame.collect_schema())
@@ -282,7 +282,7 @@ def _segments_of_frame(
         raise InputError("segments must name at least one column; got none")
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
-        raise InputError(f"notion={resolved!r} has no single gap: use 'confidence'")
+        raise InputError(f"notion={resolved!r} has no single gap per row: use 'confidence'")
     groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, options.parts))
     fields = dict(zip(FIELDS, groups.fields.T, strict=True))
     check_weight_total(float(fields["sum_w"].sum()), groups.n_rows)
@@ -297,8 +297,8 @@ def _segments_of_frame(
     found = _search_segments(noise, columns, options)
     totals = _Totals(groups.n_rows, *(float(each.sum()) for each in (w, wu, wz)))
     summed = (
-        f"summed by {samples.where} in {n.size:,} combinations of values, whose residuals are "
-        "drawn as normal for the p-values"
+        f"summed by {samples.where} in {n.size:,} combinations of values; p-values use normal "
+        "draws of their residuals"
     )
     return _segments_table(found, columns, totals, options, (summed,))
 
@@ -438,13 +438,15 @@ def _notes(found: SegmentSearch, columns: list[SegmentColumn]) -> list[str]:
     notes = []
     cut = [column.name for column in columns if column.ranges]
     if cut:
-        notes.append(f"numbers cut at their quantiles: {', '.join(cut)}")
+        notes.append(f"numeric columns were cut at quantiles: {', '.join(cut)}")
     for column in columns:
         if column.n_others:
             notes.append(
-                f"{column.name}: the {MOST_VALUES - 1} most frequent values, and "
-                f"{column.n_others:,} others together"
+                f"{column.name}: the {MOST_VALUES - 1} most frequent values are kept, and the "
+                f"{column.n_others:,} others are pooled"
             )
     if found.n_small:
-        notes.append(f"{found.n_small:,} segments have too few rows or events to be judged")
+        notes.append(
+            f"{found.n_small:,} segments were not tested, because they have too few rows or events"
+        )
     return notes

@@ -235,14 +235,14 @@ def _notes(
     notes = []
     if p_value < _NOT_RANDOM:
         notes.append(
-            f"The judge's mean answer differs between labelled and unlabelled rows (p = "
-            f"{p_value:.2g}): the labelled rows are not a random part, which the "
-            f"{POWERED} needs. If only the rate differs, the {ROGAN_GLADEN} holds."
+            "The judge's mean answer differs between labelled and unlabelled rows (p = "
+            f"{p_value:.2g}): the labelled rows are not a random sample, so the {POWERED} is "
+            f"invalid. If only the rate differs, the {ROGAN_GLADEN} is valid."
         )
     if scores:
         notes.append(
-            f"The judge gives scores: from {threshold:g} on they count as yes in the {ROGAN_GLADEN}"
-            ", sensitivity, specificity and kappa."
+            f"The judge gives scores: in the {ROGAN_GLADEN}, sensitivity, specificity and kappa, a "
+            f"score of {threshold:g} or more counts as yes."
         )
     if not _is_hard(rows.human):
         notes.append(
@@ -255,12 +255,13 @@ def _notes(
             + (
                 "all human labels are the same, so sensitivity or specificity is unknown."
                 if math.isnan(found["sensitivity"].value + found["specificity"].value)
-                else "sensitivity + specificity is 1 or less, as if the judge did not look."
+                else "sensitivity + specificity is 1 or less, no better than random answers."
             )
         )
     if rows.groups is not None and rows.units < 10:
         notes.append(
-            f"Only {rows.units:.3g} clusters have labels: their intervals are wide, and rough."
+            f"Only {rows.units:.3g} clusters have labels, so intervals are wide and only "
+            "approximate."
         )
     return tuple(notes)
 
@@ -294,14 +295,14 @@ def _read_rows(
     if labels.values.shape != answers.values.shape:
         raise InputError(
             f"{name_of('human')} and {name_of('judged')} must have the same rows: got "
-            f"{labels.values.size} and {answers.values.size}. Answers to further rows go to "
+            f"{labels.values.size} and {answers.values.size}. Pass answers to unlabelled rows as "
             "unlabelled"
         )
     if unlabelled is not None:
         if data is not None:
             raise InputError(
-                "unlabelled is not for data=: rows of the frame whose human label is missing are "
-                "the unlabelled ones"
+                "unlabelled cannot be combined with data=: rows of the frame without a human "
+                "label are the unlabelled rows"
             )
         more = _read_column(unlabelled, "unlabelled", None)
         answers = _joined(answers, more)
@@ -309,7 +310,7 @@ def _read_rows(
     if answers.gaps.any():
         raise InputError(
             f"{name_of('judged')} is missing in {counted(int(answers.gaps.sum()), 'row', '')}, "
-            f"first in row {int(np.argmax(answers.gaps))}: leave out rows that the judge did not "
+            f"first in row {int(np.argmax(answers.gaps))}: drop rows that the judge did not "
             "answer, or count them as no"
         )
     return _in_order(labels, answers.values, groups, sample_weight, data)
@@ -342,7 +343,7 @@ def _in_order(
     if n_labelled < 2:
         raise InputError(
             f"{name_of('human')} has {counted(n_labelled, 'label', '')}: at least 2 rows need a "
-            "human label, and 50 or more are worth it"
+            "human label, and 50 or more are recommended"
         )
     return JudgedRows(
         human=labels.values[order[:n_labelled]],
@@ -364,16 +365,16 @@ def _read_column(given: Any, argument: str, data: Any) -> _Column:
         raise InputError(f"{argument} must be one column (n,); got shape {array.shape}")
     if array.dtype.kind not in "biuf":
         raise InputError(
-            f"{argument} must be 0, 1 or a number between; it holds "
-            f"{str(array[np.argmin(gaps)])!r}: turn words into 0 and 1"
+            f"{argument} must hold numbers from 0 to 1; it holds {str(array[np.argmin(gaps)])!r}: "
+            "turn words into 0 and 1"
         )
     values = np.where(gaps, 0.0, array.astype(np.float64))
     wrong = ~((values >= 0.0) & (values <= 1.0))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"{name_of(argument)}[{row}] is {float(values[row]):g}: it must be 0, 1 or a number "
-            "between. Divide a scale by its largest value"
-            + worded(python="", command="; files can have true, false, yes and no too")
+            f"{name_of(argument)}[{row}] is {float(values[row]):g}: it must be a number from 0 to "
+            "1. Divide a scale by its largest value"
+            + worded(python="", command="; files may also hold true, false, yes and no")
         )
     return _Column(values, np.asarray(gaps))

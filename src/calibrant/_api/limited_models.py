@@ -116,7 +116,7 @@ class LimitedModel:
             low,
             high,
             level,
-            "limits of Cox's recalibration",
+            "confidence intervals of Cox's recalibration",
             standard_error=fit.error,
             estimate=fit.value,
         )

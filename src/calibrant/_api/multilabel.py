@@ -155,9 +155,13 @@ def multilabel(
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]
     if not rows:
-        raise InputError("no label is annotated in a row with weight: there is nothing to measure")
+        raise InputError(
+            "no label is annotated in any row with positive weight: there is nothing to measure"
+        )
     if empty:
-        notes.append(f"annotated in no row with weight, and left out: {', '.join(empty)}")
+        notes.append(
+            f"dropped, because no row with positive weight has an annotation: {', '.join(empty)}"
+        )
     found = slices_with_verdicts("label", rows, notes, options, each="label")
     missing = (~columns.annotated).sum(axis=0).tolist()
     return Multilabel(

@@ -101,7 +101,7 @@ def optimism(
     outcomes = _outcomes(y)
     n = outcomes.size
     if len(X) != n:
-        raise InputError(f"X and y must have a row for each other; got {len(X)} and {n}")
+        raise InputError(f"X and y must have the same number of rows; got {len(X)} and {n}")
     apparent = _values(names, outcomes, _probabilities(_fitted(fit, X, outcomes), X))
     clusters = group_index(groups, as_samples(outcomes, np.full(n, 0.5)), None)
     rng = np.random.default_rng((int(seed), 19))
@@ -116,12 +116,12 @@ def optimism(
             failures.append(error)
     if len(failures) > n_resamples / 2:
         raise InputError(
-            f"fit could not be refitted to {len(failures)} of {n_resamples} bootstrap samples; the "
-            f"first error was {type(failures[0]).__name__}: {failures[0]}"
+            f"fit failed on {len(failures)} of {n_resamples} bootstrap samples; the first error "
+            f"was {type(failures[0]).__name__}: {failures[0]}"
         ) from failures[0]
     note = ""
     if failures:
-        note = f"{len(failures)} of {n_resamples} samples could not be fitted ({failures[0]})"
+        note = f"fit failed on {len(failures)} of {n_resamples} bootstrap samples ({failures[0]})"
     table = np.array(gaps)
     rows_of = (_row(name, float(apparent[j]), table[:, j]) for j, name in enumerate(names))
     return Optimism(rows=tuple(rows_of), n=n, n_resamples=int(n_resamples), note=note)

@@ -100,13 +100,13 @@ def rank_robustness(
     (0.45, -0.87, 0.98)
     """
     if not errors or not losses:
-        raise InputError("errors and losses must each have one entry or more")
+        raise InputError("errors and losses must each have at least one entry")
     loss_table = _stack_columns(losses, "losses", names)
     error_table = _stack_columns(errors, "errors", names)
     if len(loss_table) != len(error_table):
         raise InputError(
-            "errors and losses must be of the same predictors; got "
-            f"{len(error_table)} and {len(loss_table)}"
+            f"errors and losses must have the same number of predictors; got {len(error_table)} "
+            f"and {len(loss_table)}"
         )
     members = None if groups is None else _check_groups(groups, len(loss_table))
     chain = maximum_dominance_set(loss_table, names=names)
@@ -176,11 +176,11 @@ def _check_groups(groups: ArrayLike, n: int) -> Index:
     """The number of each predictor's group, from 0."""
     if np.shape(groups) != (n,):
         raise InputError(
-            f"groups must have {n} entries, one a predictor; got the shape {np.shape(groups)}"
+            f"groups must have {n} entries, one per predictor; got the shape {np.shape(groups)}"
         )
     members = as_groups(groups, n)
     if not members.any():
-        raise InputError("groups must name two groups or more: there is no interval over one group")
+        raise InputError("groups must name two or more groups: one group gives no interval")
     return members
 
 

@@ -201,7 +201,7 @@ def _rows_to_try(
     order = np.random.default_rng((seed, 23)).permutation(int(units.max()) + 1)[units]
     counts = np.cumsum(np.bincount(order))
     kept = np.flatnonzero(order < max(2, int(np.searchsorted(counts, most, side="right"))))
-    note = f"maps were tried on {kept.size:,} of {samples.n:,} rows, drawn at random"
+    note = f"maps were compared on a random sample of {kept.size:,} of {samples.n:,} rows"
     return samples.take(kept), take_clusters(groups, kept), (note,)
 
 
@@ -217,7 +217,7 @@ def _maps_to_try(
         named = [maps] if isinstance(maps, str) else maps
         if not isinstance(named, Iterable) or not (named := list(named)):
             raise InputError(
-                f"maps must name one map or more, such as ['platt', 'beta']; got {maps!r}"
+                f"maps must name at least one map, such as ['platt', 'beta']; got {maps!r}"
             )
         checked = [one_of("maps", name, METHODS) for name in dict.fromkeys(named)]
         return sorted(checked, key=lambda name: n_parameters(name, k)), ()
@@ -243,13 +243,13 @@ def _why_skipped(name: str, samples: Samples) -> str:
     kind, n, k = SCALERS[METHODS[name]], samples.n, samples.n_classes
     size = kind._n_parameters(k)
     if (size if math.isfinite(size) else k) * n > TRIED_WORK:
-        return "too many classes to be tried unasked"
+        return "too many classes; name it to try it"
     if kind._penalised or not kind._class_by_class:
         return ""
     if n < ROWS_A_CLASS * k:
-        return f"needs {ROWS_A_CLASS} rows a class"
+        return f"needs {ROWS_A_CLASS} rows per class"
     if math.isfinite(size) and n < ROWS_A_PARAMETER * size:
-        return f"needs {ROWS_A_PARAMETER} rows a parameter"
+        return f"needs {ROWS_A_PARAMETER} rows per parameter"
     return ""
 
 
@@ -287,14 +287,14 @@ def _try_maps(
                 run(name, j)
     losses = {name: trials[name].losses for name in left if name not in failed}
     if not losses:
-        reasons = "; ".join(failed.values()) or "none suits these rows"
+        reasons = "; ".join(failed.values()) or "there are too few rows"
         raise InputError(f"no map could be fitted: {reasons}")
     notes = list(failed.values())
     if behind:
         each = ", ".join(f"{name} ({errors:.0f})" for name, errors in behind.items())
         notes.append(
-            f"given up after the first of {folds} folds: {each}; in brackets, how many standard "
-            "errors their loss there is above the lowest"
+            f"dropped after the first of {folds} folds: {each}. In brackets: standard errors above "
+            "the lowest loss"
         )
     return {AS_THEY_ARE: own, **losses}, tuple(notes)
 

@@ -147,8 +147,8 @@ def _checked_notion(samples: Source, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
-            f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
-            "y_proba and (y_true == class) as y_true"
+            f"a curve needs one problem, so notion={notion!r} is not supported: give one class's "
+            "column as y_proba and (y_true == class) as y_true"
         )
     return resolved
 
@@ -182,4 +182,4 @@ def _check_span(span: Any, method: str) -> None:
     if not is_number(span) or not 0.0 < span <= 1.0:
         raise InputError(f"span must be a share of the rows above 0 and at most 1; got {span!r}")
     if method != "local":
-        raise InputError("span is of a local regression: an isotonic curve looks at no share")
+        raise InputError("span is an option of method='local': an isotonic curve has no span")

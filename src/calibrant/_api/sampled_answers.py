@@ -151,18 +151,18 @@ def _notes(given: _Answers, votes: Sequence[_Vote]) -> tuple[str, ...]:
     """What the reader should know of ties, contradictions, gaps and single answers."""
     notes = []
     for n, text in (
-        (sum(vote.k < 2 for vote in votes), "with one answer left out of self-consistency"),
-        (sum(vote.tied for vote in votes), "with several modal answers: the first given counts"),
+        (sum(vote.k < 2 for vote in votes), "with one answer dropped from self-consistency"),
+        (sum(vote.tied for vote in votes), "with several modal answers: the first is used"),
         (
             sum(vote.contradicted for vote in votes),
-            "whose equal answers were judged differently: what most of them are counts",
+            "whose equal answers were judged differently: the majority is used",
         ),
     ):
         if n:
             notes.append(f"{counted(n, 'question')} {text}")
     if given.gaps.any():
         gone = counted(int(given.gaps.sum()), "answer")
-        notes.append(f"{gone} missing: each agrees with no other")
+        notes.append(f"{gone} missing: a missing answer agrees with no other")
     if given.confidence is None:
         notes.append("no stated confidence was given, so there is no capability calibration")
     return tuple(notes)
@@ -267,7 +267,7 @@ def _numbers(given: Any, argument: str, data: Any, n: int) -> Array:
         row = int(np.argmax(wrong))
         what = "missing" if gaps[row] else f"{values[row]:g}"
         raise InputError(
-            f"{name_of(argument)}[{row}] is {what}: every answer needs a number from 0 to 1. Leave "
-            "out rows without one"
+            f"{name_of(argument)}[{row}] is {what}: every answer needs a number from 0 to 1. Drop "
+            "rows without one"
         )
     return values

@@ -171,8 +171,8 @@ def _votes_of(samples: Samples) -> Counts:
     class_indices = samples.multiclass and not samples.soft_rows
     if not class_indices and not np.isin(samples.targets, (0, 1)).all():
         raise InputError(
-            "y_true holds soft labels, and nobody says how many votes they are of: give votes=, "
-            "or the counts themselves as y_true"
+            "y_true holds soft labels of an unknown number of votes: give votes=, or vote counts "
+            "as y_true"
         )
     return np.ones(samples.n, dtype=np.int64)
 
@@ -299,8 +299,8 @@ def entropy_bands(
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"y_true[{row}] is {targets[row].tolist()}: labels must be counts of votes in every "
-            "row, or their shares, which sum to 1"
+            f"y_true[{row}] is {targets[row].tolist()}: labels must be vote counts in every row, "
+            "or vote shares, which sum to 1"
         )
     of_rows = _entropy(np.clip(rows, 0.0, 1.0))
     index, _ = _bands_by_entropy(of_rows, bands)

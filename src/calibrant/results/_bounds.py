@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
 
 OUTER = (
-    "bounds of means over classes are not exact: each class attains its own, but no labels need "
-    "attain those of all classes at once, so that low may be too low and high too high"
+    "bounds of means over classes are not exact: each class can reach its own, but perhaps not "
+    "all classes with the same labels. The exact bounds may be narrower"
 )
 
 

@@ -67,8 +67,8 @@ class Certificate(Record):
     @property
     def method(self) -> str:
         """How the bound was found."""
-        looks = "at all sample sizes together" if self.anytime else "at this sample size"
-        return f"bets on the mean of one bounded number a {self.unit}, {looks}"
+        sizes = "all sample sizes simultaneously" if self.anytime else "this sample size"
+        return f"bets on the mean of one bounded number per {self.unit}, valid at {sizes}"
 
     @property
     def sentence(self) -> str:
@@ -77,8 +77,8 @@ class Certificate(Record):
         noise = f" at sigma {self.sigma:g}" if self.sigma is not None else ""
         rows = counted(self.n, f"independent {self.unit}")
         return (
-            f"{self.of}{noise} is at most {shown(self.upper)}, with probability {self.level:g} or "
-            f"more; on {rows} it is {shown(self.value)}{where}."
+            f"{self.of}{noise} is at most {shown(self.upper)}, with probability at least "
+            f"{self.level:g}; on {rows} it is {shown(self.value)}{where}."
         )
 
     def to_dict(self) -> dict[str, Any]:

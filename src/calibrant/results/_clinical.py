@@ -306,7 +306,9 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         by = f", by {named}" if self.subgroups else ""
         rows, events = counted(self.n, "row"), counted(self.events, "event", ",.6g")
         if self.n_weighted is not None:
-            events += f" of {self.n_weighted:,.6g} by weight"
+            events += f" ({self.n_weighted:,.6g} weighted)"
         if self.prevalence is not None:
             events += f", reweighted to a prevalence of {in_full(self.prevalence)}"
-        return f"Clinical summary of {rows}, {events}{by}; limits at {percent(self.level)}"
+        return (
+            f"Clinical summary of {rows}, {events}{by}; {percent(self.level)} confidence intervals"
+        )

@@ -304,8 +304,8 @@ class Comparison(RankedPairs, WithPage, Result):
 
         if not self.risks:
             raise InputError(
-                "risk-coverage curves are there where measures= has 'aurc', which this comparison "
-                "lacks, and where rows are in memory"
+                "this comparison has no risk-coverage curves: they need 'aurc' in measures=, and "
+                "rows in memory"
             )
         band, shown = len(self.risks) == 1, None
         for name, curve in zip(self.names, self.risks, strict=True):

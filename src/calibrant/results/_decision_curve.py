@@ -139,7 +139,7 @@ class DecisionCurve(Result):
         """
         a, b = self._check_strategy(first), self._check_strategy(second)
         if a == b:
-            raise InputError(f"a difference is of two strategies; both are {a!r}")
+            raise InputError(f"a difference needs two different strategies; both are {a!r}")
         sign = 1.0 if (a, b) in self.pairs else -1.0
         value, low, high = self.pairs[(a, b) if sign > 0 else (b, a)]
         if sign < 0:
@@ -215,7 +215,7 @@ class DecisionCurve(Result):
         gain = self.benefits[self._check_strategy(model)].gain
         if gain is None:
             raise InputError(
-                f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
+                f"{model!r} was not recalibrated: name a model, and call without recalibration=None"
             )
         return gain
 
@@ -298,9 +298,9 @@ class DecisionCurve(Result):
             loss = self.calibration_decision_loss(name)
             losses.append(f"{name} {shown(loss)}")
         return (
-            f"gain: what recalibration adds ({self.recalibration})",
-            "the most that it adds to any decision with payoffs in [0, 1] (calibration decision "
-            f"loss): {', '.join(losses)}",
+            f"gain: net benefit added by recalibration ({self.recalibration})",
+            "calibration decision loss, the largest gain in any decision with payoffs in [0, 1]: "
+            f"{', '.join(losses)}",
         )
 
     def plot(self, *, ax: Any = None, recalibrated: bool = False) -> DecisionCurveDisplay:

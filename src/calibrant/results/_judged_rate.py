@@ -19,10 +19,10 @@ POWERED, ROGAN_GLADEN, HUMAN, ALONE = (
     "rate by the judge alone",
 )
 HOLDS = {
-    POWERED: "labelled rows are a random part of all",
+    POWERED: "labelled rows are a random sample of all rows",
     ROGAN_GLADEN: "sensitivity and specificity are the same in the unlabelled rows",
-    HUMAN: "labelled rows are a random part of all",
-    ALONE: "false alarms and misses are equally many",
+    HUMAN: "labelled rows are a random sample of all rows",
+    ALONE: "false positives and false negatives are equally frequent",
 }
 
 
@@ -138,7 +138,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     @property
     def title(self) -> str:
         """How many rows people and the judge have answered, in one line."""
-        alone = f", {counted(self.n_unlabelled, 'row')} with the judge's answer alone"
+        alone = f", {counted(self.n_unlabelled, 'row')} with only the judge's answer"
         return f"A judge on {counted(self.n, 'row')} with a human label" + (
             alone if self.n_unlabelled else ""
         )
@@ -151,7 +151,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
         off = (
             f"its answers are {abs(bias.value):.3f} {way} on average"
             if bias.low > 0 or bias.high < 0
-            else "no bias of its answers shows in the labelled rows"
+            else "its answers have no significant bias in the labelled rows"
         )
         return (
             f"The rate is {shown(self.rate)} ({interval_text(*self.interval, self.level)}). The "

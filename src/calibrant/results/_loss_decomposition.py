@@ -85,7 +85,7 @@ class LossDecomposition(Result):
     @property
     def title(self) -> str:
         """The loss and the map, in one line."""
-        return f"{self.measure} of {self.n:,} rows, taken apart by {self.map}"
+        return f"Decomposition of the {self.measure} of {self.n:,} rows by the map {self.map}"
 
     @property
     def sentence(self) -> str:
@@ -93,14 +93,14 @@ class LossDecomposition(Result):
         low, high = self.intervals["calibration"]
         limits = interval_text(low, high, self.level)
         if low <= 0 <= high:
-            return f"Recalibration gains nothing that these rows show ({limits})."
+            return f"Recalibration brings no significant gain ({limits})."
         if high < 0:
-            return f"Recalibration does harm here ({limits})."
+            return f"Recalibration makes these predictions worse ({limits})."
         share = 100 * self.calibration / self.loss if self.loss else 0.0
         over = self.overconfidence >= self.underconfidence
         larger = "overconfidence" if over else "underconfidence"
         percents = f"{share:.0f}" if share >= 10 else f"{share:.2g}"
         return (
-            f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "
-            f"{percents} % ({limits}), most of it {larger}."
+            f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, {percents} % "
+            f"({limits}). Most of this is {larger}."
         )

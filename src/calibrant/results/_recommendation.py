@@ -164,8 +164,8 @@ class Recommendation(TableOfRows[TriedMap]):
     def title(self) -> str:
         """What was compared, in one line."""
         return (
-            f"{self.measure} of {self.n:,} rows through maps that were fitted to the others, "
-            f"{self.folds} folds"
+            f"{self.measure} of {self.n:,} rows by recalibration map, {self.folds}-fold "
+            "cross-validated"
         )
 
     @property
@@ -174,24 +174,24 @@ class Recommendation(TableOfRows[TriedMap]):
         if not self.helps:
             return self._why_none
         chosen = self[self.best]
-        gain = f"{shown(chosen.gain)}, standard error {shown(self.gain_error)}"
+        gain = f"{shown(chosen.gain)} (standard error {shown(self.gain_error)})"
         reason = f"{self.best}: {self._why_this_map}."
-        return f"{reason} It takes {gain}, off the {self.measure} of the predictions."
+        return f"{reason} It lowers the {self.measure} by {gain}."
 
     @property
     def _why_this_map(self) -> str:
         """Why the recommended map was chosen among those that were tried, in words."""
         chosen, lowest = self[self.best], self.lowest
         if len(self.rows) == 2:
-            return "the one map that was tried"
+            return "the only map tried"
         if chosen is lowest:
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
-            near = "no simpler map is within one standard error of it"
-            rest = near if simpler else "none is simpler"
+            near = "no simpler map is within one standard error"
+            rest = near if simpler else "no other map is simpler"
             return f"its {self.measure} is the lowest, and {rest}"
         return (
-            f"the simplest map within one standard error of the lowest {self.measure}, that of "
-            f"{lowest.map} ({shown(chosen.above)} above it, standard error "
+            f"the simplest map within one standard error of the best, {lowest.map} (its "
+            f"{self.measure} is {shown(chosen.above)} lower, standard error "
             f"{shown(chosen.standard_error)})"
         )
 
@@ -199,17 +199,17 @@ class Recommendation(TableOfRows[TriedMap]):
     def _why_none(self) -> str:
         """Why no recalibration map is recommended, in words, with the gain or harm of the best."""
         first = simplest_of(self.rows)
-        which = f"{first.map}, the simplest map within one standard error of the lowest,"
+        which = f"{first.map}, the simplest map within one standard error of the best,"
         if len(self.rows) == 2:
-            which = f"{first.map}, the one map that was tried,"
+            which = f"{first.map}, the only map tried,"
         elif first.gain < 0 and self.lowest.map == AS_THEY_ARE:
             which = f"{first.map}, the best map,"
-        by = f"by {shown(abs(first.gain))}, standard error {shown(self.gain_error)}"
+        by = f"by {shown(abs(first.gain))} (standard error {shown(self.gain_error)})"
         if first.gain < 0:
-            is_so = f"is worse than leaving them as they are {by}"
+            is_so = f"is worse than no map {by}"
         else:
-            is_so = f"is no clear gain: its {self.measure} is lower {by}"
-        return f"{AS_THEY_ARE}: {which} {is_so}. The predictions may stay."
+            is_so = f"brings no clear gain: its {self.measure} is lower {by}"
+        return f"No map is recommended: {which} {is_so}."
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: why this map or none is recommended, and notes."""

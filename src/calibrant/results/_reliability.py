@@ -333,8 +333,8 @@ class ReliabilityTable(Result):
         """Raise an InputError for given cells, whose predictions overlap."""
         if isinstance(self.cuts, CellCuts):
             raise InputError(
-                "a reliability diagram has bins along the predictions, and given cells overlap: "
-                "draw reliability(..., bins=15), or read the table of cells"
+                "a reliability diagram needs bins of predictions, but given cells overlap: draw "
+                "reliability(..., bins=15), or read the table of cells"
             )
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:

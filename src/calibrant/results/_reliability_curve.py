@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
 BANDS = {
-    "consistency": "band: where the curves of calibrated predictions lie, {} at each place",
-    "confidence": "band: limits that hold everywhere together, {}, where the truth never falls",
-    "pointwise": "band: limits of the smoothed frequency, {} at each place",
+    "consistency": "band: pointwise {} range of the curves of a calibrated model",
+    "confidence": (
+        "band: simultaneous {} confidence interval, valid if the true frequency never decreases"
+    ),
+    "pointwise": "band: pointwise {} confidence interval of the smoothed frequency",
     None: "",
 }
 NAMES = {"isotonic": "isotonic (CORP)", "local": "local regression"}

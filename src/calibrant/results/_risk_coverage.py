@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
 NOT_CALIBRATION = (
-    "Ranking, not calibration: any rising map of the predictions leaves this curve as it is."
+    "This curve measures ranking, not calibration: monotone recalibration does not change it."
 )
 # The most rows of the table that are printed.
 _SHOWN = 10
@@ -130,7 +130,7 @@ class RiskCoverage(Result):
         what = "top label" if self.notion == "confidence" else "P(y = 1)"
         return (
             f"Risk and coverage ({what}) of {counted(self.n, 'row')}: AURC {self.aurc:.4f}; "
-            f"limits at {percent(self.level)}"
+            f"{percent(self.level)} confidence intervals"
         )
 
     def _messages(self) -> tuple[str, ...]:

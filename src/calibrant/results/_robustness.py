@@ -200,7 +200,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     @property
     def title(self) -> str:
         """The number of predictors, in one line."""
-        only_two = "; of two, a correlation can only be 1 or -1" if self.n == 2 else ""
+        only_two = "; with two predictors, a correlation can only be 1 or -1" if self.n == 2 else ""
         of_groups = "" if self.n_groups is None else f" in {self.n_groups} groups"
         return (
             f"Rank robustness over {counted(self.n, 'predictor', '')}{of_groups}, "

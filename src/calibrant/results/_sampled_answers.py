@@ -117,7 +117,7 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
             "" if math.isnan(line.low) else f", {interval_text(line.low, line.high, self.level)}"
         )
         return (
-            f"The modal answer is right in {shown(line.mean_right)} of the questions; its held-out "
-            f"share is {shown(line.mean_confidence)}: {way}confident by {abs(gap):.3f} on average "
-            f"(ECE {shown(line.ece)}{limits})."
+            f"The modal answer is right for {shown(line.mean_right)} of the questions, and its "
+            f"held-out share is {shown(line.mean_confidence)}: {way}confident by {abs(gap):.3f} on "
+            f"average (ECE {shown(line.ece)}{limits})."
         )

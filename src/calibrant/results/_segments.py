@@ -170,9 +170,11 @@ class Segments(TableOfRows[Segment]):
         if self.min_gap and abs(self.worst.contrast) < self.min_gap:
             return f"No segment is off by {self.min_gap:g} or more: the worst is {worst}; {chance}."
         if self.p_value < 0.05:
-            return f"Wrong in {worst}; {chance}."
-        among = " from all rows, which are off together" if self.against_all_rows else ""
-        return f"No segment stands out{among}: the worst is {worst}; {chance}."
+            return f"Miscalibrated: {worst}; {chance}."
+        none = "No segment is significantly miscalibrated"
+        if self.against_all_rows:
+            none = "No segment differs significantly from all rows together"
+        return f"{none}: the worst is {worst}; {chance}."
 
     @property
     def _contrast_words(self) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # The number of bins that a curve is compared with, and the fewest rows that a bin must have.
 N_CHECKED, ENOUGH = 25, 20
 BIAS = (
-    "The curve is an average over neighbouring predictions: where the frequency changes within a "
-    "bandwidth it does not follow, and its band does not include that bias."
+    "The curve averages over neighbouring predictions. It misses changes within a bandwidth, and "
+    "its band does not include that bias."
 )
 
 
@@ -166,7 +166,7 @@ class SmoothCurve(Result):
         target = "accuracy" if self.notion == "confidence" and self.is_hard else "mean target"
         return (
             f"{bins} outside its band: {worst.n:,} predictions from {worst.lower:.2f} to "
-            f"{worst.upper:.2f} have the {target} {worst.mean_target:.3f}, where the curve says "
+            f"{worst.upper:.2f} have the {target} {worst.mean_target:.3f}, but the curve gives "
             f"{worst.curve:.3f}. Trust the bins."
         )
 
@@ -204,8 +204,8 @@ class SmoothCurve(Result):
         """
         if self.n_effective is None:
             raise InputError(
-                "this curve has no intervals: they need hard labels, and weights in "
-                "memory. Use calibrant.reliability, whose bins have them for soft labels too"
+                "this curve has no intervals: they need hard labels, and weights in memory. Use "
+                "calibrant.reliability, whose bins have intervals for soft labels too"
             )
         low, high = curve_limits(self.points["mean_target"], self.n_effective, level)
         return {**self.columns(), "low": low.tolist(), "high": high.tolist()}

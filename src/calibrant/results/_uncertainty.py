@@ -22,8 +22,8 @@ ESTIMAND = (
     "sample; not its expectation on samples of this size"
 )
 _LABELS = (
-    "the value of the measure in the population that the rows were drawn from, against labels made "
-    "as these were: if they are shares of votes, of as many votes"
+    "the value of the measure in the population that the rows were drawn from, against labels "
+    "made in the same way: vote shares of as many votes, if the labels are vote shares"
 )
 _BEHIND = (
     "the value of the measure in the population that the rows were drawn from, against the "
@@ -327,8 +327,8 @@ class VoteNoise(Record):
         if self.low is not None and self.high is not None:
             bounds = f" (bounds {range_text(self.low, self.high)})"
         return (
-            f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without the noise of "
-            f"{votes} a row, {shown(self.value)} with it; {_join_clauses(self.method, self.note)})"
+            f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without vote noise, "
+            f"{shown(self.value)} with {votes} per row; {_join_clauses(self.method, self.note)})"
         )
 
 
@@ -429,7 +429,7 @@ class CoxCalibration(Record):
         without = self.without_clipped
         beside = ""
         if without is not None:
-            beside = f"; without the {self.n_clipped} moved: {without._numbers()}"
+            beside = f"; without the {self.n_clipped} clipped: {without._numbers()}"
         return f"CoxCalibration({_join_clauses(self._numbers(), self.note)}{beside})"
 
     def _numbers(self) -> str:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 BAND_NOTE = (
-    "bands are of the votes' own entropy: where few votes happen to agree, even right predictions "
-    "seem unsure. `expected` is what right predictions show in such bands"
+    "bands are formed by the entropy of the votes: where few votes agree by chance, even a "
+    "perfect model seems underconfident. `expected` is what a perfect model shows in the same "
+    "bands"
 )
 
 
@@ -86,8 +87,8 @@ class VoteProfile(Result):
     def title(self) -> str:
         """The numbers of rows and votes, in one line."""
         return (
-            f"{counted(self.n_votes, 'vote')} on {counted(self.n, 'row')}, by bands of their "
-            f"entropy; limits at {percent(self.level)}"
+            f"{counted(self.n_votes, 'vote')} on {counted(self.n, 'row')}, by bands of entropy; "
+            f"{percent(self.level)} confidence intervals"
         )
 
     def _messages(self) -> tuple[str, ...]:

@@ -222,10 +222,10 @@ def evaluate_file(
     )
     if groups is not None and (by is not None or not uncertainty):
         raise InputError(
-            "groups and by= of files cannot be given together: leave one of them out, or call "
-            "evaluate with data= the path of a Parquet file"
+            "groups and by= cannot be combined for files: drop one, or call evaluate with data= "
+            "the path of a Parquet file"
             if uncertainty
-            else "groups has no effect on the values themselves: with it goes uncertainty=True"
+            else "groups has no effect on values: add uncertainty=True"
         )
     options = Options(
         bins=bins,
@@ -272,9 +272,9 @@ def evaluate_request(
         raise InputError(
             f"{setting('bins', bins)}: "
             f"{worded(python='files', command='rows that are not kept in memory')} need bins that "
-            "are fixed before the rows are seen, "
+            "are fixed in advance, "
             f"{worded(python='a count, EqualWidth or Edges', command='a count or edges')}. With a "
-            "count, measures that go by quantile bins have as many"
+            "count, measures with quantile bins use the same number"
         )
     names = None if options.measures is None else known_measures(options.measures)
     options = replace(options, measures=names)
@@ -299,8 +299,8 @@ def _evaluate_cells(
     """Evaluate files over given cells, whose columns split the rows in the first pass."""
     if not cells.names or request.by or options.intervals != "none":
         raise InputError(
-            "cells of files are columns of them, Cells('site', 'age'), and give values: leave out "
-            "by= and uncertainty=, or read the rows and evaluate arrays"
+            "cells of files must be columns, Cells('site', 'age'), without by= or uncertainty=: "
+            "drop these options, or read the rows and evaluate arrays"
         )
     split = replace(request, by=list(cells.names))
     whole = evaluate_request(
@@ -343,7 +343,7 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
     """
     if tally.example is None:
         dropped = tally.total.n_missing
-        content = f"{dropped} rows, and in each something is missing" if dropped else "no rows"
+        content = f"{dropped} rows, each with a missing value" if dropped else "no rows"
         raise InputError(f"{rows.called} {content}: there is nothing to measure")
     if tally.total.soft and tally.like_labels:
         first, second = rows.chosen.y_true.names[0], rows.chosen.y_proba.names[0]
@@ -468,13 +468,13 @@ def _available_measures(
     distances = [m.name for m in chosen if m not in kept and m.notion == "distribution"]
     if distances and summary.findings.soft:
         notes.append(
-            f"{', '.join(distances)}: left out, for many rows in succession have hard labels: name "
-            f"them, or drop {setting('exact', False)}"
+            f"{', '.join(distances)}: not computed, because many rows in succession have hard "
+            f"labels: name them, or drop {setting('exact', False)}"
         )
     absent = [m.name for m in chosen if m not in kept and m.notion != "distribution"]
     if absent:
         notes.append(
-            f"{', '.join(absent)}: left out, for they take more than one pass "
+            f"{', '.join(absent)}: not computed, because they take more than one pass "
             f"({setting('exact', False)})"
         )
     if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):

@@ -29,7 +29,7 @@ def _binned_notion(samples: Source, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError(
-            "notion='full' has no bins of its own here: use lin_ce(...), which measures the whole "
+            "notion='full' is not available here: use lin_ce(...), which measures the whole "
             "distribution as a vector"
         )
     return resolved
@@ -535,7 +535,7 @@ def top_label_ece(
     samples = as_source(y_true, y_proba, **rows)
     if not samples.multiclass:
         raise InputError(
-            "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "
+            "top_label_ece needs y_proba of the shape (n, k), a column per class; got (n,). Give "
             "both columns, np.stack([1 - p, p], axis=1), or use ece(...)"
         )
     rule = as_rule(read_cells(bins, rows.get("data")), n=samples.count_rows, cells=True)

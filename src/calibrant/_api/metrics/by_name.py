@@ -130,7 +130,7 @@ def classwise_ece(
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
-            "classwise_ece needs y_proba of the shape (n, k); it is (n,). Use ece(...), or give "
+            "classwise_ece needs y_proba of the shape (n, k); got (n,). Use ece(...), or give "
             "both columns: np.stack([1 - p, p], axis=1)"
         )
     return binned_error(Summary(samples).table("classwise", rule, squares=False))

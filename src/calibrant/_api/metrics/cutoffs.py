@@ -98,7 +98,7 @@ def atb(
     """
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
-        raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
+        raise InputError("root=True is for squared errors: drop norm='l1', which is already a gap")
     value = averaged_two_bin_error(
         _sums_by_prediction(as_source(y_true, y_proba, **rows), notion), norm
     )
@@ -229,5 +229,7 @@ def _sums_by_prediction(samples: Source, notion: str | None) -> BinTable:
     """
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
-        raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")
+        raise InputError(
+            "notion='full' has no order of predictions: use lin_ce(...), which takes whole rows"
+        )
     return Summary(samples).table(resolved, LevelSets())

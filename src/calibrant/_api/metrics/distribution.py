@@ -241,8 +241,9 @@ def kl(y_true: ArrayLike, y_proba: ArrayLike, *, zero: str = "lift", **rows: Unp
     value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
         raise InputError(
-            f"y_proba is below 1e-12 in {n_zero} places where y_true has a share: the divergence "
-            "is infinite. Smooth the predictions, or pass zero='lift' to count them as 1e-12"
+            f"y_proba is below 1e-12 in {n_zero} entries where y_true is positive, so the "
+            "divergence is infinite. Smooth the predictions, or pass zero='lift' to count them as "
+            "1e-12"
         )
     return math.inf if n_zero and zero == "infinite" else value
 
@@ -324,7 +325,7 @@ def _spacing(positions: Any, n_classes: int) -> Array:
     spacing = np.diff(at)
     if not (np.isfinite(at).all() and (spacing > 0).all()):
         raise InputError(
-            f"positions must rise from class to class; got {at.tolist()}. Put the columns of "
+            f"positions must increase from class to class; got {at.tolist()}. Put the columns of "
             "y_proba (and of y_true) in the order of the scale"
         )
     return spacing

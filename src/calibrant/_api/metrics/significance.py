@@ -96,7 +96,7 @@ def spiegelhalter(
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
     if math.isnan(z):
-        note = "every prediction is 0, 1/2 or 1: the test says nothing"
+        note = "every prediction is 0, 1/2 or 1, so the test is not defined"
         return CalibrationTest(name, z, 1.0, null, note)
     if clusters is not None:
         z, p = significance.clustered_spiegelhalter(problem, clusters)
@@ -170,9 +170,8 @@ def hosmer_lemeshow(
     check_seed(seed)
     if groups is not None:
         raise InputError(
-            "groups= has no place in the Hosmer-Lemeshow test: it counts rows as independent "
-            "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
-            "cox_calibration(..., groups=...)"
+            "groups= is not supported by the Hosmer-Lemeshow test, which assumes independent "
+            "rows. Use truthful_test(..., groups=...) or cox_calibration(..., groups=...)"
         )
     samples = as_samples(y_true, y_proba, **rows)
     resolved = scalar_notion(samples, notion)
@@ -196,7 +195,7 @@ def hosmer_lemeshow(
         p = significance.chi_square_tail(statistic, df)
         note = str(rule)
         if least < SMALL_COUNT:
-            note = f"{few}: the chi-square may reject too often; use fewer bins"
+            note = f"{few}, so the test may reject too often; use fewer bins"
         return note_two_columns(
             CalibrationTest(name, statistic, p, chi_square, note), samples, resolved
         )
@@ -309,7 +308,7 @@ def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int)
 
     `clusters` has the number of each row's cluster, or is None; the rule of bins is ignored.
     """
-    name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
+    name, note = "averaged two-bin error (ATB)", "two bins, averaged over their boundary"
     mean, variance = paths.averaged_null(problem)
     value = paths.averaged_value(problem)
     if clusters is not None:
@@ -335,7 +334,7 @@ def result_of_test(
     if chance.n_draws:
         null += f"; {chance}"
     if chance.p_value == 0.0:
-        note += "; something happened that a prediction of exactly 0 or 1 excludes"
+        note += "; an outcome was observed that a prediction of exactly 0 or 1 excludes"
     drawn_with = seed if chance.n_draws else None
     return CalibrationTest(name, value, chance.p_value, null, note, drawn_with)
 
@@ -466,8 +465,8 @@ def _bins_of_rows(u: Array, rule: Rule, cuts: Cuts) -> Index:
 
 
 _NEEDS_OUTCOMES = (
-    "{} needs outcomes (0 or 1); y_true holds soft labels. cal.noise_floor has a p-value for "
-    "them: of counts of votes, or of shares with votes=, for every measure that is no ranking"
+    "{} needs outcomes (0 or 1), but y_true holds soft labels. For vote counts, or shares with "
+    "votes=, cal.noise_floor gives a p-value for every measure except rankings"
 )
 
 
@@ -482,8 +481,8 @@ def scalar_notion(samples: Source, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
-            f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
-            "y_proba and (y_true == class) as y_true"
+            f"a test needs one problem, so notion={notion!r} is not supported: give one class's "
+            "column as y_proba and (y_true == class) as y_true"
         )
     return resolved
 

@@ -249,8 +249,8 @@ def ece_kde(
     samples = as_source(y_true, y_proba, **rows)
     if kernel == "beta" and (n := samples.count_rows()) > MOST_PAIRED:
         raise InputError(
-            f"kernel='beta' compares every row with every other: it takes up to {MOST_PAIRED:,} "
-            f"rows; got {n:,}. kernel='gaussian' takes any number, or draw a part of the rows"
+            f"kernel='beta' compares all pairs of rows and takes at most {MOST_PAIRED:,} rows; got "
+            f"{n:,}. Use kernel='gaussian', or a random sample of the rows"
         )
     return SmoothSummary(samples, _smoothed_notion(samples, notion)).kernel_ece(kernel, bandwidth)
 
@@ -311,7 +311,7 @@ def smooth_reliability(
     samples = as_source(y_true, y_proba, **rows)
     resolved = _smoothed_notion(samples, notion)
     if resolved == "classwise":
-        raise InputError("a curve is of one problem: give one class's column as y_proba")
+        raise InputError("a curve needs one problem: give one class's column as y_proba")
     return note_two_columns(smooth_curve(samples, resolved, kind, sigma), samples, resolved)
 
 
@@ -368,7 +368,7 @@ def _check_unit_sigma(sigma: Any, name: str = "sigma") -> None:
     if sigma < smallest_unit_sigma():
         raise InputError(
             f"{name}={sigma!r} is too small for the grid: the smallest that fits is "
-            f"{smallest_unit_sigma():.1e}. For no smoothing at all use ece(..., bins=LevelSets())"
+            f"{smallest_unit_sigma():.1e}. Without smoothing, use ece(..., bins=LevelSets())"
         )
 
 
@@ -413,7 +413,7 @@ def _logit_bandwidth(
     if not free and sigma < smallest_sigma():
         raise InputError(
             f"sigma={sigma!r} is too small for the grid: the smallest that fits is "
-            f"{smallest_sigma():.1e}. Use noise='uniform' on logits, which needs none"
+            f"{smallest_sigma():.1e}. Use noise='uniform' on logits, which needs no grid"
         )
     return float(sigma)
 
@@ -465,8 +465,8 @@ def ici(
     samples = as_source(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
-            f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"
-            ". Give one class's column as y_proba and (y_true == class) as y_true"
+            f"ici needs one outcome, with y_proba of the shape (n,); got (n, {samples.n_classes}). "
+            "Give one class's column as y_proba and (y_true == class) as y_true"
         )
     return parts[part].compute(Summary(samples))
 

@@ -89,7 +89,7 @@ def threshold_loss(
     samples = as_samples(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
-            "threshold_loss is of one outcome, with y_proba of the shape (n,); it is (n, "
+            "threshold_loss needs one outcome, with y_proba of the shape (n,); got (n, "
             f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
             "y_true"
         )

@@ -155,8 +155,8 @@ def classwise_ce(
     rule = as_rule(bins, default=Quantile, n=samples.count_rows, cells=True)
     if not samples.multiclass:
         raise InputError(
-            "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
-            "is the same error for one class"
+            "classwise_ce needs y_proba of the shape (n, k); got (n,). Use lin_ce(...), which is "
+            "the same error for one class"
         )
     return linear_error(Summary(samples).table("classwise", rule, squares=False))
 

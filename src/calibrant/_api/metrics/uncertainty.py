@@ -286,8 +286,7 @@ def verdict(
     if chosen.is_ranking:
         raise InputError(
             f"measure={measure!r} measures {chosen.in_place_of_calibration}, not calibration, so "
-            "that it has no verdict: name a calibration error, or ask for its interval with "
-            "cal.interval"
+            "it has no verdict: name a calibration error, or get its interval with cal.interval"
         )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
@@ -365,8 +364,8 @@ def vote_noise(
     _ = Summary(samples).losses  # every value is checked on its way
     if samples.votes is None:
         raise InputError(
-            "vote_noise needs the number of votes behind each label: give votes=, or counts of "
-            "votes as y_true"
+            "vote_noise needs the number of votes of each row: give votes=, or vote counts as "
+            "y_true"
         )
     uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, N_RESAMPLES, seed, resample="votes"
@@ -375,8 +374,7 @@ def vote_noise(
     voted = uncertainty.vote_rows
     if voted is None:
         raise InputError(
-            "y_true holds 0 and 1 alone: every row is certain, and there is no noise of votes to "
-            "take out. Give shares of votes"
+            "y_true holds only 0 and 1, so there is no vote noise to remove. Give shares of votes"
         )
     bounds = uncertainty.interval(chosen, value) if chosen.vote_model else None
     if bounds is not None and bounds.estimate is not None:

@@ -141,14 +141,14 @@ class Accumulator:
     ) -> None:
         if isinstance(bins, GivenCells):
             raise InputError(
-                "an Accumulator has bins of predictions; cells of a stream are the slices of a "
-                "monitor: Monitor(by=[...]).over_cells()"
+                "an Accumulator has bins of predictions, not cells. For cells of a stream, use "
+                "the slices of a monitor: Monitor(by=[...]).over_cells()"
             )
         rule = as_rule(bins)
         if not isinstance(rule, FixedRule):
             raise InputError(
-                f"an Accumulator needs bins that are fixed before the data are seen; got {rule}. "
-                "Use a count, EqualWidth or Edges"
+                f"an Accumulator needs bins that are fixed in advance; got {rule}. Use a count, "
+                "EqualWidth or Edges"
             )
         self.rule: FixedRule = rule
         # Whether all measures use this rule; where `bins` is a count, truthful ones do not.
@@ -266,7 +266,7 @@ class Accumulator:
             if self._n_classes not in (0, columns):
                 raise InputError(
                     f"{values_of('y_proba')} has {columns} column{'s' if columns > 1 else ''}; "
-                    f"this Accumulator has been given {self._n_classes} so far"
+                    f"earlier updates of this Accumulator had {self._n_classes}"
                 )
             self._add_arrays(sums.arrays, sums.findings, sums.n_rows, sums.n_missing, columns)
         return self

@@ -215,8 +215,8 @@ class Monitor:
         with self._lock:
             if sums.columns not in (0, batch.columns):
                 raise InputError(
-                    f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; this "
-                    f"Monitor has been given {sums.columns} so far"
+                    f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; "
+                    f"earlier updates of this Monitor had {sums.columns}"
                 )
             if not sums.columns:
                 answers = any(part.findings.answers for _, part in batch.parts)
@@ -231,7 +231,7 @@ class Monitor:
         """What the slices of a batch are read from: values, or names of columns; None for none."""
         if self.by is None:
             if by is not None:
-                raise InputError("by= needs a Monitor with slices: make it with Monitor(by=...)")
+                raise InputError("by= needs a Monitor with slices: create it with Monitor(by=...)")
             return None
         if by is None and data is None:
             named = self.by[0] if len(self.by) == 1 else list(self.by)
@@ -270,15 +270,17 @@ class Monitor:
             If recipes or numbers of classes differ, or if one file was added to both.
         """
         if not isinstance(other, Monitor):
-            raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
+            raise StateError(
+                f"a Monitor can be merged only with another Monitor; got {type(other).__name__}"
+            )
         check_same_recipe(self.recipe(), other.recipe())
         # The other's state first: holding two locks at a time could deadlock.
         more, n_without_time = other._snapshot()
         twice = None if again else self.added.first_common_file(other.added)
         if twice is not None:
             raise StateError(
-                f"both states have the rows of {twice.name}, which would count twice: merge the "
-                f"states of other files, or pass {setting('again', True)}"
+                f"both states contain the rows of {twice.name}, which would count twice: merge "
+                f"states of different files, or pass {setting('again', True)}"
             )
         with self._lock:
             mine, theirs = self._sums.columns, more.columns
@@ -393,7 +395,7 @@ class Monitor:
         at = every.start(us)
         if at != us:
             raise InputError(
-                f"{argument} must be where a window of {every} begins, such as "
+                f"{argument} must be the start of a window of {every}, such as "
                 f"{moment(at).isoformat()} or {moment(at + every.us).isoformat()}; got {time!r}"
             )
         return at
@@ -463,7 +465,9 @@ class Monitor:
             As `evaluate` returns for ``bins=Cells(...)`` of these columns.
         """
         if self.by is None:
-            raise InputError("over_cells needs a Monitor with slices: make it with Monitor(by=...)")
+            raise InputError(
+                "over_cells needs a Monitor with slices: create it with Monitor(by=...)"
+            )
         span = self._span_in_microseconds(start, stop)
         sums = self._snapshot()[0]
         total = sums.between(*span)
@@ -506,8 +510,7 @@ class Monitor:
         """The start and stop of windows as a baseline, in microseconds; None for an open start."""
         if len(span) != 2 or span[1] is None:
             raise InputError(
-                "baseline must be (start, stop), where only the start may be None: windows after "
-                f"it are compared with it; got {span!r}"
+                f"baseline must be (start, stop), where only start may be None; got {span!r}"
             )
         first, last = self._span_in_microseconds(*span)
         assert last is not None
@@ -672,6 +675,6 @@ def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
         measure = shapes[0]
         more = alternatives(measure, blank.rule, own, blank.recipe()["cells"])
         raise InputError(
-            f"the measure {measure.name!r} needs the samples themselves, which a Monitor does not "
-            f"keep: drop it from {name_of('measures')}{worded(python=more, command='')}"
+            f"the measure {measure.name!r} needs the rows, which a Monitor does not keep: drop it "
+            f"from {name_of('measures')}{worded(python=more, command='')}"
         )
