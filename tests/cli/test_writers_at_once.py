@@ -161,7 +161,7 @@ class TestAddedTwice:
         before = state.read_bytes()
         done = self.update(state, tmp_path / "a.csv")
         assert done.returncode == 3
-        assert "a.csv was added before: its rows would count twice" in done.stderr
+        assert "a.csv was added before, so its rows would count twice" in done.stderr
         assert "--again" in done.stderr
         assert state.read_bytes() == before
 

@@ -616,7 +616,7 @@ def test_an_evaluation_is_one_query_and_one_look_for_all_quantile_rules(collecte
     assert look < 1000
     assert "ks_error" not in found and "brier_uncertainty" in found
     assert any(
-        "ks_error, " in n and "left out, there are more than 32,768" in n for n in found.notes
+        "ks_error, " in n and "not computed, there are more than 32,768" in n for n in found.notes
     )
 
 

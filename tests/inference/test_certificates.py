@@ -244,9 +244,9 @@ def test_a_grouped_monitor_counts_clusters():
         ({"bins": cal.Quantile(10)}, "cal.Edges"),
         ({"measure": "mce"}, "no certificate"),
         ({"measure": "brier"}, "no certificate"),
-        ({"sigma": 0.1}, "has none"),
-        ({"measure": "ls_ece", "sigma": 0.001}, "chosen before"),
-        ({"measure": "smooth_ece", "sigma": "auto"}, "chosen before"),
+        ({"sigma": 0.1}, "has no noise"),
+        ({"measure": "ls_ece", "sigma": 0.001}, "fixed in advance"),
+        ({"measure": "smooth_ece", "sigma": "auto"}, "fixed in advance"),
         ({"level": 95}, "level must be"),
     ],
 )

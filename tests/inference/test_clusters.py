@@ -186,7 +186,7 @@ def test_streams_refuse_them_with_a_reason():
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        ("patient", "no data=frame"),
+        ("patient", "no frame was given"),
         ([0, 1], "each of the 4 rows"),
         ([0, 0, 0, 0], "at least two groups"),
         ([0.0, 1.0, math.nan, 1.0], "missing in 1 row, first in row 2"),

@@ -199,11 +199,11 @@ def test_an_unmeasured_predictor_is_named():
     ("errors", "losses", "words"),
     [
         ({}, {"a": [1, 2]}, "at least one entry"),
-        ({("ece", 5): [1, 2]}, {"a": [1, 2, 3]}, "same predictors; got 2 and 3"),
+        ({("ece", 5): [1, 2]}, {"a": [1, 2, 3]}, "same number of predictors; got 2 and 3"),
         (
             {("ece", 5): [1, 2], ("ece", 9): [1, 2, 3]},
             {"a": [1, 2]},
-            "must have 2 or more predictors",
+            "must have 2 predictors",
         ),
         ({("ece", 5): [[1, 2]]}, {"a": [1, 2]}, "must be one column"),
         ({("ece", 5): [1]}, {"a": [1]}, "2 or more predictors"),

@@ -193,8 +193,8 @@ def test_centres_without_a_value_are_left_out_by_name() -> None:
     y[own] = p[own] > 0.5
     found = cal.centres(y, p, by=centre)
     assert [row.centres for row in found] == [4, 5, 5, 4]
-    assert "0 left out: no event is seen" in found["observed_expected"].note
-    assert "1 left out: its C-statistic is 1" in found["c_statistic"].note
+    assert "0 was not used: no event is seen" in found["observed_expected"].note
+    assert "1 was not used: its C-statistic is 1" in found["c_statistic"].note
     assert math.isnan(found.each["slope"]["value"][0]) and found.to_dict()["by"] == "slice"
     few = cal.centres(y[centre < 3], p[centre < 3], by=centre[centre < 3])
     assert math.isnan(few["slope"].estimate) and "fewer than 3" in few["slope"].note

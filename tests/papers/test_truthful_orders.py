@@ -37,7 +37,7 @@ def test_expectations_are_those_of_every_sample():
 
 def test_theorem_3_3_holds_with_the_correction_alone():
     for row in rows_of(truthful_orders.theorem_3_3()):
-        assert row["off proof"] < 1e-12
+        assert row["bias from the proof"] < 1e-12
         assert (row["margin"] > 0.01) is (row["error"] == "ConfCE corrected"), row
         assert row["margin"] < -0.01 or row["error"] == "ConfCE corrected"
 

@@ -157,7 +157,7 @@ def test_more_votes_and_not_more_rows_tell_the_population() -> None:
 def test_one_vote_a_row_is_refused_as_counts_and_with_votes() -> None:
     one = np.eye(3, dtype=int)[[0, 1, 2] * 20]
     for given in ({"y_true": one}, {"y_true": one, "votes": 1}, {"y_true": one.astype(float)}):
-        with pytest.raises(cal.InputError, match="one vote a row"):
+        with pytest.raises(cal.InputError, match="one vote per row"):
             cal.bayes_error(**given)
 
 

@@ -45,7 +45,7 @@ def over_cells(
         for m in chosen
         if m.name not in gone
     )
-    note = (f"{', '.join(gone)}: dropped, cells of each class need the rows",) if gone else ()
+    note = (f"{', '.join(gone)}: not computed, cells of each class need the rows",) if gone else ()
     cuts = CellCuts.of(list(tables))
     return replace(
         result,

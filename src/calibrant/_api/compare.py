@@ -393,7 +393,9 @@ def _order_biases(
     }
     if any(given.values()):
         why = ", ".join(name for name, is_so in given.items() if is_so)
-        return None, (f"order_bias: dropped, because theorem 4.3 does not cover rows with {why}",)
+        return None, (
+            f"order_bias: not computed, because theorem 4.3 does not cover rows with {why}",
+        )
     draws = resampling.level, resampling.seed
     return {
         measure.name: order_bias(samples, measure, values[:, j], limits[:, j], *draws)
@@ -422,7 +424,7 @@ def _values_of_predictors(
             except NotDefined as error:
                 if asked:
                     raise
-                notes[measure.name] = f"{measure.name}: dropped, {error}"
+                notes[measure.name] = f"{measure.name}: not computed, {error}"
         return row, notes
 
     found = in_threads(measure_one, summaries.items(), threads)

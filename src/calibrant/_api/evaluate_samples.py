@@ -275,7 +275,7 @@ def assemble(
         *([missing_note(n_missing)] if n_missing else []),
         *notes_of(summary.findings, reliability.table, summary.n_logits_clipped),
         *provenance.measure_notes,
-        *(f"{', '.join(names)}: dropped, {why}" for why, names in undefined.items()),
+        *(f"{', '.join(names)}: not computed, {why}" for why, names in undefined.items()),
     )
     return Evaluation(
         estimates=tuple(estimates),

@@ -147,7 +147,7 @@ def bounds_of(
         except NotDefined as error:
             if measures is not None:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
-            left_out.append(f"{measure.name}: dropped, {error}")
+            left_out.append(f"{measure.name}: not computed, {error}")
     return Bounds(
         bounds=tuple(found),
         reliability=ReliabilityBounds(

@@ -93,7 +93,7 @@ def not_estimable_from(up: Reach, down: Reach) -> str:
     if max(up.high, down.high) - min(up.low, down.low) < 1e-12:
         return _not_estimable(
             "slope ",
-            "all predictions are equal, so only the intercept at slope 1 was fitted and tested",
+            "the predictions do not vary, so only the intercept at slope 1 was fitted and tested",
         )
     if up.low >= down.high or down.low >= up.high:
         return _not_estimable(

@@ -154,7 +154,7 @@ class _Replay:
         shape: Any = row.shape
         if self.lost:
             raise InputError(
-                f"the function {row.measure} could not be kept with this audit: audit it again"
+                f"this audit could not store the function {row.measure}: run the audit again"
             )
         if self.function is not None:
             subject = Subject(row.measure, shape, function=self.function)
@@ -180,7 +180,7 @@ def _notes_on_untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tup
     """
     tested = {row.measure for row in rows}
     names = dict.fromkeys(s.name for s in subjects if s.name not in tested)
-    return tuple(f"not audited: none of the properties asked for is about {n}" for n in names)
+    return tuple(f"not audited: none of the requested properties applies to {n}" for n in names)
 
 
 def _check_claims(claims: Any, measure: Any) -> dict[str, bool] | None:
@@ -191,7 +191,10 @@ def _check_claims(claims: Any, measure: Any) -> dict[str, bool] | None:
     if claims is None:
         return None
     if not callable(measure):
-        raise InputError("claims are of a function of your own: the catalogue makes its own claims")
+        raise InputError(
+            "claims apply only to your own function: measures of the catalogue have their own "
+            "claims"
+        )
     if not isinstance(claims, Mapping) or not all(isinstance(c, bool) for c in claims.values()):
         raise InputError(f"claims must map properties to True or False; got {claims!r}")
     for name in claims:
@@ -235,7 +238,7 @@ def _check_properties(properties: Iterable[str] | None) -> tuple[str, ...]:
         return PROPERTIES
     asked = [properties] if isinstance(properties, str) else list(properties)
     if not asked:
-        raise InputError("properties is empty: leave it out for all of " + ", ".join(PROPERTIES))
+        raise InputError("properties is empty: drop it for all of " + ", ".join(PROPERTIES))
     for name in asked:
         one_of("properties", name, (*PROPERTIES, *ON_REQUEST))
     return tuple(p for p in (*PROPERTIES, *ON_REQUEST) if p in asked)
@@ -265,7 +268,7 @@ def _make_subjects(
             _raise_unknown_measure(name, shapes)
         subjects += [Subject(name, s, find(name, s), bins=bins) for s in fitting]
     if not subjects:
-        raise InputError("measure is an empty list: leave it out for the whole catalogue")
+        raise InputError("measure is an empty list: drop it for the whole catalogue")
     return subjects, ()
 
 
