@@ -59,14 +59,14 @@ def annotator_ceiling(
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
 ) -> AnnotatorCeiling:
-    """How well annotators predict each other: what a model of people can be held to.
+    """How well annotators predict each other: the standard for a model of people.
 
-    Votes stand in for predictions, in three ways. *One annotator*: every vote, as a certain
-    prediction, against the shares of the item's other votes. *Half of the votes*: the shares of
-    half of an item's votes against those of the other half. *As many annotators again*: what all
-    votes would reach against as many others; halves are noisier, and what twice as many votes
-    change in a Dirichlet population with the same mean and the same agreement of two votes is
-    added. Models are scored against the shares of all votes, in the same table.
+    Votes are used as predictions in three ways. *One annotator*: every vote, as a certain
+    prediction, against the shares of the item's other votes. *Half of the votes*: shares of half of
+    an item's votes against shares of the other half. *As many annotators again*: shares of all
+    votes against shares of as many new votes. It is extrapolated from the halves, which are
+    noisier, by a Dirichlet model with the same mean and the same agreement of two votes. Models are
+    scored against the shares of all votes, in the same table.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def annotator_ceiling(
     measures
         Names of `catalogue()`; by default those that compare distributions, and losses.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each row of shares; counts bring theirs.
+        Number of votes behind each row of shares; counts need none.
     n_splits : int, default 20
         How often votes are split into halves.
     level
@@ -100,9 +100,9 @@ def annotator_ceiling(
 
     Notes
     -----
-    A certain prediction that is wrong has infinite `kl` and `log_loss`; they count as much as
-    1e-12 does, here as everywhere, which for single votes says little. One annotator is nearly
-    always worse than a good model: it is certain where people are not.
+    A certain prediction that is wrong has infinite `kl` and `log_loss`; predictions are clipped to
+    1e-12, as everywhere, so the value for single votes means little. One annotator is nearly always
+    worse than a good model, because a single vote is certain even if people disagree.
 
     References
     ----------

@@ -45,32 +45,32 @@ def annotators(
     from_logits: bool = False,
     from_logprobs: bool = False,
 ) -> Annotators:
-    """Each annotator's agreement with the rest, and how calibrated a predictor is for each.
+    """Each annotator's agreement with the others, and how calibrated a predictor is for each.
 
     The agreement of an annotator is the mean, over his or her votes, of the share of the item's
-    other votes that are the same. Were annotators exchangeable, an item's votes would be handed out
-    at random among those who voted on it: the expected agreement is that of two votes of the same
-    items, so that nobody looks odd for having been given the hard ones, and the p-value is the
-    chance of one as far from it, whatever the number of votes. With `y_proba`, each annotator's
-    votes are labels that the predictor is held against, with the noise floor of so many votes. Both
+    other votes that are the same. If annotators are exchangeable, an item's votes are distributed
+    at random among those who voted on it. The expected agreement is therefore that of two votes on
+    the same items, so difficult items do not count against an annotator. The p-value is the chance
+    of an agreement as far from it, whatever the number of votes. With `y_proba`, the predictor is
+    evaluated against each annotator's votes, with the noise floor for that number of votes. Both
     p-values are corrected for the number of annotators (Holm).
 
     Parameters
     ----------
     votes : VoteTable
-        Votes with who gave them, from ``count_votes(..., annotator=...)``.
+        Votes with their annotators, from ``count_votes(..., annotator=...)``.
     y_proba : array-like of shape (n, k) or (n,), optional
         Predicted probabilities, a row for each of ``votes.items`` and a column for each of
         ``votes.classes``; (n,) is the probability of the second of two.
     groups : mapping, optional
-        Group of each annotator: rows of the table are then groups, and the rest is everybody
-        outside.
+        Group of each annotator: rows of the table are then groups, compared with everybody outside
+        the group.
     measure
         Any name of `catalogue()` that has a noise floor.
     bins : int, str or rule, default 15
         Bins of the measure.
     level
-        Level of the intervals; a row stands out where a corrected p-value is below 1 less it.
+        Level of the intervals; a row stands out if a corrected p-value is below ``1 - level``.
     n_resamples
         Number of draws behind each noise floor.
     seed
@@ -79,19 +79,19 @@ def annotators(
     Returns
     -------
     Annotators
-        A table, those that stand out first; `to_frame` and `to_markdown` give it away.
+        A table, significant rows first; `to_frame` and `to_markdown` export it.
 
     Raises
     ------
     InputError
-        If the votes do not say who gave them, an annotator has no group, or the predictions do not
-        fit the items.
+        If the votes do not name their annotators, an annotator has no group, or the predictions do
+        not fit the items.
 
     Notes
     -----
-    An annotator's interval is that of a mean over his or her items. Few votes make it wide, and
-    p-values large; nobody is dropped for having few. Predictions that fit people on average need
-    not fit any of them: where annotators differ on purpose, a predictor of shares is miscalibrated
+    An annotator's interval is for a mean over his or her items. With few votes it is wide and
+    p-values are large; nobody is dropped. Predictions that fit people on average need not fit any
+    single annotator: if annotators systematically differ, a predictor of shares is miscalibrated
     for each.
 
     References

@@ -58,7 +58,7 @@ def centres(
     level: float = 0.95,
     **rows: Unpack[Rows],
 ) -> Centres:
-    r"""Calibration and discrimination over several centres, and what a new centre may show.
+    r"""Calibration and discrimination over several centres, and of a new centre.
 
     Each centre has a calibration slope, an intercept in the large, an O:E ratio and a C-statistic.
     Their values :math:`y_j` with the variances :math:`v_j` are summarised by random effects,
@@ -77,7 +77,7 @@ def centres(
     by
         Centre of each row (hospital, study), or names of columns.
     groups
-        Cluster of each row within its centre (patient); rows of one cluster scatter together.
+        Cluster of each row within its centre (patient); rows of one cluster vary together.
     level
     data (in memory)
 
@@ -96,15 +96,14 @@ def centres(
     -----
     tau is that of restricted maximum likelihood, and the interval of the mean is Hartung and
     Knapp's. The usual prediction interval, ``estimate +- t(k - 2) sqrt(tau^2 + error^2)`` (Higgins,
-    Thompson and Spiegelhalter 2009), takes tau as known, and held the true value of a new centre in
-    81 to 93 % of simulations with 10 to 30 moderately different centres in place of 95 %. The one
-    here averages over the values of tau that the centres allow; `tau` and `error` give the usual
-    one.
+    Thompson and Spiegelhalter 2009), treats tau as known. It contained the true value of a new
+    centre in 81 to 93 % of simulations with 10 to 30 moderately different centres, instead of 95 %.
+    This function averages over plausible values of tau; `tau` and `error` give the usual interval.
 
     The mean curve summarises, at each prediction, the centres' logistic curves of a restricted
     cubic spline with three knots (two-stage meta-analysis of Barrenada et al. 2025). A centre
-    without events, or whose outcomes are separated by the predictions, has no finite value of some
-    quantities: it is left out there, and a note says so.
+    without events, or whose predictions separate the outcomes, has no finite value of some
+    quantities. It is not used for these, and a note says so.
 
     References
     ----------

@@ -44,18 +44,18 @@ def conventions(
     notion: str | None = None,
     **rows: Unpack[Reading],
 ) -> Conventions:
-    """What each well-known tool and benchmark would show as ECE for these data, and why.
+    """The ECE of these data by each well-known tool and benchmark, and why they differ.
 
-    Every tool is followed by its own rule, in its default number of bins and in `bins`; none needs
-    to be installed. Benchmarks of language models have rules of their own: that of Hendrycks, which
-    Humanity's Last Exam (HLE) uses, drops the last bin. (n, k) predictions are judged by their top
-    label.
+    Every tool's rule is computed with its default number of bins and with `bins`; no tool needs to
+    be installed. Benchmarks of language models have their own rules: that of Hendrycks, which
+    Humanity's Last Exam (HLE) uses, drops the last bin. For (n, k) predictions, the top label is
+    evaluated.
 
     Parameters
     ----------
     bins : int or str, default 15
-        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` are numbers that
-        follow from the number of rows.
+        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` choose the number of
+        bins by the number of rows.
     notion (scalar)
     data (in memory)
 

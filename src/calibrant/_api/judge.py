@@ -62,30 +62,30 @@ def judge(
     width: float | None = None,
     data: Any = None,
 ) -> JudgedRate:
-    r"""Estimate a true rate from a judge's answers, some of which people have checked.
+    r"""Estimate a true rate from a judge's answers and human labels of some of them.
 
     A model has judged n + m rows, and people have labelled n of them. The judge's own rate is
-    wrong by its errors. Two corrections are valid under different assumptions. With human labels h
+    biased by its errors. Two corrections are valid under different assumptions. With human labels h
     and the judge's answers j,
 
     .. math:: \text{prediction-powered: } \frac{1}{m} \sum_m \lambda j +
         \frac{1}{n} \sum_n (h - \lambda j), \qquad
         \lambda = \frac{\mathrm{cov}(h, j)}{(1 + n/m) \, \mathrm{var}(j)}
 
-    where the labelled rows are a random part of all, and
+    if the labelled rows are a random sample of all rows, and
 
     .. math:: \text{Rogan-Gladen: } \frac{\bar{j}_m - (1 - \mathrm{specificity})}
         {\mathrm{sensitivity} + \mathrm{specificity} - 1}
 
-    where sensitivity and specificity carry over to the unlabelled rows, which may have another
-    rate. Beside them are the judge's bias, sensitivity, specificity, Cohen's kappa and the largest
+    if sensitivity and specificity are the same in the unlabelled rows, which may have another rate.
+    The result also has the judge's bias, sensitivity, specificity, Cohen's kappa and the largest
     kappa that the two rates allow, and the calibration of a judge that gives scores.
 
     Parameters
     ----------
     human : array-like of shape (n,) or str
-        Human labels: 0/1, or shares of people who said yes. NaN or null where nobody looked: such
-        a row is unlabelled. With `data`, a column's name.
+        Human labels: 0/1, or shares of people who said yes. NaN or null for a row without a human
+        label, which is then unlabelled. With `data`, a column's name.
     judged : array-like of shape (n,) or str
         The judge's answer to each of these rows: 0/1, or a score in [0, 1].
     unlabelled : array-like of shape (m,), optional
@@ -97,11 +97,11 @@ def judge(
         Weight of each row, at least 0, in the same order; every row counts 1 by default.
     level
     threshold : float, default 0.5
-        From which score on a judge that gives scores says yes, for sensitivity, specificity, kappa
-        and the Rogan-Gladen rate.
+        The score from which a judge's answer counts as yes, for sensitivity, specificity, kappa and
+        the Rogan-Gladen rate.
     width : float, optional
-        Width of an interval, from its lower to its upper end, for `labels_needed`; half the present
-        width by default.
+        Width of an interval, from its lower to its upper end, for `labels_needed`; by default, half
+        the present width.
     data (in memory)
 
     Returns
@@ -118,9 +118,9 @@ def judge(
     Notes
     -----
     Intervals contain the truth in 93 to 97 % of samples from 50 labels on, unless the rate is near
-    0 or 1 or the judge nearly perfect: there they are wider than they need be. Rows labelled for a
-    reason (the judge was unsure, somebody complained) break the prediction-powered rate; a judge
-    that errs more on the unlabelled rows breaks both.
+    0 or 1 or the judge nearly perfect: then they are too wide. If rows were labelled for a reason
+    (the judge was uncertain, somebody complained), the prediction-powered rate is invalid; if the
+    judge errs more on the unlabelled rows, both are.
 
     References
     ----------

@@ -174,7 +174,7 @@ def cross_fitted_predictions(name: str, u: Array, outcomes: Outcomes, fold: Inde
         here = fold == j
         if here.all() or not here.any():
             continue
-        # With one outcome alone in the other folds, predictions stay as they are.
+        # With only one outcome in the other folds, predictions are unchanged.
         with suppress(CalibrantError):
             out[here] = fit_and_apply(MAPS[name](), rows.take(~here), rows.take(here))
     return out

@@ -49,8 +49,8 @@ def reliability(
     bins (equal-width)
     notion (scalar)
     groups
-        Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
-        many clusters allow.
+        Cluster of each row (patient, document, game): intervals of mean targets then account for
+        clusters.
 
     Returns
     -------

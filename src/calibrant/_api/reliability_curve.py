@@ -66,12 +66,12 @@ def reliability_curve(
         together, at any number of rows; of hard labels without weights or clusters); for the local
         one `"pointwise"` limits.
     span : float in (0, 1], optional
-        The share of rows that a local regression looks at; chosen by default.
+        The share of rows in the window of a local regression; chosen by default.
     notion (scalar)
     level
         Level of the band.
     groups
-        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+        Cluster of each row (patient, document, game); rows of one cluster vary together.
     seed
         Seed of a consistency band's draws; the same seed gives the same result.
     data

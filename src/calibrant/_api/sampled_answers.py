@@ -40,19 +40,19 @@ def sampled_answers(
     seed: int = 0,
     data: Any = None,
 ) -> SampledAnswers:
-    r"""Measure calibration where a model has answered every question several times.
+    r"""Measure calibration if a model has answered every question several times.
 
-    Of k answers to a question, c are equal to the most frequent (modal) one. Self-consistency takes
-    their share c / k as the confidence that the modal answer is right. The answers that chose it
-    also measure it, so the share is too high; held out, it is how often an answer agrees with the
+    Suppose c of the k answers to a question equal the most frequent (modal) one. Self-consistency
+    uses their share c / k as the confidence that the modal answer is right. The same answers choose
+    and measure it, so the share is too high. Held out, it is how often an answer agrees with the
     modal answer of the other k - 1:
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} \Pr[a_i = \mathrm{mode}(a_{-i})]
 
-    where ties are broken at random. A stated confidence is held against its own answer, with
-    questions as clusters; and, as the mean of a question's answers, against the share of right
-    answers, the question's capability (SMECE with counts: the interval is about infinitely many
-    answers).
+    where ties are broken at random. A stated confidence is compared with its own answer, with
+    questions as clusters; and its mean over a question's answers is compared with the share of
+    right answers, the capability of the question (SMECE with counts, whose interval is for
+    infinitely many answers).
 
     Parameters
     ----------

@@ -91,13 +91,13 @@ y_proba : array-like of shape (n,) or (n, k), str or list of str
 sample_weight : array-like of shape (n,) or str
     Weight of each row, at least 0; every row counts 1 by default.
 votes : int, array-like of shape (n,) or str
-    Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-    class carry their own.
+    Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+    need none.
 votes (of soft labels) : int, array-like of shape (n,) or str
-    Number of votes behind each soft label; counts as `y_true` carry their own.
+    Number of votes behind each soft label; counts as `y_true` need none.
 votes (taken out) : int, array-like of shape (n,) or str
-    Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-    taken out of estimates and intervals, and losses and distances have a noise floor.
+    Number of votes behind each soft label; counts as `y_true` need none. Estimates and
+    intervals then exclude vote noise, and losses and distances have a noise floor.
 from_logits : bool
     Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
 from_logprobs : bool
@@ -124,18 +124,17 @@ ties : {"first", "any", "share"}
     When the top label is right where m classes share the largest probability: if it is the
     first of them; if it is any of them; or to the share 1/m if it is any of them.
 norm : {"l1", "l2", "max"}
-    How gaps are put together: their mean, the root of their mean square, or the largest.
+    How gaps are combined: their mean, the root of their mean square, or the largest.
 bins : int, str, sequence of float or bin rule
-    A number means so many equal-width bins for ordinary errors and so many quantile bins for
+    A number gives that many equal-width bins for ordinary errors and quantile bins for
     truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-    both.
-    `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    both. `"cbrt"` and `"auto"` choose the number of bins by the number of rows.
 bins (equal-width) : int, str, sequence of float or bin rule
     Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-    `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    `LevelSets`, `Cells`. `"cbrt"` and `"auto"` choose the number by the number of rows.
 bins (quantile) : int, str, sequence of float or bin rule
     Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-    `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    `Cells`. `"cbrt"` and `"auto"` choose the number by the number of rows.
 by : array-like of shape (n,), str or list of str
 measures : iterable of str
 tolerance : float in (0, 1)
@@ -146,11 +145,11 @@ level : float in (0, 1)
 level (and verdicts) : float in (0, 1)
     Confidence level of intervals and verdicts.
 resample : {"rows", "votes", "both"}
-    What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-    votes; the votes of these rows; or both, so that the interval is about the distributions
-    behind the votes. Left out, both where votes are known.
+    What is resampled if labels are vote shares: the rows, with labels of as many votes; the
+    votes of these rows; or both, for an interval about the label distributions. By default
+    both, if votes are known.
 n_resamples : int
-    Number of resamples behind each interval and noise floor.
+    Number of resamples for each interval and noise floor.
 seed : int
     Seed of all random draws; the same seed gives the same result.
 """

@@ -124,7 +124,7 @@ class Annotators(TableOfRows[Annotator]):
         cap : int, default 30
             The largest number of annotators shown.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         color : matplotlib color, optional
             Color of the dots.
 

@@ -137,7 +137,7 @@ class Centres(TableOfRows[AcrossCentres]):
         quantity : str, default "slope"
             `slope`, `intercept_in_the_large`, `observed_expected` or `c_statistic`.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class Centres(TableOfRows[AcrossCentres]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
 
         Returns
         -------

@@ -26,19 +26,19 @@ class Certificate(Record):
     value : float
         The same on the sample.
     level : float
-        The probability with which the bound holds, at least.
+        The minimum probability with which the bound holds.
     n : int
         Number of independent rows, or of clusters.
     unit : {"row", "cluster"}
         Which of the two.
     of : str
-        What is bounded: "ECE", or "root of LinCE", for squares are bounded by their roots.
+        What is bounded: "ECE", or "root of LinCE", since squares are bounded by their roots.
     bins : str
         The bins; "" for a measure without.
     sigma : float or None
         The width of the noise of a smooth error; None for others, and for the fixed point of smECE.
     anytime : bool
-        Whether the bound holds at all sample sizes together, however often one looks.
+        Whether the bound holds at all sample sizes simultaneously, however often it is checked.
     note : str
         What to know about the result.
 
@@ -82,7 +82,7 @@ class Certificate(Record):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it.
+        """Give the contents as for JSON.
 
         Returns
         -------

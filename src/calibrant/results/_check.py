@@ -406,7 +406,7 @@ class Check(TableOfRows[LimitCheck]):
     rows : tuple of LimitCheck
         Each limit, on all rows and on each slice.
     n, n_missing : int
-        Rows, and rows that were dropped because something was missing in them.
+        Rows, and rows that were dropped because of a missing value.
     level : float or None
         Level of the intervals.
     point : bool
@@ -480,7 +480,7 @@ class Check(TableOfRows[LimitCheck]):
         )
 
     def to_junit(self, *, name: str = "calibrant check") -> str:
-        """Give the check as JUnit XML, which build servers read.
+        """Give the check as JUnit XML for build servers.
 
         A limit that fails is a failure, an undecided one an error.
 
@@ -499,7 +499,7 @@ class Check(TableOfRows[LimitCheck]):
         return junit_xml(self, name)
 
     def to_github(self, *, name: str = "calibrant check") -> tuple[str, str]:
-        """Give the check as GitHub Actions read it.
+        """Give the check in the format of GitHub Actions.
 
         Parameters
         ----------

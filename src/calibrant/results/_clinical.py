@@ -137,11 +137,11 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `c_statistic`, `brier`,
         `scaled_brier`, `ici`, `e50`, `e90` and `emax`.
     n : int
-        The number of rows that have weight.
+        The number of rows with positive weight.
     events : float
         The sum of the outcomes (of their weight).
     level : float
-        The level of the limits.
+        The confidence level of the intervals.
     by : str
         What the subgroups are by; empty without any.
     subgroups : dict of str to ClinicalSummary
@@ -223,7 +223,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         return out
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads.
+        """Give the columns for display.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from calibrant.results._rendering import interval_text, shown
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LossDecomposition(Result):
-    """A proper loss taken apart: ``loss = calibration + refinement``.
+    """The decomposition of a proper loss: ``loss = calibration + refinement``.
 
     Made by `decompose`.
 
@@ -22,17 +22,16 @@ class LossDecomposition(Result):
     loss : float
         Its mean over the rows.
     calibration : float
-        What recalibration removes of it, on rows that the map was not fitted to. Below 0 the map
-        does harm: nothing to be removed was found.
+        The part that recalibration removes, on rows that the map was not fitted to. Below 0, the
+        map makes the loss larger.
     refinement : float
         What is left.
     overconfidence, underconfidence : float
         The parts of `calibration` in rows whose top probability the map lowers, and raises.
     in_sample : float
-        What the same map removes where it is fitted to the rows that it is measured on: more, by
-        its optimism.
+        What the map removes on the rows that it is fitted to, which is too much by its optimism.
     intervals : dict of str to (float, float)
-        Limits of each part, from the same rows.
+        The confidence interval of each part, from the same rows.
     map : str
         The recalibration map.
     candidates : dict of str to float

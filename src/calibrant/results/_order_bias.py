@@ -86,7 +86,7 @@ class OrderBias(TableOfRows[PredictorBias]):
     pairs : tuple of CoveredOrder
         Each two of them.
     level : float
-        Level of the limits.
+        Confidence level of the intervals.
 
     Examples
     --------

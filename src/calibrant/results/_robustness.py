@@ -149,7 +149,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
 
         Returns
         -------
@@ -182,11 +182,11 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         relation : {"bins", "loss", "dominance"}, default "bins"
             What the errors are correlated with.
         measures : sequence of str, optional
-            Some of the measures; left out, all.
+            Measures to draw; by default, all.
 
         Returns
         -------

@@ -31,7 +31,7 @@ def verdict_words(
     floor : NoiseFloor or None
         What calibrated predictions would show.
     tolerance : float
-        The gap that is tolerated.
+        The tolerated gap.
     label : str
         The measure's name in a sentence.
     beyond : bool

@@ -22,16 +22,16 @@ BAND_NOTE = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteProfile(Result):
-    """Predictions beside the votes of people: seen, and expected of right predictions.
+    """Predictions and human votes: observed, and expected from a perfect model.
 
-    Made by `vote_profile`. Everything expected comes from votes drawn from the predictions, as many
-    as each row has.
+    Made by `vote_profile`. Expected values come from votes drawn from the predictions, as many as
+    each row has.
 
     Attributes
     ----------
     bins : dict of str to list
         Reliability by bin of the predictions: `lower`, `upper`, `n`, `mean_predicted`,
-        `mean_target`, and `low` and `high`, within which the votes' own spread keeps it.
+        `mean_target`, and `low` and `high`, the range expected from vote noise.
     distances : dict of str to list
         Histogram of the total variation between prediction and votes: `lower`, `upper`, `share` of
         the rows, and `expected`, `low` and `high` from vote noise alone.
@@ -40,7 +40,7 @@ class VoteProfile(Result):
         entropy `label`, and `expected`, `low` and `high`.
     bands : dict of str to list
         By quantile band of the votes' entropy: `band`, `n`, `entropy`, `dist_ce` and
-        `overconfidence` (top prediction less its share of votes), each with what is expected.
+        `overconfidence` (top prediction less its share of votes), each with its expected value.
     n, n_votes : int
         The numbers of rows and of votes.
     notion : str
@@ -50,7 +50,7 @@ class VoteProfile(Result):
     n_draws, seed : int
         Draws of votes, and their seed.
     note : str
-        What to know beside it: which of two columns the bins are of.
+        Remarks, such as which of two columns the bins use.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class VoteProfile(Result):
         kind : {"reliability", "distances", "entropies", "bands"}, optional
             One diagram; by default all four, on a new figure.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
 
         Returns
         -------

@@ -315,7 +315,7 @@ class _HeldOut:
         )
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
-        """The change of each measure from the predictions as they are to those `after` a map.
+        """The change of each measure from the unchanged predictions to those `after` a map.
 
         A loss has limits of its change; an error has an interval before and one after.
         """

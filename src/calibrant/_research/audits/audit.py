@@ -52,9 +52,9 @@ def audit(
 ) -> Audit:
     """Test which properties measures have, in worlds where the truth is known.
 
-    Small worlds are summed over every outcome; large ones are drawn. Each property gets a verdict
-    with a witness, beside what the catalogue claims. An audit that does not bear out every claim is
-    false, so that ``assert audit(...)`` can fail.
+    Small worlds are summed over every outcome; large ones are simulated. Each property gets a
+    verdict with a witness, and the claim of the catalogue. An audit is false unless it confirms
+    every claim, so ``assert audit(...)`` can fail.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def audit(
         - "sequential": no strategy that sees the outcomes of earlier rows beats the truth; the best
           one is searched by optimisation.
     shape : {"binary", "multiclass"}, optional
-        Audit one shape of predictions only; by default both.
+        Audit only one shape of predictions; by default both.
     bins : int or binning rule, optional
-        Another rule than each measure's own; nothing is claimed then.
+        A bin rule other than each measure's own; the catalogue then makes no claims.
     claims : mapping of str to bool, optional
         What you claim of your own function, such as ``{"complete": True}``.
     n_draws : int, default 50
