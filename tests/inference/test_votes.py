@@ -210,7 +210,7 @@ def test_few_votes_prefer_the_overconfident_and_corrected_differences_do_not():
     assert brier.estimate == pytest.approx(
         cal.brier_score(counts, p) - cal.brier_score(counts, softer)
     )  # the same votes, the same noise: it cancels
-    assert any("behind the votes" in note for note in found.notes)
+    assert any("for the label distributions" in note for note in found.notes)
 
 
 def test_rows_that_are_right_have_limits_that_reach_0_and_1():
@@ -236,7 +236,7 @@ def test_an_evaluation_shows_value_estimate_and_what_they_are_about():
     names = ["ece", "brier", "dist_ce", "rank_cs"]
     found = cal.evaluate(counts, p, measures=names, uncertainty=True, n_resamples=200)
     assert found.recipe["resampled"] == "both"
-    assert any("behind the votes" in note for note in found.notes)
+    assert any("for the label distributions" in note for note in found.notes)
     assert found["brier"] == cal.brier_score(counts / 5, p)
     for name in names[1:]:
         each = found.estimate(name)
@@ -312,7 +312,7 @@ def test_options_of_votes_are_checked():
         cal.interval(counts, p, resample="columns")
     with pytest.raises(InputError, match="votes"):
         cal.vote_noise(counts / 5, p)
-    with pytest.raises(InputError, match="certain"):
+    with pytest.raises(InputError, match="only 0 and 1"):
         cal.vote_noise(np.eye(3)[[0, 1, 2, 0]], p[:4], votes=3)
 
 

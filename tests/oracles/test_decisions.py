@@ -102,7 +102,7 @@ def test_recalibration_adds_where_predictions_are_wrong() -> None:
     assert loss == pytest.approx(part.gain[where] * (1 - at) / max(at, 1 - at))
     assert part.gain_low[where] < part.gain[where] < part.gain_high[where]
     few = cal.decision_curve(*logistic(300)[:2])
-    assert "platt" in few.recalibration and "what recalibration adds" in repr(few)
+    assert "platt" in few.recalibration and "added by recalibration" in repr(few)
     assert cal.decision_curve([0, 1], [0.2, 0.7]).recalibration == ""
     again = cal.decision_curve(y, {"right": q, "sure": sure}, thresholds=np.arange(5, 95) / 100)
     assert again.to_dict() == found.to_dict()

@@ -99,7 +99,7 @@ def test_models_that_cannot_be_fitted() -> None:
         return logistic(x, y)
 
     found = cal.optimism(sometimes, x, y, n_resamples=50, measures=["brier"])
-    assert found["brier"].resamples == 38 and "12 of 50 samples" in found.note
+    assert found["brier"].resamples == 38 and "12 of 50 bootstrap samples" in found.note
     calls.clear()
 
     def once(x: np.ndarray, y: np.ndarray):

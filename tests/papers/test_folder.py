@@ -139,7 +139,7 @@ def test_a_paper_that_is_not_known() -> None:
 
 
 def test_options_that_do_not_fit(tmp_path) -> None:
-    with pytest.raises(InputError, match="leave it out"):
+    with pytest.raises(InputError, match="drop data"):
         reproduce("soft-mean", data=tmp_path)
     for seed in (-1, 1.5, True, "7"):
         with pytest.raises(InputError, match="seed must be a whole number"):

@@ -125,7 +125,7 @@ def test_a_pool_that_a_wheel_lacks_is_named(monkeypatch):
 
 
 def test_a_folder_without_logits_is_refused(tmp_path):
-    with pytest.raises(cal.InputError, match="is no folder"):
+    with pytest.raises(cal.InputError, match="is not a folder"):
         reproduce("truthful", data=tmp_path / "nowhere")
     with pytest.raises(cal.InputError, match="holds no pool"):
         reproduce("truthful", data=tmp_path)

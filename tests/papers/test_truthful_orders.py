@@ -174,9 +174,7 @@ def test_without_answers_the_section_says_what_is_missing(answers, tmp_path):
     found = truthful_language_models.find_file(tmp_path)
     assert found is None and truthful_language_models.other_data(tmp_path) == tmp_path
     section = truthful_language_models.section(None)
-    assert (
-        "Left out" in section.paragraphs[0] and "llm_multiple_choice.npz" in section.paragraphs[0]
-    )
+    assert "Not run" in section.paragraphs[0] and "llm_multiple_choice.npz" in section.paragraphs[0]
     # A folder of answers alone holds no pool: those that ship are ranked.
     assert truthful_language_models.other_data(answers) is None
     assert truthful_language_models.find_file(answers / truthful_language_models.FILE)

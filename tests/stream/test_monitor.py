@@ -110,7 +110,7 @@ def test_a_window_is_small_unless_told():
 def test_a_measure_that_windows_do_not_hold_is_refused():
     monitor = cal.Monitor().update(OUTCOMES, REPORTS, time=0)
     for name in ("smooth_ece", "ls_ece", "ks_error", "lin_ce"):
-        with pytest.raises(InputError, match=f"it has no sums for '{name}'"):
+        with pytest.raises(InputError, match=f"has sums only for .* not for '{name}'"):
             monitor.evaluate(measures=[name])
 
 
@@ -294,7 +294,7 @@ def test_names_of_columns_are_checked():
     frame = need("pandas").DataFrame(columns_of(5))
     with pytest.raises(InputError, match="did you mean 'text'"):
         cal.Monitor().update("label", "p", time="tex", data=frame)
-    with pytest.raises(InputError, match="given as a datetime"):
+    with pytest.raises(InputError, match="as a datetime"):
         cal.Monitor().update("label", "p", time="2026-01-05", data=frame)
     one = cal.Monitor().update("label", "p", time=BEGIN, data=frame)
     assert list(one.windows()) == [BEGIN]

@@ -1,5 +1,6 @@
 """Checks of limits from sums: of lazy frames, which their own engine sums, of files and of
-states."""
+states.
+"""
 
 from __future__ import annotations
 

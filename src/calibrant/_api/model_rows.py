@@ -224,7 +224,8 @@ def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
     """Reorder values from the shared order of rows into a model's own order.
 
     Names of columns, and one value for all rows, are unchanged. `order` has the model's row numbers
-    in the shared order; `argument` is a name for errors."""
+    in the shared order; `argument` is a name for errors.
+    """
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
     given = to_array(values, argument)

@@ -320,7 +320,8 @@ def _maps_far_behind(
     """Maps whose loss in one fold is far above the lowest, with the excess in standard errors.
 
     `losses` has the row losses by map, `own` those of the unchanged predictions, and `here` marks
-    the rows of the fold. The dict is empty if all maps are far behind."""
+    the rows of the fold. The dict is empty if all maps are far behind.
+    """
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
     units = take_clusters(groups, here)
@@ -341,7 +342,8 @@ def _simplest_good_map(
     """The name of the map to use, the standard error of its gain, and the table of maps.
 
     The map is the simplest within one standard error of the lowest loss, or AS_THEY_ARE if that map
-    gains less than one standard error over the unchanged predictions."""
+    gains less than one standard error over the unchanged predictions.
+    """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}
 

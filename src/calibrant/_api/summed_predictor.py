@@ -16,7 +16,9 @@ from calibrant._measures.catalogue import Measure
 
 @dataclass(eq=False)
 class SummedPredictor(ABC):
-    """One predictor: its samples, their statistics, and the sums that intervals are computed from."""
+    """One predictor: its samples, their statistics, and the sums that intervals are
+    computed from.
+    """
 
     samples: Any
     # Its statistics and findings: a FrameSummary, or a Summary of tensors.

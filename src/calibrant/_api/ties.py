@@ -19,7 +19,8 @@ def settle_ties(samples: Source, notion: Notion, ties: str) -> tuple[Source, Not
     """The problem with ties of the top label settled, and its notion.
 
     "first" leaves the samples unchanged: every engine takes the first of equal classes. Otherwise
-    they become a binary problem in memory, of confidences and of how far labels are right."""
+    they become a binary problem in memory, of confidences and of how far labels are right.
+    """
     one_of("ties", ties, TIES)
     if ties == "first":
         return samples, notion

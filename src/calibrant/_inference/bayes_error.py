@@ -22,7 +22,9 @@ from calibrant._inference.rounding import LEAST_CONCENTRATION, MOST_CONCENTRATIO
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """A Dirichlet population of label distributions: its mean, (classes,), and its concentration."""
+    """A Dirichlet population of label distributions: its mean, (classes,), and its
+    concentration.
+    """
 
     mean: Array
     concentration: float

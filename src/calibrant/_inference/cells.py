@@ -338,7 +338,9 @@ class Drawn:
         return self.cells.u
 
     def tables(self) -> BinTable:
-        """The bin tables of all draws as one table, in which each draw takes the place of a class."""
+        """The bin tables of all draws as one table, in which each draw takes the
+        place of a class.
+        """
         return self._tables
 
     def first(self, n_draws: int) -> Drawn:

@@ -68,7 +68,9 @@ class Problems:
         return "confidence" if self.samples.multiclass else "binary"
 
     def scalar_rows(self, notion: Notion) -> ScalarRows:
-        """Predictions, targets and weights of every row, and what their checks found, for a notion."""
+        """Predictions, targets and weights of every row, and what their checks found,
+        for a notion.
+        """
         return self.once(("rows of", notion), partial(whole_problem, self.samples, notion))
 
     def scalar(self, rule: Rule, notion: Notion | None = None) -> Problem | None:
@@ -286,7 +288,9 @@ class Context:
 
     @cached_property
     def voted(self) -> VoteLimits:
-        """Limits of measures against the label distributions behind the votes, which must be known."""
+        """Limits of measures against the label distributions behind the votes, which
+        must be known.
+        """
         assert self.vote_rows is not None
         return VoteLimits(
             self.vote_rows,

@@ -324,7 +324,9 @@ class _RareVotes(NamedTuple):
 
 
 def poisson_limits(events: float, level: float) -> tuple[float, float]:
-    """Garwood's lower and upper limit of the expected number of events, given the observed number."""
+    """Garwood's lower and upper limit of the expected number of events, given the
+    observed number.
+    """
     from scipy.special import gammaincinv
 
     tail = (1.0 - level) / 2.0

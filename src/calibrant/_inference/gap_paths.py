@@ -94,7 +94,9 @@ class GapPaths:
 
     @cached_property
     def _signs(self) -> Array:
-        """The sign of each observed gap (mean target less prediction), (slots,); 1 for a gap of 0."""
+        """The sign of each observed gap (mean target less prediction), (slots,); 1
+        for a gap of 0.
+        """
         return np.where(self.slots.gap >= 0, 1.0, -1.0)
 
     def _signed_gaps(self, size: Array) -> Array:

@@ -189,7 +189,9 @@ def influences(
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
-    """The lower and the upper limit of an estimate, both less the estimate, and its standard error."""
+    """The lower and the upper limit of an estimate, both less the estimate, and its
+    standard error.
+    """
     return moment_limits(parts.variance, parts.third, parts.units, level, parts.df)
 
 

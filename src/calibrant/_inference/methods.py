@@ -57,7 +57,9 @@ def find_limits(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 
 def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
-    """The names of the methods that are tried for a measure, in order; the last one always applies."""
+    """The names of the methods that are tried for a measure, in order; the last one
+    always applies.
+    """
     method, only_votes = measure.interval_method, rows.resampling == "votes"
     if method == "parts":
         return (method,)
@@ -170,7 +172,8 @@ def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None
 
 def mean_influences(rows: Context, measure: Measure) -> Influences:
     """The influences of rows or clusters on a measure that is a mean over rows; without vote noise
-    where that is removed."""
+    where that is removed.
+    """
     distribution = measure.statistic == "distribution"
     weights = rows.samples.weights
     w = None if weights is None else weights.astype(np.float64)

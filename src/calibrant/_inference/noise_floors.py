@@ -199,7 +199,9 @@ class NoiseFloors(Context):
         return self._null_of_rows(measure)
 
     def _class_null(self, slots: Slots) -> ClassNull:
-        """How residuals are drawn in the slots (bins) of all classes if the predictions are right."""
+        """How residuals are drawn in the slots (bins) of all classes if the
+        predictions are right.
+        """
         drawn = None
         if can_draw_labels(slots, self.samples.n_classes, self.many_draws):
             drawn = self.once("labels", lambda: LabelDraws(slots.u, self.many_draws, self.seed))

@@ -118,7 +118,9 @@ class Uncertainty(NoiseFloors):
             return {}
 
         def possible() -> Any:
-            """The targets with fewer and with more rare events, as `possible_targets` gives them."""
+            """The targets with fewer and with more rare events, as `possible_targets`
+            gives them.
+            """
             return possible_targets(self.samples, self.votes_of_rows, level)
 
         def make() -> dict[tuple[str, float], float]:

@@ -248,7 +248,9 @@ class _Functions(NamedTuple):
 
 
 class _Fit:
-    """Functions of a number of votes that bound f: they are fitted at knots, and applied to rows."""
+    """Functions of a number of votes that bound f: they are fitted at knots, and
+    applied to rows.
+    """
 
     def __init__(
         self, knots: Knots, f: Distance, experiment: Experiment, parts: Sequence[Part], w: Array

@@ -27,7 +27,9 @@ Term = Callable[[Array, Array], Array]
 
 
 def _absolute(x: Array, q: Array) -> Array:
-    """The absolute difference of the predicted value x and the true one q, such as a class's share."""
+    """The absolute difference of the predicted value x and the true one q, such as a
+    class's share.
+    """
     return np.abs(x - q)
 
 

@@ -158,7 +158,9 @@ def agreement_with_rest(own: Counts, counts: Counts, rng: np.random.Generator) -
 
 
 def _agreeing(own: Counts, counts: Counts) -> Array:
-    """The share of pairs (one of the own votes, one of the others) that agree, by item, (items,)."""
+    """The share of pairs (one of the own votes, one of the others) that agree, by
+    item, (items,).
+    """
     rest = counts - own
     pairs = (own * rest).sum(axis=1)
     return pairs / (own.sum(axis=1) * rest.sum(axis=1))

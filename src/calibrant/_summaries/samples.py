@@ -172,7 +172,9 @@ class Summary:
 
     @property
     def _n_rows(self) -> int:
-        """The number of rows, without dropped ones; 1 for a frame, whose rows are not counted yet."""
+        """The number of rows, without dropped ones; 1 for a frame, whose rows are not
+        counted yet.
+        """
         samples = self.samples
         return samples.n if isinstance(samples, Samples | TensorSamples) else 1
 

@@ -49,7 +49,8 @@ class TriedMap:
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
     """The simplest map whose loss is within one standard error of the lowest loss of all maps.
 
-    If no map improves on the unchanged predictions, it is the map with the lowest loss."""
+    If no map improves on the unchanged predictions, it is the map with the lowest loss.
+    """
     maps = [row for row in rows if row.map != AS_THEY_ARE]
     lowest = min(maps, key=lambda row: row.loss)
     if lowest.gain < 0:
@@ -218,7 +219,8 @@ class Recommendation(TableOfRows[TriedMap]):
 def _parameter_text(row: TriedMap) -> str:
     """The number of a map's parameters as text.
 
-    It is "by rows" if the number grows with the rows, and empty for the unchanged predictions."""
+    It is "by rows" if the number grows with the rows, and empty for the unchanged predictions.
+    """
     if row.map == AS_THEY_ARE:
         return ""
     return "by rows" if row.parameters == float("inf") else f"{row.parameters:.0f}"

@@ -163,7 +163,8 @@ class Windows(WithPage, TableOfRows[Window]):
     def change_alarm(self) -> Window | None:
         """The first window at which the evidence of a change from the baseline reached 20, or None.
 
-        An error that the model already has in the baseline raises no alarm."""
+        An error that the model already has in the baseline raises no alarm.
+        """
         return next((row for row in self.rows if row.e_change >= ALARM), None)
 
     @property
