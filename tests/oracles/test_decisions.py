@@ -162,7 +162,7 @@ def test_the_command(tmp_path, capsys) -> None:
     assert main(["decide", str(path), "--proba", "sure", "--thresholds", "0.2,0.4"]) == 0
     out = capsys.readouterr().out
     assert "Net benefit by threshold" in out and "risks" in out and "platt" in out
-    assert "limits at" not in out  # the table has none
+    assert "confidence intervals" not in out  # the table has none
     with pytest.raises(SystemExit):
         main(["decide", str(path), "--proba", "sure", "--thresholds", "a"])
     assert "no list of thresholds" in capsys.readouterr().err

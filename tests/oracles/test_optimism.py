@@ -108,7 +108,7 @@ def test_models_that_cannot_be_fitted() -> None:
             raise ValueError("no convergence")
         return logistic(x, y)
 
-    with pytest.raises(cal.InputError, match=r"refitted to 50 of 50 .* no convergence"):
+    with pytest.raises(cal.InputError, match=r"failed on 50 of 50 .* no convergence"):
         cal.optimism(once, x, y, n_resamples=50)
     with pytest.raises(cal.InputError, match="must return a function of X"):
         cal.optimism(lambda a, b: None, x, y, n_resamples=50)

@@ -233,7 +233,7 @@ def test_every_map_has_a_name_and_goes_on_a_page():
     assert all(each.learned for each in found.maps) and len(done) >= 6
     words = {each.method: each.learned for each in found.maps}
     for kind, said in {
-        "SplineScaling": "an increasing spline for each class of the logit, with",
+        "SplineScaling": "an increasing spline of the logit for each class, with",
         "VennAbers": "two increasing step functions for each class, with",
         "PriorShift": "from class shares of 0.",
         "CentredIsotonic": "an increasing curve for each class",

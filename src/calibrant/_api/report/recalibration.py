@@ -245,7 +245,7 @@ def _describe_map(scaler: Any) -> str:
     if isinstance(scaler, IsotonicCalibration):
         return f"an increasing curve{each} through {_n_values(scaler.values_, 'value')}"
     if isinstance(scaler, SplineScaling):
-        return f"an increasing spline{each} of the logit, with {_n_values(scaler.knots_, 'knot')}"
+        return f"an increasing spline of the logit{each}, with {_n_values(scaler.knots_, 'knot')}"
     return f"the mean target of each of {_n_values(scaler.values_, 'bin')}"
 
 
