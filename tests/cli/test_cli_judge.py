@@ -48,9 +48,9 @@ def test_it_gives_what_the_function_gives(file):
 
 def test_it_prints_the_rate_and_what_it_rests_on(file):
     done = run("judge", file, "--human", "human", "--judged", "score")
-    assert "100 rows with a human label, 700 rows with the judge's answer alone" in done.stdout
-    assert "labelled rows are a random part of all" in done.stdout
-    assert "from 0.5 on they count as yes" in done.stdout
+    assert "100 rows with a human label, 700 rows with only the judge's answer" in done.stdout
+    assert "labelled rows are a random sample of all rows" in done.stdout
+    assert "a score of 0.5 or more counts as yes" in done.stdout
     assert "human labels in all" in done.stdout
 
 

@@ -193,7 +193,7 @@ def test_what_decided():
     curve = cal.verdict(*off("three waves", 2600, 8))
     assert curve.decided_by == "curve"
     assert cal.noise_floor(*off("three waves", 2600, 8)).p_value > 0.2
-    assert "gaps change along the predictions by more than chance explains (smooth test" in str(
+    assert "the gap varies with the prediction by more than chance explains (smooth test" in str(
         curve
     )
     rng = np.random.default_rng(4)

@@ -193,8 +193,8 @@ def test_centres_without_a_value_are_left_out_by_name() -> None:
     y[own] = p[own] > 0.5
     found = cal.centres(y, p, by=centre)
     assert [row.centres for row in found] == [4, 5, 5, 4]
-    assert "0 left out: no event is seen" in found["observed_expected"].note
-    assert "1 left out: its C-statistic is 1" in found["c_statistic"].note
+    assert "0 was not used: no event is seen" in found["observed_expected"].note
+    assert "1 was not used: its C-statistic is 1" in found["c_statistic"].note
     assert math.isnan(found.each["slope"]["value"][0]) and found.to_dict()["by"] == "slice"
     few = cal.centres(y[centre < 3], p[centre < 3], by=centre[centre < 3])
     assert math.isnan(few["slope"].estimate) and "fewer than 3" in few["slope"].note
@@ -202,9 +202,9 @@ def test_centres_without_a_value_are_left_out_by_name() -> None:
 
 def test_what_it_cannot_do() -> None:
     y, p, centre = sample()
-    with pytest.raises(cal.InputError, match=r"by must name 3 centres or more.* got 2"):
+    with pytest.raises(cal.InputError, match=r"by must name 3 or more centres.* got 2"):
         cal.centres(y, p, by=centre % 2)
-    with pytest.raises(cal.InputError, match="of one outcome"):
+    with pytest.raises(cal.InputError, match="needs one outcome"):
         cal.centres(y, np.stack([1 - p, p / 2, p / 2], axis=1), by=centre)
     with pytest.raises(cal.InputError, match="did you mean 'slope'"):
         cal.centres(y, p, by=centre).plot("slop")

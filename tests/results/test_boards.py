@@ -96,9 +96,9 @@ def test_risks_of_several_models_in_one_figure(board):
     for line, name in zip(lines, models, strict=True):
         assert line.get_ydata().tolist() == cal.risk_coverage(y[name], p[name]).risk.tolist()
         assert line.get_ydata().max() < display.ax_.get_ylim()[1]  # the second is not cut off
-    with pytest.raises(cal.InputError, match="measures= has 'aurc'"):
+    with pytest.raises(cal.InputError, match="'aurc' in measures="):
         cal.compare(y, p, ids=ids, measures=["ece"]).plot_risk()
-    with pytest.raises(cal.InputError, match="answered has shares of calm, and the predictors are"):
+    with pytest.raises(cal.InputError, match="answered has shares of calm, but the predictors are"):
         cal.compare(y, p, ids=ids, answered={"calm": 1.0})
     with pytest.raises(cal.InputError, match=r"answered\['calm'\] is 85"):
         cal.compare(y, p, ids=ids, answered={"calm": 85, "loud": 0.9})

@@ -165,7 +165,7 @@ class TestMarkdown:
         assert head.startswith("| predictor | Brier score ↓ | LinCE ↓")
         assert line == "|---|---:|---:|---:|---:|---:|" and blank == empty == ""
         assert ties.startswith("† not significantly different from the best")
-        assert raw == "raw: the value of the sample; beside it the bias-corrected estimate"
+        assert raw == "raw: the sample value; the other number is the bias-corrected estimate"
         assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
         assert sum("**" in row for row in rows) >= 1
 
@@ -261,7 +261,7 @@ class TestScaleOn:
         [
             ([1], "must map y_true and y_proba"),
             ({"y_true": Y}, "y_proba is not there"),
-            ({"y_true": Y, "y_proba": MODELS["far"]}, "must map the same names"),
+            ({"y_true": Y, "y_proba": MODELS["far"]}, "with the same names"),
             ({"y_true": Y, "y_proba": {"close": H}}, "no predictions of 'far'"),
             ({"y_tru": Y}, "did you mean 'y_true'"),
             ({"y_true": Y[:9], "y_proba": {"close": Y, "far": Y}}, "scale_on, close: "),

@@ -257,8 +257,8 @@ def test_what_has_no_evidence_says_why():
     for monitor, base, said in (
         (weighted, cal.Accumulator().update(y, p), "weights other than 1"),
         (plain, cal.Accumulator().update(y, p, sample_weight=weights), "weights other than 1"),
-        (plain, grouped, "come in clusters"),
-        (grouped, plain, "do not come in clusters"),
+        (plain, grouped, "rows have clusters"),
+        (grouped, plain, "have no clusters"),
         (grouped, cal.Accumulator().update(y, p), "grouped=True"),
     ):
         table = monitor.evaluate(baseline=base)
@@ -271,12 +271,12 @@ def test_what_has_no_evidence_says_why():
 @pytest.mark.parametrize(
     ("base", "said"),
     [
-        ((None, None), "only the start may be None"),
-        (("1970-01-05", "1970-01-09"), "a span without rows"),
+        ((None, None), "only start may be None"),
+        (("1970-01-05", "1970-01-09"), "a time span without rows"),
         (cal.evaluate([0, 1], [0.2, 0.7], bins=7), "must have the monitor's bins"),
         (cal.evaluate([0, 1, 2], np.eye(3) / 2 + 1 / 6), "must have the monitor's bins"),
         (cal.Accumulator(bins=7), "must have the monitor's bins"),
-        ("accepted.state", "how many windows before each"),
+        ("accepted.state", "a number of preceding windows"),
     ],
 )
 def test_baselines_that_do_not_fit(base, said):

@@ -66,7 +66,10 @@ def add_options(parser: Parser) -> None:
     )
     add_columns(parser)
     parser.option("--bins BINS", "of a state that is begun; default 15")
-    parser.option("--start TIME", "start of the first window to show; those before it still count as evidence")
+    parser.option(
+        "--start TIME",
+        "start of the first window to show; earlier ones still count as evidence",
+    )
     parser.option("--stop TIME", "start of the first window not to show")
     parser.option(
         "--baseline N|STATE|FIRST..LAST",

@@ -31,7 +31,7 @@ _LATEX_ESCAPES = {
     "|": r"\textbar{}",
 }
 _RAW = "raw"
-_RAW_NOTE = f"{_RAW}: the value of the sample; beside it the bias-corrected estimate"
+_RAW_NOTE = f"{_RAW}: the sample value; the other number is the bias-corrected estimate"
 # Where intervals stand.
 LAYOUTS = ("beside", "stacked")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

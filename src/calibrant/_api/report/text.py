@@ -34,11 +34,11 @@ def answer(verdict: Verdict | None) -> str:
     if verdict is None:
         return "No verdict: no calibration error was measured."
     if verdict.verdict == "calibrated within noise":
-        return "Yes, as far as these rows can tell."
+        return "Yes: no miscalibration was found, and the error is within the tolerance."
     if verdict.verdict == "not enough data":
-        return "There is not enough data to say whether they are off by more than the tolerance."
+        return "There is not enough data to say whether the error exceeds the tolerance."
     if verdict.within_tolerance:
-        return "Nearly: they are off, but by less than the tolerance."
+        return "Nearly: they are miscalibrated, but by less than the tolerance."
     if verdict.within_tolerance is None:
         return "No: they are miscalibrated, though perhaps by less than the tolerance."
     return "No: they are miscalibrated."
@@ -77,7 +77,7 @@ def _direction(evaluation: Evaluation) -> str:
     if abs(gap) < min(5e-5, 0.005 * max(predicted, target, 1e-12)):
         return f"The {names[0]} and the {names[1]} agree: {shown(predicted)}."
     side = (
-        ("too sure" if gap > 0 else "not sure enough")
+        ("overconfident" if gap > 0 else "underconfident")
         if top
         else ("too high" if gap > 0 else "too low")
     )
@@ -97,9 +97,8 @@ def _reversed_order(evaluation: Evaluation) -> list[str]:
     if evaluation.reliability.notion == "confidence":
         backwards, swapped = "the top label is right less often where confidences are", "classes"
     return [
-        f"The order is backwards: AUROC is {shown(interval.value)}, below 0.5 by more than chance, "
-        f"so that {backwards} higher. Check whether the {swapped} are swapped before anything is "
-        "recalibrated."
+        f"The order is reversed: AUROC is {shown(interval.value)}, significantly below 0.5, so "
+        f"{backwards} higher. Before recalibrating, check whether the {swapped} are swapped."
     ]
 
 
@@ -114,14 +113,15 @@ def _worst_slice(evaluation: Evaluation) -> str:
     off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
     if not off:
         return (
-            f"No slice{by} stands out once their number is taken into account; the largest "
+            f"No slice{by} is significantly miscalibrated, corrected for their number. The largest "
             f"{measure} is {_describe_slice(slices, slices.largest)}."
         )
     worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
         beyond = sum(each.within_tolerance is False for each in slices)
         beyond_note = (
-            f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+            f", and {beyond or 'none'} of them certainly beyond the tolerance of "
+            f"{slices.tolerance:g}"
         )
     first = (
         ""
@@ -129,9 +129,9 @@ def _worst_slice(evaluation: Evaluation) -> str:
         else (f"; the largest {measure} is {_describe_slice(slices, slices.largest)}")
     )
     return (
-        f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
-        f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
-        f"({measure} {shown(worst.values[slices.measure])}){first}."
+        f"{len(off)} of {len(slices)} slices{by} are miscalibrated, corrected for their "
+        f"number{beyond_note}. The most significant is {shortened(worst.name)} ({measure} "
+        f"{shown(worst.values[slices.measure])}){first}."
     )
 
 

@@ -158,21 +158,21 @@ def _summary_notes(windows: Windows) -> list[str]:
         out = windows.standing_out
         which = f", the first {_time_as_text(out[0].start)}" if out else ""
         notes.append(
-            f"{len(out) or 'none'} of {counted(len(known), 'window', '')} stand"
-            f"{'' if len(out) > 1 else 's'} out once their number is taken into account "
-            f"(p_corrected below 0.05){which}"
+            f"{len(out) or 'none'} of {counted(len(known), 'window', '')} "
+            f"{'are' if len(out) > 1 else 'is'} significantly miscalibrated, corrected for the "
+            f"number of windows (p_corrected below 0.05){which}"
         )
     if windows.alarm is not None:
         notes.append(
             f"alarm: by {_time_as_text(windows.alarm.start)} the evidence against calibration had "
-            f"reached {ALARM:g} (e_value), which calibrated predictions ever do with a chance of "
-            "at most 5%"
+            f"reached {ALARM:g} (e_value). With calibrated predictions, this ever happens with a "
+            "chance of at most 5%"
         )
     if windows.change_alarm is not None:
         notes.append(
             f"alarm: by {_time_as_text(windows.change_alarm.start)} the evidence of a change from "
-            f"the baseline had reached {ALARM:g} (e_change), which unchanged ones ever do with a "
-            "chance of at most 5%"
+            f"the baseline had reached {ALARM:g} (e_change). Without a change, this ever happens "
+            "with a chance of at most 5%"
         )
     return notes
 
@@ -197,14 +197,14 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
 
     `starts` are the starts of the windows shown, in microseconds since 1970.
     """
-    notes = ["times without a zone are taken to be in UTC"]
+    notes = ["times without a time zone are read as UTC"]
     empty = (starts[-1] - starts[0]) // sums.every.us + 1 - len(starts)
     if empty:
         notes.append(f"{counted(empty, 'window', '')} between the first and the last without rows")
     if sums.earlier is not None:
         notes.append(
-            f"{counted(sums.earlier.sums.n_rows, 'row', '')} {sums.earlier} merged, not in "
-            f"windows (keep={sums.keep})"
+            f"{counted(sums.earlier.sums.n_rows, 'row', '')} {sums.earlier} merged and not shown "
+            f"as windows (keep={sums.keep})"
         )
     if n_without_time:
         notes.append(
@@ -230,11 +230,11 @@ def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
     if grouped:
         clusters = counted(round(total.weight), "cluster", "")
         return (
-            f"{clusters}, each of which counts once; there is no noise floor or p-value where rows "
-            "come in clusters: e_value is the evidence against calibration",
+            f"{clusters}, each counted once. Clusters have no noise floor or p-value: e_value is "
+            "the evidence against calibration",
         )
     if not counts_once(_bin_sums(total)):
-        return ("there is no noise floor or p-value where rows have weights other than 1",)
+        return ("weighted rows have no noise floor or p-value",)
     return ()
 
 
