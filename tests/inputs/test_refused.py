@@ -527,7 +527,7 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
     "fewer labels": (Y[:3], P, "same number of rows; got 3 and 4"),
     "fewer predictions": (Y, P[:2], "same number of rows; got 4 and 2"),
     "fewer labels than rows": (LABELS[:3], ROWS, "same number of rows; got 3 and 4"),
-    "one column": (Y, np.array(P)[:, None], r"one class only.*y_proba\[:, 0\]"),
+    "one column": (Y, np.array(P)[:, None], r"one class, .*y_proba\[:, 0\]"),
     "three dimensions": (Y, np.full((4, 2, 2), 0.5), r"y_proba.*shape.*\(4, 2, 2\)"),
     "a single number": (1, 0.3, "y_proba.*shape"),
     "a single label": (1, P, "y_true.*one entry per row"),
