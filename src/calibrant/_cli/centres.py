@@ -65,9 +65,10 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print the title, the messages, the means over centres, and the centres' slopes."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.tables import print_summary, print_table
 
-        print_summary(found.title, (*rows.messages, *found._messages()))
+        print_summary(found.title, (*found._messages(), *short_lines(rows.messages)))
         print_table(found.display_columns(), "Mean of centres, and a new centre")
         for quantity in QUANTITIES:
             own = {key: part for key, part in found.each[quantity].items() if key != "note"}

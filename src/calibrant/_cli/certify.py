@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print whether the limit is certified, the certificate and the messages."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.terminal import print_styled
 
         files = inputs.format_files(options.files)
@@ -59,8 +60,8 @@ def run(options: argparse.Namespace) -> Outcome:
             verdict, style = ("certified", "green") if kept else ("not certified", "yellow")
             print_styled(f"{verdict}, at most {options.max:g}: {files}", f"bold {style}")
         note = (found.note,) if found.note else ()
-        for line in (found.sentence, f"{found.method}", *messages, *note):
-            print_styled(f"  {line}")
+        for line in (found.sentence, found.method, *short_lines(messages), *note):
+            print_styled(f"  {line}", hanging="  ")
 
     record = {"files": options.files, "max": options.max, "certified": kept}
     about = {**record, "inferred": list(messages)}

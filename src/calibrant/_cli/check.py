@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from calibrant._cli import inputs
 from calibrant._cli.check_config import with_config
 from calibrant._cli.inputs import SUMMED_FROM
+from calibrant._cli.of_files import by_file, short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,
@@ -266,7 +267,7 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         )
     messages, notes = rows.messages, result.notes
     if old is not None:
-        messages = (*messages, *(f"baseline: {line}" for line in old.messages))
+        messages = (*messages, *by_file({"baseline": old.messages}))
         if about_baseline["ids"] is not None and options.id is None:
             notes = tuple(map(_reword_paired_note, notes))
     result = replace(result, n_missing=rows.n_missing, notes=notes)
@@ -458,7 +459,7 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
         old = _evaluate_streamed(replace_options(options, files=[options.baseline], proba=proba))
         if shape_from_notes(old.inferred) != shape:
             raise InputError("the baseline has other classes than the checked rows")
-        messages = (*messages, *(f"baseline: {line}" for line in old.inferred))
+        messages = (*messages, *by_file({"baseline": old.inferred}))
         before = {"before": old.values, "n_before": old.recipe["n"]}
     n_missing = int(result.recipe.get("n_missing", 0))
     checked = check_values(result.values, limits, result.recipe["n"], n_missing, **before)
@@ -486,10 +487,11 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
-    """Print the verdict, the messages, the notes and a sentence for each limit."""
+    """Print the verdict, a sentence for each limit, what was read, and the notes."""
     from calibrant._api.evaluate_samples import missing_note
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict])
     notes = (missing_note(result.n_missing),) if result.n_missing else ()
-    for line in (*messages, *notes, *result.notes, *(limit.sentence for limit in result.rows)):
-        print_styled(f"  {line}")
+    limits = (limit.sentence for limit in result.rows)
+    for line in (*limits, *short_lines(messages), *notes, *result.notes):
+        print_styled(f"  {line}", hanging="  ")

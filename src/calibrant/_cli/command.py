@@ -17,7 +17,7 @@ from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
 from calibrant._cli.options import OptionNames
 from calibrant._cli.output import Outcome, print_json
 from calibrant._cli.parsing import DEBUG_HELP, Parser, Verb
-from calibrant._cli.terminal import visible
+from calibrant._cli.terminal import print_wrapped, visible
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
@@ -149,7 +149,7 @@ def _print_end(message: str, code: int, *, debug: bool) -> int:
         sys.stdout.flush()
     except OSError:  # a full disk
         _drop_output()
-    print(f"calibrant: {message}", file=sys.stderr)
+    print_wrapped(f"calibrant: {message}", file=sys.stderr, hanging="  ")
     return code
 
 
@@ -177,7 +177,7 @@ def _show_warnings(*, debug: bool) -> None:
         """Print a warning as one line, unless the same text was printed before."""
         if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
-            print(f"calibrant: {visible(str(message))}", file=sys.stderr)
+            print_wrapped(f"calibrant: {message}", file=sys.stderr, hanging="  ")
 
     shown: set[str] = set()
     warnings.simplefilter("ignore")

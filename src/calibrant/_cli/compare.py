@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
+from calibrant._cli.of_files import short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,
@@ -26,15 +27,18 @@ from calibrant._cli.output import (
     write_table,
 )
 from calibrant._cli.parsing import Parser, replace_options
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_styled, spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.given_cells import Cells
 from calibrant._core.map_names import METHODS
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from calibrant._cli.models import Models
     from calibrant.results._comparison import Comparison
 
+# The measures of the first table, unless others are named or --details asks for all.
+_MAIN = ("ece", "smooth_ece", "brier", "accuracy", "auroc")
 DESCRIPTION = (
     "Compare models on the same rows: ranks, differences and their confidence intervals. Either "
     "one file with the predictions of several models, named by --models, or one file per model "
@@ -85,6 +89,9 @@ def add_options(parser: Parser) -> None:
         "(--counts, or --votes beside shares)",
     )
     add_chance(parser)
+    parser.option(
+        "--details", "also print all measures, sample values, ranks and differences from the best"
+    )
     parser.option("--table FILE", "also write the table for a paper (.tex or .md)")
     parser.option(
         "--layout",
@@ -138,7 +145,10 @@ def run(options: argparse.Namespace) -> Outcome:
                 source=inputs.command_without_folders(options, paths_of(options.files)),
             )
         print_status(f"written: {options.out}")
-    return Outcome(comparison.to_dict, lambda: _show(comparison))
+    named = options.measures is not None
+    return Outcome(
+        comparison.to_dict, lambda: _show(comparison, named=named, details=options.details)
+    )
 
 
 def _compare_models(
@@ -190,30 +200,52 @@ def _validation_arguments(validation: Models) -> dict[str, Any]:
     }
 
 
-def _show(comparison: Comparison) -> None:
-    """Print the comparison: messages, a sentence and a table of ranks per measure, slices."""
-    from calibrant._cli.tables import print_summary, print_table
+def _show(comparison: Comparison, *, named: bool, details: bool) -> None:
+    """Print what was read, which model is best, and each one's main measures with intervals.
+
+    With `details`, or for measures that were `named`, the table has all; `details` adds the sample
+    values, the ranks by each measure, and whether errors keep the order.
+    """
+    from calibrant._cli.tables import print_slices, print_summary, print_table
 
     ceiling = comparison.ceiling.notes if comparison.ceiling else ()
     orders = (comparison.order_bias or {}).values()
-    sentences = [*map(comparison.sentence, comparison.measures), *(o.sentence for o in orders)]
+    read = comparison.inferred
     print_summary(
         f"{len(comparison.names)} models on {counted(comparison.recipe['n'], 'row')}",
-        (*comparison.inferred, *comparison.notes, *ceiling, *sentences),
+        (
+            *comparison._sentences(),
+            *(order.sentence for order in orders),
+            *(read if details else short_lines(read, len(comparison.names))),
+            *comparison.notes,
+            *ceiling,
+        ),
     )
-    print_table(comparison.display_columns(), "Sample values")
+    level = percent(comparison.level)
+    title = f"Bias-corrected estimates with {level} confidence intervals"
+    print_table(comparison._estimate_columns(None if named or details else _MAIN), title)
+    if details or comparison.ceiling:
+        print_table(comparison.display_columns(), "Sample values")
+    if details:
+        _print_ranks(comparison)
+    for order in orders:
+        print_table(order.display_columns(), order.title)
+    if details and comparison.robustness is not None:
+        print_table(comparison.robustness.table(), comparison.robustness.title)
+    for name, slices_of_model in (comparison.slices or {}).items():
+        title = f"{name}: slices by {slices_of_model.by}, worst first"
+        print_slices(slices_of_model, title=title, details=details)
+    if not details:
+        print_styled("  --details prints all measures, sample values, ranks and differences")
+
+
+def _print_ranks(comparison: Comparison) -> None:
+    """Print for each measure the ranks of the models, and the differences from the best."""
+    from calibrant._cli.tables import print_table
+
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)
-        del ranked[measure]  # it is in the table above
+        del ranked[measure]  # it is in the table of sample values
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
-    for order in orders:
-        print_table(order.display_columns(), order.title)
-    if comparison.robustness is not None:
-        print_table(comparison.robustness.table(), comparison.robustness.title)
-    for name, slices_of_model in (comparison.slices or {}).items():
-        print_table(
-            slices_of_model.display_columns(),
-            f"{name}: slices by {slices_of_model.by}, worst first",
-        )

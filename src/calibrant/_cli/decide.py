@@ -121,9 +121,11 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print the title, the messages and the table of net benefits."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.tables import print_summary, print_table
 
-        print_summary(curve.title, (*messages, *curve._messages()))
+        read = short_lines(messages, len(predictions))
+        print_summary(curve.title, (*curve._messages(), *read))
         print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
         if losses is not None:
             low, high = options.range

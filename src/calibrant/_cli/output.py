@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from calibrant._cli.terminal import visible
+from calibrant._cli.terminal import print_wrapped, visible
 from calibrant._core import atomic_files as whole_files
 from calibrant._core.errors import InputError
 
@@ -127,12 +127,12 @@ def print_json(content: Any) -> None:
 
 
 def print_status(text: str) -> None:
-    """Print a line on what was done, to standard error."""
+    """Print a line on what was done, to standard error; names of files in it stay whole."""
     print_line(text, file=sys.stderr)
 
 
 def print_line(text: str = "", *, file: TextIO | None = None) -> None:
-    """Print a line, to standard output by default, with control signs escaped.
+    """Print a line as it is, to standard output by default, with control signs escaped.
 
     Names come from users and files, and may have signs that move the cursor, change colours or
     start a line.
@@ -141,11 +141,11 @@ def print_line(text: str = "", *, file: TextIO | None = None) -> None:
 
 
 def print_lines(title: str, lines: Iterable[str]) -> None:
-    """Print a title, its lines (indented), and an empty line."""
-    print_line(title)
+    """Print a title, its sentences (indented), and an empty line, in lines that fit."""
+    print_wrapped(title, hanging="  ")
     for line in lines:
-        print_line(f"  {line}")
-    print_line()
+        print_wrapped(f"  {line}", hanging="  ")
+    print()
 
 
 def check_own_files(

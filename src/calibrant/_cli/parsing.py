@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NoReturn
 
 from calibrant._cli.exit_codes import NOT_DONE
-from calibrant._cli.terminal import visible
+from calibrant._cli.terminal import columns_of, print_wrapped
 from calibrant._core.errors import InputError, nearest
 
 # Names that options have in Python and in other programs.
@@ -256,6 +257,14 @@ class Group(_WithOptions, argparse._ArgumentGroup):
     """A group of options under a heading of its own in --help."""
 
 
+class _Help(argparse.HelpFormatter):
+    """The text of --help, as wide as all that the command prints."""
+
+    def __init__(self, prog: str) -> None:
+        """Make the formatter of the help of `prog`."""
+        super().__init__(prog, width=columns_of(sys.stdout))
+
+
 class Parser(_WithOptions, argparse.ArgumentParser):
     """A parser whose errors are one line and name the nearest choice. The exit code is 3, because
     argparse's 2 is that of an undecided check.
@@ -264,7 +273,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         """Make the parser; `settings` are arguments of argparse's ArgumentParser."""
         # A mistyped option must not be taken for an abbreviation of another one.
-        super().__init__(**{"allow_abbrev": False, **settings})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _Help, **settings})
 
     def group(self, title: str) -> Group:
         """Begin a group of options, which --help shows under this title."""
@@ -297,7 +306,9 @@ class Parser(_WithOptions, argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End the process with one line on what is wrong, and the exit code 3."""
-        self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
+        text = f"{self.prog}: {message} (see {self.prog} --help)"
+        print_wrapped(text, file=sys.stderr, hanging="  ")
+        self.exit(NOT_DONE)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise an error, with the nearest choice, if a value is not among an option's choices."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant._cli import inputs
 from calibrant._cli.options import (
@@ -35,6 +35,7 @@ from calibrant._core.messages import name_of
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
     from calibrant.results._annotators import Annotators
+    from calibrant.results._conventions import Conventions
     from calibrant.results._evaluation import Evaluation
 
 DESCRIPTION = (
@@ -47,6 +48,16 @@ DESCRIPTION = (
 MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
 # The most annotators that are listed, and the most whose votes predictions are compared with.
 MOST_LISTED, MOST_EVALUATED = 20, 60
+
+
+class _Beside(NamedTuple):
+    """What is printed beside an evaluation: the annotators' agreement, and other tools' numbers."""
+
+    annotators: Annotators | None = None
+    tools: Conventions | None = None
+
+
+_NOTHING = _Beside()
 
 
 def add_options(parser: Parser) -> None:
@@ -89,6 +100,9 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--clinical",
         "also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
+    )
+    parser.option(
+        "--details", "also print every measure, the bins, the classes, and what other tools report"
     )
     parser.option("--title TITLE", "title of the page; default: the files' names")
     parser.option(
@@ -150,27 +164,27 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    result, voters = (None, None) if streamed else _evaluate_in_memory(options)
+    result, beside = (None, _NOTHING) if streamed else _evaluate_in_memory(options)
     if result is None and options.out is not None:
         try:
             result = _write_page_of_sums(options)
         except NeedsRows:
             options = replace_options(options, rows_needed=True)
-            result, voters = _evaluate_in_memory(options)
+            result, beside = _evaluate_in_memory(options)
     if result is None:
         result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
     title = f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
-    return _outcome(result, title, options, voters)
+    return _outcome(result, title, options, beside)
 
 
 def _outcome(
     result: Evaluation,
     title: str,
     options: argparse.Namespace,
-    voters: Annotators | None = None,
+    beside: _Beside = _NOTHING,
 ) -> Outcome:
-    """Make the outcome of an evaluation, with the table of annotators (`voters`) if any.
+    """Make the outcome of an evaluation, with what is printed beside it.
 
     The table for a paper is written if options name it; the page was written before.
     """
@@ -180,14 +194,27 @@ def _outcome(
 
     def show() -> None:
         """Print the evaluation, then the first MOST_LISTED annotators."""
-        from calibrant._cli.tables import print_evaluation, print_table
+        from calibrant._cli.tables import print_evaluation, print_hint, print_table
 
-        print_evaluation(result, title)
+        named = options.measures is not None
+        print_evaluation(result, title, named=named, details=options.details)
         if voters is not None:
             columns = voters.display_columns()
             listed = {name: values[:MOST_LISTED] for name, values in columns.items()}
             print_table(listed, voters.title)
+        if tools is not None:
+            print_table(
+                {
+                    name: values
+                    for name, values in tools.columns().items()
+                    if name not in ("rule", "why", "version")
+                },
+                "Other tools (calibrant conventions says why they differ)",
+            )
+        if not options.details:
+            print_hint(result, named=named)
 
+    voters, tools = beside.annotators, beside.tools
     more = {} if voters is None else {"annotators": voters.to_dict()}
     return Outcome(lambda: {**result.to_dict(), **more}, show)
 
@@ -279,11 +306,11 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
     return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options)
 
 
-def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
+def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, _Beside]:
     """Evaluate rows in memory, with intervals, and write the page if -o names it.
 
-    Return the evaluation, and the annotators' agreement if rows say who gave a vote. Both are None
-    if there are too many rows for memory; for a page that sums do not make that is an error.
+    Return the evaluation and what is printed beside it. The evaluation is None if there are too
+    many rows for memory; for a page that sums do not make that is an error.
     """
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -300,11 +327,20 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
                 f"there are more than {MOST_FOR_PAGE:,} predictions: make the page of fewer rows; "
                 "without -o they are summed as they are read"
             ) from None
-        return None, None
+        return None, _NOTHING
     voters = _annotators(rows, options)
     with spinner("intervals"):
         result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
-    return _with_file_info(result, rows, options), voters
+    return _with_file_info(result, rows, options), _Beside(voters, _other_tools(rows, options))
+
+
+def _other_tools(rows: Rows, options: argparse.Namespace) -> Conventions | None:
+    """What other tools report, where --details prints it; they take no weights."""
+    if not options.details or options.json or rows.sample_weight is not None:
+        return None
+    from calibrant._api.conventions import conventions
+
+    return conventions(rows.y_true, rows.y_proba, from_logits=options.from_logits)
 
 
 def _sums_make_a_page(options: argparse.Namespace) -> bool:
