@@ -173,8 +173,8 @@ class RankedPairs:
     def order(self, measure: str = "ece") -> list[str]:
         """Give the names from the best to the worst.
 
-        They are in the order of the bias-corrected differences. The values of a sample may be in
-        another order, since each has a bias of its own.
+        Significant differences decide first, then the bias-corrected difference from the best one.
+        The values of a sample may be in another order, since each has a bias of its own.
 
         Parameters
         ----------
@@ -200,7 +200,8 @@ class RankedPairs:
         -------
         dict of str to list
             `predictor`, the measure's sample value, its bias-corrected `estimate`, and the ranks.
-            `rank` counts the predictors whose difference is estimated to be better, from 1.
+            `rank` counts the predictors that are significantly better, or are estimated to be
+            closer to the best one, from 1.
             `rank_low` counts those that are significantly better, and `rank_high` leaves room for
             all but those that are significantly worse. `best` is the confidence that the predictor
             is better than every other; it is ``(1 + level) / 2`` or more only where it is
@@ -369,9 +370,10 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high, estimate = _badness_gaps(pairs, badness, higher_is_better=higher_is_better)
         confidence = _confidence_better(low, high, estimate, level)
-    worse, better = low > 0, high < 0
+        worse, better = low > 0, high < 0
+        first = _best_first(1 + (estimate > 0).sum(axis=1), badness, worse)[0]
+        rank = 1 + (_as_printed(estimate, worse | better, first) > 0).sum(axis=1)
     np.fill_diagonal(confidence, 1.0)
-    rank = 1 + (estimate > 0).sum(axis=1)
     return Ranks(
         rank=rank,
         low=1 + worse.sum(axis=1),
@@ -379,6 +381,19 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
         best=confidence.min(axis=1),
         order=_best_first(rank, badness, worse),
     )
+
+
+def _as_printed(estimate: Array, clear: NDArray[np.bool_], first: int) -> Array:
+    """Differences whose signs agree with the column that tables print: that from the first one.
+
+    Each difference is estimated by itself, so that of two predictors need not be the difference of
+    their distances from the first. Where it is not significant, the distances decide.
+    """
+    behind = estimate[:, first]
+    distances = behind[:, None] - behind
+    own = clear | np.isnan(distances)
+    own[first] = own[:, first] = True
+    return np.where(own, estimate, distances)
 
 
 def _badness_gaps(
