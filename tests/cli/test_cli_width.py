@@ -22,7 +22,7 @@ SITE = "hospital_and_department"
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("width")
     sites = [f"{site} hospital of the city, with its departments and clinics" for site in SITES]
-    site = [f'"{name}"' for name in sites]
+    site = [f'"{name} {i % 4}"' for i, name in enumerate(sites)]
     csv(out / LONG, {LABEL: OUTCOMES, PROBA: REPORTS, "better": BETTER, SITE: site})
     csv(out / "rows.csv", {"label": OUTCOMES, "p": REPORTS, "q": BETTER})
     csv(out / "other.csv", {"label": OUTCOMES, "p": BETTER, "q": BETTER})
@@ -74,7 +74,7 @@ def test_what_a_command_prints_fits(folder, name, width, monkeypatch):
         monkeypatch.setenv("COLUMNS", width)
     (folder / "new.state").unlink(missing_ok=True)
     done = run(*COMMANDS[name], cwd=folder)
-    assert done.returncode == (3 if name.startswith("a") else done.returncode) != 3 or "a " in name
+    assert (done.returncode == 3) == name.startswith(("an error", "a mistyped"))
     lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
     assert lines
     assert [line for line in lines if len(line) > int(width or 100)] == []

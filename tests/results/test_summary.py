@@ -135,4 +135,4 @@ def test_sentences_are_broken_at_spaces():
     assert lines[0] == "  one two" and len(lines) == 3
     assert all(len(line) <= 30 and line.startswith("  ") for line in lines)
     assert wrapped("", 30) == [""]
-    assert wrapped("a b", 2, hanging="  ") == ["a", "  b"]
+    assert wrapped("aa bb", 4, hanging="  ") == ["aa", "  bb"]

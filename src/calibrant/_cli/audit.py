@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calibrant._cli.output import Outcome, check_folder, check_own_files, print_status
 from calibrant._cli.parsing import Parser, names
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_wrapped, spinner
 
 if TYPE_CHECKING:
     from calibrant.results._audit import Audit
@@ -55,7 +55,18 @@ def run(options: argparse.Namespace) -> Outcome:
         _save(result, options.out)
         print_status(f"written: {options.out}")
     code = 1 if result.refuted else 0 if result else 2
-    return Outcome(result.to_dict, lambda: print(result), code)
+    return Outcome(result.to_dict, lambda: _show(result), code)
+
+
+def _show(result: Audit) -> None:
+    """Print which properties each measure has, and for one or two measures what was found."""
+    from calibrant._cli.tables import print_summary, print_table
+
+    print_summary(result.title, result._messages())
+    print_table(result.table())
+    if result._has_few:
+        for row in result.rows:
+            print_wrapped(f"  {row.property}: {row.sentence}", hanging="  ")
 
 
 def _save(result: Audit, folder: str) -> None:

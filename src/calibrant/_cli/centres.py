@@ -9,7 +9,7 @@ from calibrant._cli.decide import check_picture
 from calibrant._cli.options import CLUSTERS, READS_FILES, add_columns, add_files
 from calibrant._cli.output import Outcome, check_writable, print_status
 from calibrant._cli.parsing import Parser
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_wrapped, spinner
 from calibrant._core.errors import InputError
 
 DESCRIPTION = (
@@ -31,6 +31,7 @@ def add_options(parser: Parser) -> None:
         choices=(*QUANTITIES, "curve"),
         default="slope",
     )
+    parser.option("--details", "also print the values of every centre")
     add_columns(parser)
     parser.option("--groups COLUMN", f"{CLUSTERS} (patient)")
     parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
@@ -70,8 +71,10 @@ def run(options: argparse.Namespace) -> Outcome:
 
         print_summary(found.title, (*found._messages(), *short_lines(rows.messages)))
         print_table(found.display_columns(), "Mean of centres, and a new centre")
-        for quantity in QUANTITIES:
+        for quantity in QUANTITIES if options.details else ():
             own = {key: part for key, part in found.each[quantity].items() if key != "note"}
             print_table(own, f"{quantity} by centre")
+        if not options.details:
+            print_wrapped("  --details prints every centre")
 
     return Outcome(found.to_dict, show)

@@ -76,10 +76,11 @@ def add_options(parser: Parser) -> None:
     add_slices(parser, "compare within each value of these columns too")
     add_tolerance(parser, " in a slice")
     parser.option(
-        "--scale-on [NAME=]FILE | COLUMN=VALUE",
-        "recalibrate each model first, by a map fitted to these validation files (or to the rows "
-        "in which a column has a value, which are then not compared); of NPZ files with arrays "
-        "val_... and test_..., the first are fitted to and the second compared",
+        "--scale-on ROWS",
+        "recalibrate each model first, by a map fitted to these rows: validation files "
+        "([NAME=]FILE), or COLUMN=VALUE for rows of the same files, which are then not compared. "
+        "From NPZ files with arrays val_... and test_..., the first are fitted and the second "
+        "compared",
         nargs="+",
     )
     parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)

@@ -48,7 +48,7 @@ def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> 
     """
     from calibrant._cli.tables import print_evaluation, print_table
 
-    print(f"{description}\n")
+    print_lines(description, ())
     print_evaluation(hard, "The student against the labels")
     columns: dict[str, list[Any]] = {
         "measure": [e.name for e in soft.estimates if e.name in hard],

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import Outcome, check_writable, print_lines, print_status
+from calibrant._cli.output import Outcome, check_writable, print_status
 from calibrant._cli.parsing import Parser
 from calibrant._cli.states import load_state, lock_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
@@ -106,7 +106,7 @@ def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
 
     `result` is None for a state without rows.
     """
-    from calibrant._cli.tables import print_evaluation, print_table
+    from calibrant._cli.tables import print_evaluation, print_windows
     from calibrant.results._evaluation import Evaluation
 
     if result is None:
@@ -114,5 +114,4 @@ def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
     elif isinstance(result, Evaluation):
         print_evaluation(result, f"A stream of {counted(n_rows, 'row', '')}")
     else:
-        print_lines(counted(n_rows, "row", ""), result.notes)
-        print_table(result.display_columns(), result.title)
+        print_windows(result, counted(n_rows, "row"))

@@ -14,12 +14,11 @@ from calibrant._cli.output import (
     Outcome,
     check_page_options,
     check_writable,
-    print_lines,
     print_status,
 )
 from calibrant._cli.parsing import Parser, at_least_one, distinct_names, replace_options
 from calibrant._cli.states import load_state, lock_state
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_wrapped, spinner
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
@@ -77,6 +76,7 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--alarm", "end with 1 where there is an alarm (of a change, beside accepted rows)"
     )
+    parser.option("--details", "print all windows with all columns, not the last 20 alone")
     parser.option("--title TITLE", "title of the page")
 
 
@@ -130,7 +130,16 @@ def run(options: argparse.Namespace) -> Outcome:
     of_slices = windows.slices is not None and windows.slices.alarms
     code = ALARMED if options.alarm and (alarm is not None or of_slices) else 0
     title = f"{options.state}: {counted(monitor.n_rows, 'row')}"
-    return Outcome(windows.to_dict, lambda: _show(windows, title), code)
+
+    def show() -> None:
+        """Print the notes and the windows."""
+        from calibrant._cli.tables import print_windows
+
+        print_windows(windows, title, details=options.details)
+        if not options.details:
+            print_wrapped("  --details prints all windows and columns")
+
+    return Outcome(windows.to_dict, show, code)
 
 
 def _write_metrics(windows: Windows, options: argparse.Namespace) -> None:
@@ -329,14 +338,3 @@ def _as_times(values: Any) -> Any:
 
 # A day in ISO 8601 without hyphens. A text of these digits is a date, not seconds since 1970.
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
-
-
-def _show(windows: Windows, title: str) -> None:
-    """Print the title, the notes and the table of windows."""
-    from calibrant._cli.tables import print_table
-
-    print_lines(title, windows.notes)
-    print_table(windows.display_columns(), windows.title)
-    if windows.slices is not None:
-        print_table(windows.slices.display_columns(), windows.slices.title)
-        print_lines("", windows.slices.notes)

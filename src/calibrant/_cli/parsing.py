@@ -232,6 +232,10 @@ _PARSED: dict[str, Callable[[str], Any]] = {
 }
 
 
+# Choices of more letters stand in the text of --help, not in the usage.
+_LONGEST_CHOICES = 40
+
+
 class _WithOptions(argparse._ActionsContainer):
     """Adds options to a parser, or to a group of options in its help."""
 
@@ -250,6 +254,9 @@ class _WithOptions(argparse._ActionsContainer):
                 settings["metavar"] = value
         elif "choices" not in settings:
             settings.setdefault("action", "store_true")
+        elif len(",".join(settings["choices"])) > _LONGEST_CHOICES:
+            settings["metavar"] = names[-1].removeprefix("--").upper()
+            help += f": {', '.join(settings['choices'])}"
         self.add_argument(*names, help=help, **settings)
 
 

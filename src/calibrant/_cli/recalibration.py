@@ -188,7 +188,7 @@ def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
         ],
         "measures": {
             "measure": names,
-            "as reported": [before[name] for name in names],
+            "unchanged": [before[name] for name in names],
             "recalibrated": [after[name] for name in names],
         },
     }
@@ -349,7 +349,7 @@ def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], f
 def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bins: Any) -> Columns:
     """Make a table of measures before and after a map, with a row per measure.
 
-    The columns are the value as reported, that of the recalibrated predictions (`after`), and their
+    The columns are the unchanged value, that of the recalibrated predictions (`after`), and their
     difference, followed by the bias-corrected difference and its limits. For more than 200,000
     predictions only the values are computed.
     """
@@ -357,7 +357,7 @@ def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bin
     from calibrant._api.evaluate import evaluate
 
     before = to_predictions(rows.y_proba, given=scaler.from_logits).probabilities()
-    both = {"as reported": before, "recalibrated": after}
+    both = {"unchanged": before, "recalibrated": after}
     names = [measure.name for measure in listed("scale", rows.shape)]
     how: dict[str, Any] = {
         "bins": bins,
@@ -374,7 +374,7 @@ def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bin
     compared = compare(rows.y_true, both, **how)
     for title in both:
         table[title] = [compared.value(title, name) for name in names]
-    differences = [compared.difference("recalibrated", "as reported", name) for name in names]
+    differences = [compared.difference("recalibrated", "unchanged", name) for name in names]
     table["difference"] = [each.value for each in differences]
     for limit in ("estimate", "low", "high"):
         table[limit] = [getattr(each, limit) for each in differences]

@@ -194,12 +194,19 @@ def _outcome(
 
     def show() -> None:
         """Print the evaluation, then the first MOST_LISTED annotators."""
-        from calibrant._cli.tables import print_evaluation, print_hint, print_table
+        from calibrant._cli.tables import (
+            Columns,
+            print_evaluation,
+            print_hint,
+            print_table,
+            without,
+        )
 
         named = options.measures is not None
         print_evaluation(result, title, named=named, details=options.details)
         if voters is not None:
-            columns = voters.display_columns()
+            columns: Columns = voters.display_columns()
+            columns = columns if options.details else without(columns, ("expected", "noise_95"))
             listed = {name: values[:MOST_LISTED] for name, values in columns.items()}
             print_table(listed, voters.title)
         if tools is not None:

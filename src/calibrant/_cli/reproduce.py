@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from typing import TYPE_CHECKING
 
 from calibrant._cli.inputs import options_by_name
 from calibrant._cli.output import Outcome, check_folder, print_line, print_lines
 from calibrant._cli.parsing import Parser
+from calibrant._cli.terminal import print_wrapped
 
 if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
@@ -64,13 +64,13 @@ def _show(done: Reproduction, folder: str | None) -> None:
     for section in done.sections:
         print_lines(section.heading, ())
         for paragraph in section.paragraphs:
-            for line in (*textwrap.wrap(paragraph, 100), ""):
-                print_line(line)
+            print_lines(paragraph, ())
         for table in section.tables:
             if table.on_page:
                 print_table(table.columns, table.caption)
     for erratum in done.errata:
-        print_line(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
+        found = f"{erratum.paper} -> {erratum.found}"
+        print_wrapped(f"Erratum {erratum.number}, {erratum.where}: {found}", hanging="  ")
     if folder is not None:
         print_line()
         print_line(f"Written: {folder}/index.html, with tables and figures beside it")

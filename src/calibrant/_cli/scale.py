@@ -13,10 +13,10 @@ from calibrant._cli.output import (
     Outcome,
     atomic_write,
     check_writable,
-    print_line,
     print_status,
 )
 from calibrant._cli.parsing import Parser, replace_options
+from calibrant._cli.terminal import print_wrapped
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -211,28 +211,26 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
 def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
     """Print the map, why it was chosen, and the measures before and after."""
     from calibrant._api.evaluate_samples import missing_note
-    from calibrant._cli.tables import print_table
+    from calibrant._cli.of_files import short_lines
+    from calibrant._cli.tables import print_summary, print_table
 
-    if fitted_map.choice is not None:
-        for line in str(fitted_map.choice).splitlines():
-            print_line(line)
-        print_line()
-    for line in str(fitted_map.scaler).splitlines():
-        print_line(line)
+    choice = fitted_map.choice
+    if choice is not None:
+        print_summary(choice.title, choice._messages())
+        print_table(choice.display_columns())
+    print_wrapped(fitted_map.scaler._in_words(), hanging="  ")
     for section in (result.get("fit"), result.get("apply")):
         if section is None:
             continue
         title = _table_title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
-        print_line()
-        print_line(f"{section['file']}: {counted(section['n'], 'row')}")
-        for line in section["inferred"]:
-            print_line(f"  {line}")
+        lines = short_lines(section["inferred"])
         if section["n_missing"]:
-            print_line(f"  {missing_note(section['n_missing'])}")
+            lines.append(missing_note(section["n_missing"]))
         if section["measures"] is None:
-            print_line("  no labels were found or named (--label): the map is not evaluated")
-        else:
-            print_line()
+            lines.append("no labels were found or named (--label): the map is not evaluated")
+        print()
+        print_summary(f"{section['file']}: {counted(section['n'], 'row')}", lines)
+        if section["measures"] is not None:
             print_table(section["measures"], title)
 
 

@@ -20,13 +20,15 @@ from calibrant.results._fitting import fitted_text
 from calibrant.results._slices import Slices
 from calibrant.results._summary import input_lines, main_estimates, summary_columns, summary_notes
 from calibrant.results._verdict import tone_of
+from calibrant.results._windows import Windows
 
 Columns = Mapping[str, Sequence[Any]]
 
 _BAR = 24
-# Slices that are printed without --details, and the columns that are printed with it alone.
-MOST_SLICES = 10
-_OF_DETAILS = ("mean_predicted", "mean_target", "noise_95", "p_value", "verdict")
+# Slices and windows that are printed without --details, and columns that are printed with it alone.
+MOST_SLICES, MOST_WINDOWS = 10, 20
+OF_DETAILS = ("mean_predicted", "mean_target", "noise_95", "p_value", "verdict")
+_OF_SEARCHES = ("depth", "contrast", "at_least", "ratio")
 _STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
 
 
@@ -80,8 +82,10 @@ def print_evaluation(
     if evaluation.slices is not None:
         print_slices(evaluation.slices, details=details)
     if evaluation.segments is not None:
-        print_table(evaluation.segments.display_columns(), evaluation.segments.title)
-        print_styled(f"  {evaluation.segments.sentence}")
+        columns: Columns = evaluation.segments.display_columns()
+        columns = columns if details else without(columns, _OF_SEARCHES)
+        print_table(columns, evaluation.segments.title)
+        print_styled(f"  {evaluation.segments.sentence}", hanging="  ")
     if details and evaluation.classes is not None:
         n = len(evaluation.classes["class"])
         print_table(evaluation.classes, f"Classes, worst first ({n})")
@@ -98,13 +102,37 @@ def print_hint(evaluation: Evaluation, *, named: bool = False) -> None:
 def print_slices(slices: Slices, *, title: str = "", details: bool = False) -> None:
     """Print the worst slices, or with `details` all of them with all of their columns."""
     title = title or f"Slices by {slices.by}, worst first"
-    columns = slices.display_columns()
+    columns: Columns = slices.display_columns()
     if not details:
-        columns = {name: columns[name] for name in columns if name not in _OF_DETAILS}
+        columns = without(columns, OF_DETAILS)
         if len(slices) > MOST_SLICES:
             columns = {name: values[:MOST_SLICES] for name, values in columns.items()}
             title += f" ({MOST_SLICES} of {len(slices)})"
     print_table(columns, title)
+
+
+def print_windows(windows: Windows, title: str, *, details: bool = False) -> None:
+    """Print the notes and the last windows; with `details` all windows, with all columns."""
+    print_summary(title, windows.notes)
+    columns: Columns = windows.display_columns()
+    title = windows.title
+    n = len(columns["start"])
+    if not details:
+        columns = without(columns, OF_DETAILS)
+        if n > MOST_WINDOWS:
+            columns = {name: values[-MOST_WINDOWS:] for name, values in columns.items()}
+            title += f", the last {MOST_WINDOWS} of {n}"
+    print_table(columns, title)
+    if windows.slices is not None:
+        own = windows.slices.display_columns()
+        print_table(own if details else without(own, OF_DETAILS), windows.slices.title)
+        if windows.slices.notes:
+            print_summary("", windows.slices.notes)
+
+
+def without(columns: Columns, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+    """The columns but those of these names."""
+    return {name: values for name, values in columns.items() if name not in names}
 
 
 def print_reliability(evaluation: Evaluation) -> None:

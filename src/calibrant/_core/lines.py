@@ -20,6 +20,8 @@ def wrapped(text: str, width: int, *, hanging: str = "") -> list[str]:
     Further lines are indented as the first one is, and by `hanging`. Words that are longer than a
     line, such as names of files, are shortened in the middle.
     """
+    if len(text) <= width:
+        return [text]
     body = text.lstrip(" ")
     indent = text[: len(text) - len(body)]
     further = indent + hanging

@@ -1,7 +1,7 @@
 """Tables as text of a width: names of columns on several lines, long names cut, columns in blocks.
 
 No column is left out: what does not fit beside the others follows below them, after the names of
-the rows.
+the rows. Names of rows are cut in the middle; other texts go on in the next line.
 """
 
 from __future__ import annotations
@@ -9,33 +9,40 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from calibrant._core.lines import shortened_middle
+from calibrant._core.lines import shortened_middle, wrapped
 from calibrant.results._rendering import shown
 
-# Names and other texts are not cut to fewer letters than this.
+# Texts are not made narrower than this.
 _FEWEST = 24
 _BETWEEN = 2
 
 
 @dataclass
 class _Column:
-    """A column as text: the lines of its name, its cells, and whether these are numbers."""
+    """A column as text: its name and its cells, each of one or more lines.
+
+    `numeric` says whether the cells are numbers, and `rows` whether they are the names of rows.
+    """
 
     head: list[str]
-    cells: list[str]
+    cells: list[list[str]]
     numeric: bool
+    rows: bool
 
     @property
     def width(self) -> int:
-        """The letters of its longest cell, or line of its name."""
-        return max(map(len, (*self.head, *self.cells)), default=0)
+        """The letters of its longest line."""
+        lines = (line for lines in (self.head, *self.cells) for line in lines)
+        return max(map(len, lines), default=0)
 
     def fold_head(self) -> None:
         """Break a name that is longer than the cells at its underscores and spaces."""
         pieces = re.findall(r"[^_ ]+[_ ]?|[_ ]", self.head[0])
-        most = max(map(len, (*pieces, *self.cells)), default=0)
+        own = (line for lines in self.cells for line in lines)
+        most = max(map(len, (*pieces, *own)), default=0)
         lines = [""]
         for piece in pieces:
             if len((lines[-1] + piece).rstrip()) > most:
@@ -43,9 +50,12 @@ class _Column:
             lines[-1] += piece
         self.head = [line.rstrip() for line in lines]
 
-    def cut(self, most: int) -> None:
-        """Shorten cells and name in the middle, to at most so many letters."""
-        self.cells = [shortened_middle(cell, most) for cell in self.cells]
+    def narrow(self, most: int) -> None:
+        """Make texts at most so wide: names of rows are cut, others go on in the next line."""
+        if self.rows:
+            self.cells = [[shortened_middle(cell[0], most)] for cell in self.cells]
+        else:
+            self.cells = [wrapped(" ".join(cell), most) for cell in self.cells]
         self.head = [shortened_middle(line, most) for line in self.head]
 
 
@@ -58,19 +68,20 @@ def fitted_text(columns: Mapping[str, Sequence[Any]], width: int, *, indent: str
     given = [
         _Column(
             [name],
-            [shown(value) for value in values],
+            [[shown(value)] for value in values],
             any(isinstance(value, int | float) for value in values),
+            i == 0,
         )
-        for name, values in columns.items()
+        for i, (name, values) in enumerate(columns.items())
     ]
     if _width(given) > room:
         for column in given:
             column.fold_head()
     if _width(given) > room and _fewest(given) <= room:
-        _cut_texts(given, room)
+        _narrow_texts(given, room)
     blocks = _blocks(given, room)
     for block in blocks:
-        _cut_texts(block, room)
+        _narrow_texts(block, room)
     return "\n\n".join(_table(block, indent) for block in blocks)
 
 
@@ -80,19 +91,22 @@ def _width(columns: Sequence[_Column]) -> int:
 
 
 def _fewest(columns: Sequence[_Column]) -> int:
-    """The width of columns side by side whose texts are cut as far as they may be."""
+    """The width of columns side by side whose texts are as narrow as they may be."""
     most = [each.width if each.numeric else min(each.width, _FEWEST) for each in columns]
     return sum(width + _BETWEEN for width in most) - _BETWEEN
 
 
-def _cut_texts(columns: Sequence[_Column], room: int) -> None:
-    """Cut the longest texts until the columns fit side by side, or no text may be cut further."""
+def _narrow_texts(columns: Sequence[_Column], room: int) -> None:
+    """Narrow the widest text until the columns fit side by side, or none may be narrower."""
     texts = [column for column in columns if not column.numeric]
     while texts and _width(columns) > room:
         widest = max(texts, key=lambda column: column.width)
-        if widest.width <= _FEWEST:
+        before = widest.width
+        if before <= _FEWEST:
             return
-        widest.cut(widest.width - 1)
+        widest.narrow(max(_FEWEST, before - max(1, _width(columns) - room)))
+        if widest.width == before:  # one long word
+            texts.remove(widest)
 
 
 def _blocks(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
@@ -101,7 +115,7 @@ def _blocks(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
     The first column, which names the rows, takes a third of the room at most.
     """
     if _width(columns) > room and not columns[0].numeric:
-        columns[0].cut(max(_FEWEST, room // 3))
+        columns[0].narrow(max(12, room // 3))
     blocks: list[list[_Column]] = []
     for column in columns[1:]:
         if not blocks or _width([*blocks[-1], column]) > room:
@@ -114,14 +128,17 @@ def _table(columns: Sequence[_Column], indent: str) -> str:
     """The lines of columns side by side: names at the bottom of their lines, numbers right."""
     height = max((len(column.head) for column in columns), default=0)
     heads = [[""] * (height - len(column.head)) + column.head for column in columns]
-    rows = zip(*([*head, *c.cells] for head, c in zip(heads, columns, strict=True)), strict=True)
+    rows = [zip(*heads, strict=True)]
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        rows.append(zip_longest(*cells, fillvalue=""))
     return "\n".join(
         (
             indent
             + (" " * _BETWEEN).join(
                 cell.rjust(column.width) if column.numeric else cell.ljust(column.width)
-                for cell, column in zip(row, columns, strict=True)
+                for cell, column in zip(line, columns, strict=True)
             )
         ).rstrip()
         for row in rows
+        for line in row
     )

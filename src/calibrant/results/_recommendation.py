@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import as_records, json_value, shown
 
-AS_THEY_ARE = "as they are"
+UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -18,23 +18,23 @@ class TriedMap:
     Attributes
     ----------
     map : str
-        Its name, as `calibrant scale --map` has it; "as they are" for no map at all.
+        Its name, as `calibrant scale --map` has it; "unchanged" for no map at all.
     parameters : float
         How many numbers it fits; infinity where the rows decide.
     loss : float
         The mean loss of the rows, each through a map that was fitted to other folds.
     above : float
-        By how much that is above the lowest of all, the predictions as they are among them.
+        By how much that is above the lowest of all, the unchanged predictions among them.
     standard_error : float
         The standard error of `above`, paired by row.
     gain : float
-        What the map takes off the loss of the predictions as they are; below 0 it does harm.
+        What the map takes off the loss of the unchanged predictions; below 0 it does harm.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0, 1] * 40, [0.2, 0.7, 0.9, 0.4, 0.3] * 40
-    >>> cal.recommend(y, p, maps=["temperature", "platt"])["as they are"].gain
+    >>> cal.recommend(y, p, maps=["temperature", "platt"])["unchanged"].gain
     0.0
     """
 
@@ -49,9 +49,9 @@ class TriedMap:
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
     """The simplest map whose loss is within one standard error of the lowest loss of all maps.
 
-    If no map improves on the predictions as they are, it is the map with the lowest loss.
+    If no map improves on the unchanged predictions, it is the map with the lowest loss.
     """
-    maps = [row for row in rows if row.map != AS_THEY_ARE]
+    maps = [row for row in rows if row.map != UNCHANGED]
     lowest = min(maps, key=lambda row: row.loss)
     if lowest.gain < 0:
         return lowest
@@ -67,19 +67,19 @@ class Recommendation(TableOfRows[TriedMap]):
     Attributes
     ----------
     best : str
-        The map that is recommended, as `calibrant scale --map` has it; "as they are" where no map
-        is better than the predictions as they are by more than one standard error.
+        The map that is recommended, as `calibrant scale --map` has it; "unchanged" where no map
+        is better than the unchanged predictions by more than one standard error.
     helps : bool
         Whether a map is recommended, and so is better by more than that.
     scaler : Scaler
         That map, fitted to all rows; where none helps, one that changes nothing (a `PriorShift` to
         the same class shares).
     rows : tuple of TriedMap
-        Every map that was tried and the predictions as they are, the simplest first.
+        Every map that was tried and the unchanged predictions, the simplest first.
     measure : str
         The loss that was compared.
     gain_error : float
-        The standard error of what that map takes off the loss of the predictions as they are, or
+        The standard error of what that map takes off the loss of the unchanged predictions, or
         what the simplest map within one standard error of the lowest would.
     n : int
         Rows on which maps were tried.
@@ -119,7 +119,7 @@ class Recommendation(TableOfRows[TriedMap]):
 
     @property
     def lowest(self) -> TriedMap:
-        """The row with the lowest loss: a map, or the predictions as they are."""
+        """The row with the lowest loss: a map, or the unchanged predictions."""
         return min(self.rows, key=lambda row: row.loss)
 
     def __getitem__(self, name: Any) -> TriedMap:
@@ -202,14 +202,14 @@ class Recommendation(TableOfRows[TriedMap]):
         which = f"{first.map}, the simplest map within one standard error of the lowest,"
         if len(self.rows) == 2:
             which = f"{first.map}, the one map that was tried,"
-        elif first.gain < 0 and self.lowest.map == AS_THEY_ARE:
+        elif first.gain < 0 and self.lowest.map == UNCHANGED:
             which = f"{first.map}, the best map,"
         by = f"by {shown(abs(first.gain))}, standard error {shown(self.gain_error)}"
         if first.gain < 0:
             is_so = f"is worse than leaving them as they are {by}"
         else:
             is_so = f"is no clear gain: its {self.measure} is lower {by}"
-        return f"{AS_THEY_ARE}: {which} {is_so}. The predictions may stay."
+        return f"{UNCHANGED}: {which} {is_so}. The predictions may stay."
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: why this map or none is recommended, and notes."""
@@ -219,8 +219,8 @@ class Recommendation(TableOfRows[TriedMap]):
 def _parameter_text(row: TriedMap) -> str:
     """The number of a map's parameters as text.
 
-    It is "by rows" if the number grows with the rows, and empty for the predictions as they are.
+    It is "by rows" if the number grows with the rows, and empty for the unchanged predictions.
     """
-    if row.map == AS_THEY_ARE:
+    if row.map == UNCHANGED:
         return ""
     return "by rows" if row.parameters == float("inf") else f"{row.parameters:.0f}"

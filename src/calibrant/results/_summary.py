@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from calibrant._core.lines import shortened_middle
 from calibrant._core.messages import ABOUT_MEASURES, CLASSES, FOUND, Note
 from calibrant.results._rendering import percent, range_text, shown
 
-if TYPE_CHECKING:
-    from calibrant.results._evaluation import Estimate, Evaluation
+# An `Evaluation` and its `Estimate`s, which lie above: they print themselves by this module.
+Evaluation: TypeAlias = Any
+Estimate: TypeAlias = Any
 
 # The measures of a summary, where an evaluation has more than `_MOST`.
 _MAIN = ("ece", "smooth_ece", "brier", "accuracy", "auroc")
