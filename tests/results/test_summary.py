@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_notes_on_other_measures_are_left_out():
 
 
 class TestFitting:
-    TABLE = {
+    TABLE: ClassVar = {
         "slice": ["a very long name of a hospital and its department", "b"],
         "n": [10, 2000],
         "mean_predicted": [0.25, 0.5],

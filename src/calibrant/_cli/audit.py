@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = (
-    "Test on simulated data with known truth whether measures are truthful, continuous, complete "
-    "and sound, whether weights are shares, and how far they depend on the number of bins. Exit "
-    "code: 0 if every claim is confirmed, 1 if one is refuted, 2 if one cannot be decided."
+    "Test on simulated data, whose truth is known, whether measures are truthful, continuous, "
+    "complete and sound, whether a weight of 2 counts as two rows, and how much measures depend on "
+    "the number of bins. Exit code 0: every claim is confirmed; 1: one is refuted; 2: one is "
+    "undecided."
 )
 # The files that an audit writes, and the bytes that each begins with.
 FILES = {
@@ -29,16 +30,16 @@ FILES = {
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant audit` to its parser."""
     parser.add_argument(
-        "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
+        "measures", nargs="*", metavar="MEASURE", help="a measure's name; default: all measures"
     )
     parser.option(
         "--properties NAME,...",
         "some of truthful, continuous, complete, sound, weighted and bin_sensitivity (default: "
-        "all), or sequential: can who sees earlier outcomes beat the truth?",
+        "all), or sequential: can a forecaster who sees earlier outcomes beat the truth?",
         type=names,
     )
-    parser.option("-o --out FOLDER", "folder for the tables (CSV, JSON, Markdown)")
-    parser.option("--seed SEED", "seed of the simulated data; default 0", default=0)
+    parser.option("-o --out FOLDER", "write tables (CSV, JSON, Markdown) to this folder")
+    parser.option("--seed SEED", "the seed of the simulated data; default 0", default=0)
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from calibrant.results._certificate import Certificate
 
 DESCRIPTION = (
-    "A proved upper bound of a calibration error: the population's error exceeds it with "
-    "probability at most 1 - LEVEL, for every population and number of independent rows. Exit "
-    "code 0: done, and the bound is at most --max; 2: it is not; 3: it could not be done. "
-    f"{READS_FILES} Of a saved state the bound holds however often one looks."
+    "Give a proved upper bound of a calibration error. The error of the population exceeds it with "
+    "probability at most 1 - LEVEL, for every population and every number of independent rows. "
+    "Exit code 0: done, and the bound is at most --max; 2: it is not; 3: it could not be done. "
+    f"{READS_FILES} The bound of a saved state holds however often it is computed."
 )
 
 
@@ -28,10 +28,14 @@ def add_options(parser: Parser) -> None:
     """Add the options of `calibrant certify` to its parser."""
     add_files(parser)
     parser.option("--max LIMIT", "the largest bound that you accept", type=float)
-    parser.option("--measure MEASURE", "measure; default ece", default="ece")
-    parser.option("--level LEVEL", "probability that the bound holds; default 0.999", default=0.999)
+    parser.option("--measure MEASURE", "the measure to bound; default ece", default="ece")
     parser.option(
-        "--sigma SIGMA", "width of a smooth error's noise, chosen before rows are seen", type=float
+        "--level LEVEL", "the probability that the bound holds; default 0.999", default=0.999
+    )
+    parser.option(
+        "--sigma SIGMA",
+        "the noise width of a smooth error, chosen before looking at the data",
+        type=float,
     )
     add_bins(parser)
     add_columns(parser)

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 # The measures of the first table, unless others are named or --details asks for all.
 _MAIN = ("ece", "smooth_ece", "brier", "accuracy", "auroc")
 DESCRIPTION = (
-    "Compare models on the same rows: ranks, differences and their confidence intervals. Either "
-    "one file with the predictions of several models, named by --models, or one file per model "
-    "with the same labels in the same order, or matched by --id; one folder or pattern alone "
-    "stands for one file per model; or rows of all models one below the other (--model-column). "
-    "Where labels are each model's own, every confidence meets those of its model. " + READS_FILES
+    "Compare models on the same rows, with confidence intervals of their measures, ranks and "
+    "differences. Give one file with the predictions of several models (--models); one file for "
+    "each model, with the same rows in the same order or matched by --id; one folder or pattern of "
+    "such files; or one file with the rows of all models below one another (--model-column). "
+    + READS_FILES
 )
 
 
@@ -52,28 +52,28 @@ def add_options(parser: Parser) -> None:
     """Add the options of `calibrant compare` to its parser."""
     add_models(parser)
     parser.option("-o --out PAGE", "also write a comparison page (.html)")
-    parser.option("--title TITLE", "title of the page")
+    parser.option("--title TITLE", "the title of the page")
     parser.option(
         "--models NAME=COLUMN[,...]",
-        "models in one file: a column, one for each class, or a pattern such as big_*",
+        "the models of one file: a column each, one for each class, or a pattern such as big_*",
         nargs="+",
     )
     parser.option(
         "--labels NAME=COLUMN",
-        "with --models: the column of each model's own labels, such as whether its own answer was "
-        "right",
+        "with --models: the column of each model's own labels, if these differ, such as whether "
+        "its own answer was right",
         nargs="+",
     )
     parser.option(
         "--model-column COLUMN",
-        "long format: a column that says which model a row is of; rows are matched by --id",
+        "the column that names the model of each row, if one file has the rows of all; needs --id",
     )
-    parser.option("--id COLUMN", "match the rows of files by this column")
+    parser.option("--id COLUMN", "match the rows of the files by this column")
     add_own_labels(parser)
     add_columns(parser)
     add_bins(parser)
     parser.option("--measures NAME,...", "compare only these measures")
-    add_slices(parser, "compare within each value of these columns too")
+    add_slices(parser, "also evaluate each value of these columns by itself")
     add_tolerance(parser, " in a slice")
     parser.option(
         "--scale-on ROWS",
@@ -83,11 +83,11 @@ def add_options(parser: Parser) -> None:
         "compared",
         nargs="+",
     )
-    parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)
+    parser.option("--method", "with --scale-on: the map (default temperature)", choices=METHODS)
     parser.option(
         "--ceiling",
-        "rows of how well annotators predict each other, in the same table; needs votes "
-        "(--counts, or --votes beside shares)",
+        "also print how well annotators predict each other, by the same measures; needs vote "
+        "counts (--counts, or vote shares with --votes)",
     )
     add_chance(parser)
     parser.option(
@@ -96,7 +96,7 @@ def add_options(parser: Parser) -> None:
     parser.option("--table FILE", "also write the table for a paper (.tex or .md)")
     parser.option(
         "--layout",
-        "with --table: intervals beside the values (the default), or stacked under them",
+        "with --table: intervals stand beside the values (the default), or below them",
         choices=("beside", "stacked"),
     )
 
@@ -117,9 +117,9 @@ def run(options: argparse.Namespace) -> Outcome:
     check_page_options(options.out, options.title)
     check_table(options.table)
     if options.layout is not None and options.table is None:
-        raise InputError("--layout is of the table for a paper: name its file with --table")
+        raise InputError("--layout needs --table FILE, the table for a paper")
     if options.method is not None and options.scale_on is None:
-        raise InputError("--method is the map of --scale-on: say which rows to fit it to")
+        raise InputError("--method needs --scale-on ROWS, to which the map is fitted")
     read = [*named_files(options).values(), *paths_of(options.scale_on or ())]
     for path in (options.out, options.table):
         check_writable(path, read, options.format)
@@ -164,7 +164,9 @@ def _compare_models(
 
     first = models.first
     if options.id is not None and isinstance(options.bins, Cells):
-        raise InputError("cells have the order of the rows, which --id changes: leave out one")
+        raise InputError(
+            "--bins cells:... and --id cannot be combined, since --id reorders the rows"
+        )
     comparison = compare(
         first.y_true if models.labels is None else models.labels,
         models.predictions,

@@ -12,8 +12,8 @@ from calibrant._cli.terminal import print_wrapped
 from calibrant._core.errors import counted
 
 DESCRIPTION = (
-    "What each well-known tool would report as ECE for the same predictions, and why they differ. "
-    f"None of them needs to be installed. {READS_FILES}"
+    "Show what each well-known tool reports as ECE for the same predictions, and why they differ. "
+    f"The tools need not be installed. {READS_FILES}"
 )
 
 
@@ -23,11 +23,11 @@ def add_options(parser: Parser) -> None:
     add_columns(parser, weight=False)
     parser.option(
         "--bins BINS",
-        "number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
+        "the number of bins for all tools (default 15), or cbrt or auto, as in `calibrant report`",
         type=bin_count,
         default=15,
     )
-    parser.option("--details", "also print the rules of the tools whose numbers do not differ")
+    parser.option("--details", "also print the rules of tools whose numbers do not differ")
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -11,7 +11,7 @@ from calibrant._cli.parsing import Parser
 from calibrant._cli.terminal import print_wrapped
 from calibrant._core.version import __version__
 
-DESCRIPTION = "What this installation can do: its engine, and the packages that it can use."
+DESCRIPTION = "Show what this installation can do: its engine, and the packages that it can use."
 # Packages that add formats, colours, figures and engines.
 PACKAGES = (
     "pyarrow",

@@ -25,9 +25,9 @@ DESCRIPTION = (
 
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant merge` to its parser."""
-    parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
-    parser.option("-o --out STATE", "file for the merged state; an old one is replaced")
-    parser.option("--again", "merge even if one file was added to two states")
+    parser.add_argument("states", nargs="+", metavar="STATE", help="the file of a saved state")
+    parser.option("-o --out STATE", "write the merged state to this file; an old one is replaced")
+    parser.option("--again", "merge even if the same file was added to two states")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -97,7 +97,9 @@ def _check_unique(paths: list[str]) -> None:
     for path in paths:
         real = os.path.realpath(path)
         if real in seen:
-            raise InputError(f"{path} and {seen[real]} are one file: its rows would count twice")
+            raise InputError(
+                f"{path} and {seen[real]} are the same file, whose rows would count twice"
+            )
         seen[real] = path
 
 

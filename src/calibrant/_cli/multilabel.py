@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> Outcome:
     for name in _WITHOUT:
         if getattr(options, name):
             raise InputError(
-                f"{name_of(name)} is not for --multilabel, which measures every label by itself "
-                "and prints a table: leave it out"
+                f"{name_of(name)} cannot be combined with --multilabel, which evaluates every "
+                "label by itself: leave it out"
             )
     labels, predictions = options.label or [], options.proba or []
     if not labels or len(labels) != len(predictions):

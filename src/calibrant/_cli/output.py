@@ -61,7 +61,7 @@ def check_writable(
 def check_page_options(path: str | None, title: str | None) -> None:
     """Raise an error if a page's name does not end in .html, or if a title has no page."""
     if title is not None and path is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
+        raise InputError("--title needs a page: name its file with -o PAGE")
     if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
         raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
 
@@ -114,7 +114,9 @@ def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
         with whole_files.atomic_write(path, since=since) as temp:
             yield temp
     except whole_files.FileChanged as error:
-        raise InputError(f"{error}. Give the output another name, or run it once more") from None
+        raise InputError(
+            f"{error}. Give the output another name, or run the command again"
+        ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -82,7 +82,8 @@ def class_shares(text: str) -> float | list[float]:
         parsed = [float(each) for each in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no share: give one such as 0.02, or those of all classes such as .5,.3,.2"
+            f"{text!r} is not a share: give one such as 0.02, or those "
+            "of all classes such as .5,.3,.2"
         ) from None
     return parsed[0] if len(parsed) == 1 else parsed
 
@@ -256,7 +257,7 @@ class _WithOptions(argparse._ActionsContainer):
             settings.setdefault("action", "store_true")
         elif len(",".join(settings["choices"])) > _LONGEST_CHOICES:
             settings["metavar"] = names[-1].removeprefix("--").upper()
-            help += f": {', '.join(settings['choices'])}"
+            help += f"; one of {', '.join(settings['choices'])}"
         self.add_argument(*names, help=help, **settings)
 
 
@@ -328,7 +329,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
             )
 
 
-DEBUG_HELP = "show where an error comes from"
+DEBUG_HELP = "print where in the code an error comes from"
 
 
 class Verb(Parser):
@@ -358,6 +359,6 @@ class Verb(Parser):
         module.add_options(self)
         self.set_defaults(run=module.run, verb=self)
         if self.name != "completion":  # it prints a script
-            self.option("--json", "print JSON only")
+            self.option("--json", "print everything as JSON, and nothing else")
         # --debug may stand before the verb too: a default here would overwrite that.
         self.option("--debug", DEBUG_HELP, default=argparse.SUPPRESS)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
 
 DESCRIPTION = (
-    "Reproduce a paper's experiments: printed values beside measured ones, and errors of the paper "
-    "marked."
+    "Repeat the experiments of a paper. The values that it prints stand beside the measured ones, "
+    "and its errors are marked."
 )
 
 
@@ -24,22 +24,23 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "paper",
         metavar="PAPER",
-        help="ten-bins, soft-mean, logit-smoothing, truthful, ambiguous or literature",
+        help="one of ten-bins, soft-mean, logit-smoothing, truthful, ambiguous, literature",
     )
-    parser.option("-o --out FOLDER", "folder for the page, tables and figures")
+    parser.option("-o --out FOLDER", "write a page, tables and figures to this folder")
     parser.option(
-        "--data FILE", "folder of saved predictions (.npz) or checkouts, or a pool's table"
+        "--data FILE",
+        "saved predictions that the paper needs: a folder (.npz files or checkouts) or a table",
     )
-    parser.option("--quick", "fewer replications")
-    parser.option("--seed SEED", "a seed instead of the paper's")
-    parser.option("--tau TAU", "soft-mean: threshold of labels, in place of 0.5")
+    parser.option("--quick", "run fewer replications")
+    parser.option("--seed SEED", "use this seed instead of the paper's")
+    parser.option("--tau TAU", "soft-mean: the threshold of labels, instead of 0.5")
     parser.option(
         "--inputs",
-        "soft-mean: x is uniform, as in the paper, or drawn from the Gaussian classes",
+        "soft-mean: draw x uniformly, as in the paper, or from the Gaussian classes",
         choices=("uniform", "gaussian"),
     )
-    parser.option("--sd SD", "soft-mean: standard deviation of class 1, in place of 1")
-    parser.option("--dimensions N", "soft-mean: dimensions of x, in place of 1")
+    parser.option("--sd SD", "soft-mean: the standard deviation of class 1, instead of 1")
+    parser.option("--dimensions N", "soft-mean: the dimensions of x, instead of 1")
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -172,7 +172,7 @@ def renamed_labels(path: str | Path, rows: Rows) -> str | None:
         return None
     pairs = ", ".join(f"{name!r} as {number}" for number, name in enumerate(names[:SHOWN]))
     more = ", ..." if len(names) > SHOWN else ""
-    return f"labels are written by their numbers: {pairs}{more}"
+    return f"labels are written as numbers: {pairs}{more}"
 
 
 def _class_columns(
