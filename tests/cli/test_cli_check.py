@@ -20,7 +20,7 @@ class TestExitCodes:
         done = run("check", binary(tmp_path), "--max", "brier=0.3")
         assert done.returncode == 0 and done.stderr == ""
         assert done.stdout.startswith("pass: ")
-        assert "y_proba is the column 'p', by name" in done.stdout
+        assert "columns found by name: label 'label', prediction 'p'" in done.stdout
 
     def test_1_where_the_whole_interval_breaks_it(self, tmp_path):
         done = run("check", binary(tmp_path), "--max", "ece=0.05", "--max", "brier=0.3", "--json")

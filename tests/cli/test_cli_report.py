@@ -267,7 +267,10 @@ class TestConventions:
         path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": BETTER})
         assert main(["conventions", str(path)]) == 0
         printed = capsys.readouterr().out
-        assert "torchmetrics" in printed and "This is the definition." in printed
+        assert "torchmetrics" in printed and "This is the definition." not in printed
+        assert "scikit-learn calibration_error: It is the root mean square gap" in printed
+        assert main(["conventions", str(path), "--details"]) == 0
+        assert "This is the definition." in capsys.readouterr().out
 
 
 def test_segments_of_a_parquet_file_are_those_of_the_library(tmp_path, capsys):

@@ -275,4 +275,4 @@ say(([each["ece"] for each in found], refused))
     values, refused = answer(program, tmp_path)
     assert values == pytest.approx([cal.ece(OUTCOMES, REPORTS)] * 3)
     assert len(refused) == 2
-    assert all("pip install 'calibrant[cli]'" in line for line in refused)
+    assert all("(the extra 'cli')" in line for line in refused)

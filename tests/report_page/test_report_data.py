@@ -245,7 +245,7 @@ def test_a_missing_package_is_named_with_its_extra(name, package, monkeypatch):
     with pytest.raises(cal.MissingExtra) as caught:
         found.to_html()
     assert repr(package) in str(caught.value)
-    assert "pip install 'calibrant[report]'" in str(caught.value)
+    assert "(the extra 'report')" in str(caught.value)
 
 
 @pytest.mark.parametrize(

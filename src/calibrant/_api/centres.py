@@ -21,7 +21,7 @@ from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_level, public
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.links import logit, sigmoid
-from calibrant._data.slice_names import rows_by_name
+from calibrant._data.slice_names import in_natural_order, rows_by_name
 from calibrant._inference.cells import Problem
 from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
 from calibrant._inference.means import influences, mean_limits, moment_limits
@@ -140,7 +140,7 @@ def centres(
             f"{len(rows_of)}. clinical_summary(..., by=) compares fewer"
         )
     found = []
-    for label, own in rows_of.items():
+    for label, own in sorted(rows_of.items(), key=lambda item: in_natural_order(item[0])):
         if samples.weights is None or (samples.weights[own] > 0).any():
             parts = scalar_problem(samples.take(own), "binary", take_clusters(index, own))
             found.append(_Centre.of(str(label), *parts))

@@ -26,7 +26,7 @@ EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
 SLOPE_TITLES = {
-    "slope": "calibration slope; below 1, predictions are too extreme",
+    "slope": "calibration slope; below 1, predictions are too extreme; below 0, ranked in reverse",
     "intercept": "intercept, fitted with the slope",
     "intercept_in_the_large": "calibration in the large: the intercept at slope 1",
 }

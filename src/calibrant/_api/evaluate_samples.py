@@ -10,7 +10,7 @@ from calibrant._api.curve_of_rows import reliability_table
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
-from calibrant._core.messages import setting
+from calibrant._core.messages import about_measures, setting
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resample, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -100,7 +100,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
             m for m in chosen if _is_shown_by_default(m, samples, quantile, summary.findings.soft)
         )
         if any(m not in applicable for m in chosen if m.statistic == "full_bins"):
-            notes += (LONG_FULL,)
+            notes += (about_measures(LONG_FULL, ("lin_ce",)),)
         chosen = applicable
     provenance = Provenance(
         recipe=recipe_of(samples, (fixed, quantile), samples.n, samples.n_missing),
@@ -385,6 +385,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
             f"{n_logits_clipped} {some} {'was' if n_logits_clipped == 1 else 'were'} clipped to "
             "[1e-6, 1 - 1e-6] (logits to [-40, 40]) for the logit-smoothed error"
         )
+        notes[-1] = about_measures(notes[-1], ("ls_ece",))
     if table.n_dropped:
         some = (
             "prediction of exactly 1 is" if table.n_dropped == 1 else "predictions of exactly 1 are"

@@ -15,7 +15,7 @@ from calibrant._api.pooled_sums import pooled_rows
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.messages import setting, worded
+from calibrant._core.messages import about_measures, setting, worded
 from calibrant._core.typing import Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
@@ -60,7 +60,7 @@ def cheap_measures(samples: Samples, groups: Index | None) -> tuple[Measure, ...
     """
     in_rows = samples.multiclass or groups is not None
     entries = samples.predictions.size if in_rows else 0
-    return quick_measures(catalogue(samples.shape), entries)
+    return quick_measures(catalogue(samples.shape), entries, samples.n)
 
 
 def add_uncertainty(
@@ -112,7 +112,8 @@ def add_uncertainty(
             else f"they take longer; name some with {setting('measures')}, or use "
             f"{setting('intervals', 'all')}"
         )
-        notes.append(f"no intervals for {', '.join(without)}: {why}")
+        text = f"no intervals for {', '.join(without)}: {why}"
+        notes.append(about_measures(text, ()))  # of interest beside the measures alone
     headline = headline_of([measures[each.name] for each in estimates if each.interval])
     verdict = None
     if headline is not None:
@@ -206,7 +207,7 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
         if interval.bias:
             note = f"{interval.bias}; report the bias-corrected `estimate` with the interval"
             about.setdefault(note, []).append(estimate.name)
-    return [f"{', '.join(names)}: {note}" for note, names in about.items()]
+    return [about_measures(f"{', '.join(n)}: {note}", n) for note, n in about.items()]
 
 
 def _with_intervals(

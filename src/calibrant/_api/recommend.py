@@ -32,7 +32,7 @@ from calibrant._data.samples import Samples
 from calibrant._inference.budget import TRIED_WORK, n_tried_rows
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
-from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap, simplest_of
+from calibrant.results._recommendation import UNCHANGED, Recommendation, TriedMap, simplest_of
 from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
 
 # The rows that each parameter of a map without a penalty needs.
@@ -175,7 +175,7 @@ def choose_map(
     notes = (*notes, *left_out, *failed)
     return Recommendation(
         best=best,
-        helps=best != AS_THEY_ARE,
+        helps=best != UNCHANGED,
         rows=table,
         measure=loss,
         gain_error=gain_error,
@@ -257,7 +257,7 @@ def _try_maps(
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """The loss of every row under each map, (n,), and notes on maps that failed or were given up.
 
-    The losses without a map are under AS_THEY_ARE. `fold` is the fold of each row, `field` the name
+    The losses without a map are under UNCHANGED. `fold` is the fold of each row, `field` the name
     of the loss, and `step` is called after each fit.
     """
     own, folds = row_values(samples, distribution=False)[field], int(fold.max()) + 1
@@ -295,7 +295,7 @@ def _try_maps(
             f"dropped after the first of {folds} folds: {each}. In brackets: standard errors above "
             "the lowest loss"
         )
-    return {AS_THEY_ARE: own, **losses}, tuple(notes)
+    return {UNCHANGED: own, **losses}, tuple(notes)
 
 
 class _Trial:
@@ -341,7 +341,7 @@ def _simplest_good_map(
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
     """The name of the map to use, the standard error of its gain, and the table of maps.
 
-    The map is the simplest within one standard error of the lowest loss, or AS_THEY_ARE if that map
+    The map is the simplest within one standard error of the lowest loss, or UNCHANGED if that map
     gains less than one standard error over the unchanged predictions.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
@@ -353,7 +353,7 @@ def _simplest_good_map(
 
     lowest = min(losses, key=lambda name: means[name])
     errors = {name: error(name, lowest) for name in losses}
-    sizes = {name: n_parameters(name, samples.n_classes) for name in losses if name != AS_THEY_ARE}
+    sizes = {name: n_parameters(name, samples.n_classes) for name in losses if name != UNCHANGED}
     table = tuple(
         TriedMap(
             map=name,
@@ -361,10 +361,10 @@ def _simplest_good_map(
             loss=means[name],
             above=means[name] - means[lowest],
             standard_error=errors[name],
-            gain=means[AS_THEY_ARE] - means[name],
+            gain=means[UNCHANGED] - means[name],
         )
         for name in losses
     )
     first = simplest_of(table)
-    gain_error = error(AS_THEY_ARE, first.map)
-    return first.map if first.gain > gain_error else AS_THEY_ARE, gain_error, table
+    gain_error = error(UNCHANGED, first.map)
+    return first.map if first.gain > gain_error else UNCHANGED, gain_error, table

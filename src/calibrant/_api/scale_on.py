@@ -47,7 +47,7 @@ def recalibrate_predictors(
                 )
             scaler.fit(labels, seen, classes=classes, sample_weight=weights, votes=votes)
             out[name] = np.asarray(scaler.transform(predictions))
-        notes.append(f"{name}: recalibrated by {scaler}")
+        notes.append(f"{name}: recalibrated. {scaler._in_words()}")
     if data is not None:
         return y_proba, _with_columns(data, y_proba, out), tuple(notes)
     return out, None, tuple(notes)

@@ -23,11 +23,19 @@ from calibrant.results._paper_tables import (
 )
 from calibrant.results._ranked_pairs import Difference, RankedPairs
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
+from calibrant.results._rendering import (
+    as_frame,
+    as_text,
+    json_value,
+    range_text,
+    scaled_columns,
+    shown,
+)
 from calibrant.results._report import Entry, entry
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
+from calibrant.results._summary import plain_name
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
@@ -197,6 +205,23 @@ class Comparison(RankedPairs, WithPage, Result):
             for measure in self.measures:
                 columns[measure].append(line.values[measure])
         return scaled_columns(columns)
+
+    def _estimate_columns(self, measures: Sequence[str] | None = None) -> dict[str, list[Any]]:
+        """Bias-corrected estimates with their intervals, as texts, best first.
+
+        They are of these measures, as far as the comparison has them; of all where it has none.
+        """
+        chosen = [name for name in self.measures if measures is None or name in measures]
+        chosen = chosen or list(self.measures)
+        order = [self.names.index(name) for name in self.order(chosen[0])]
+        out: dict[str, list[Any]] = {"predictor": [self.names[i] for i in order]}
+        for measure in chosen:
+            limits = self.limits[:, self._measure_index(measure)]
+            out[plain_name(measure, self._sentence_names[measure])] = [
+                f"{shown(estimate)} ({range_text(low, high)})" if low == low else shown(estimate)
+                for low, high, estimate in limits[order].tolist()
+            ]
+        return out
 
     def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
         """Give the table as a frame, optionally with intervals and ranks.

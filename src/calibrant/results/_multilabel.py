@@ -38,7 +38,8 @@ class Multilabel(Slices):
     n_missing : dict of str to int
         By label, the rows in which it is not annotated.
     mean : dict of str to float
-        Every measure's mean over the labels that have it.
+        Every measure's mean over the labels that have it, of sample values; that of the
+        bias-corrected ones is `mean_estimate`.
     mean_low, mean_high : float
         Confidence interval of the mean of `measure`, with ``uncertainty=True``: the mean of the
         labels' interval ends, which is valid for any dependence between the labels of a row. The
@@ -116,7 +117,7 @@ class Multilabel(Slices):
             self.mean[self.measure], self.mean_estimate, self.mean_low, self.mean_high
         )
         own = self._value_text(worst.values[self.measure], worst.estimate, worst.low, worst.high)
-        out = f"Mean {called} of the labels {mean}; worst: {worst.name}, {own}."
+        out = f"The mean {called} of the labels is {mean}; the worst is {worst.name}, {own}."
         known = sum(not math.isnan(row.p_corrected) for row in self.rows)
         if not known:
             return out
@@ -128,12 +129,13 @@ class Multilabel(Slices):
         )
 
     def _value_text(self, value: float, estimate: float, low: float, high: float) -> str:
-        """The value of a label as text; with an interval, the bias-corrected estimate and limits.
+        """A value as text; with an interval, the bias-corrected estimate before the sample value.
 
-        The sample value is added if it prints differently. `low` is NaN without an interval.
+        The sample value is left out if it prints alike. `low` is NaN without an interval.
         """
         if math.isnan(low):
             return shown(value)
-        sample = f"; sample value {shown(value)}" if shown(value) != shown(estimate) else ""
         limits = interval_text(low, high, self.level)
-        return f"{shown(estimate)} ({limits}{sample})"
+        if shown(value) == shown(estimate):
+            return f"{shown(estimate)} ({limits})"
+        return f"{shown(estimate)} ({limits}, bias-corrected; sample value {shown(value)})"

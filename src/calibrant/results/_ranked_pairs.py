@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._rendering import shortened
+from calibrant.results._summary import plain_name
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -295,20 +296,33 @@ class RankedPairs:
         str
             A sentence.
         """
-        by = f"By {self._sentence_names[self.measures[self._measure_index(measure)]]}, "
+        own = self.measures[self._measure_index(measure)]
+        name = plain_name(own, self._sentence_names[own])
+        return f"By {name}, {self._finding(measure)}"
+
+    def _sentences(self) -> list[str]:
+        """Which predictor is best by every measure; measures that agree share a sentence."""
+        by_finding: dict[str, list[str]] = {}
+        for measure in self.measures:
+            name = plain_name(measure, self._sentence_names[measure])
+            by_finding.setdefault(self._finding(measure), []).append(name)
+        return [f"By {_listing(names)}, {finding}" for finding, names in by_finding.items()]
+
+    def _finding(self, measure: str) -> str:
+        """The clause on which predictor is best by this measure."""
         best, *others = map(shortened, self.order(measure))
         tied = list(map(shortened, self.tied(measure)))
         if not tied:
             rest = others[0] if len(others) == 1 else "every other one"
-            return f"{by}{best} is best: {rest} is significantly worse."
+            return f"{best} is best: {rest} is significantly worse."
         if len(others) == 1:
-            return f"{by}{best} and {tied[0]} are not significantly different."
+            return f"{' and '.join(map(shortened, self.names))} are not significantly different."
         if len(tied) == len(others):
-            return f"{by}{best} comes first, but none of the others is significantly different."
+            return f"{best} comes first, but none of the others is significantly different."
         are, n = "are" if len(tied) > 1 else "is", len(others) - len(tied)
         rest = "the other is" if n == 1 else f"the other {n} are"
         return (
-            f"{by}{best} comes first. {_listing(tied)} {are} not significantly different from it; "
+            f"{best} comes first. {_listing(tied)} {are} not significantly different from it; "
             f"{rest} significantly worse."
         )
 

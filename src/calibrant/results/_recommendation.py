@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import as_records, json_value, shown
 
-AS_THEY_ARE = "unchanged"
+UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +51,7 @@ def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
 
     If no map improves on the unchanged predictions, it is the map with the lowest loss.
     """
-    maps = [row for row in rows if row.map != AS_THEY_ARE]
+    maps = [row for row in rows if row.map != UNCHANGED]
     lowest = min(maps, key=lambda row: row.loss)
     if lowest.gain < 0:
         return lowest
@@ -202,7 +202,7 @@ class Recommendation(TableOfRows[TriedMap]):
         which = f"{first.map}, the simplest map within one standard error of the best,"
         if len(self.rows) == 2:
             which = f"{first.map}, the only map tried,"
-        elif first.gain < 0 and self.lowest.map == AS_THEY_ARE:
+        elif first.gain < 0 and self.lowest.map == UNCHANGED:
             which = f"{first.map}, the best map,"
         by = f"by {shown(abs(first.gain))} (standard error {shown(self.gain_error)})"
         if first.gain < 0:
@@ -221,6 +221,6 @@ def _parameter_text(row: TriedMap) -> str:
 
     It is "by rows" if the number grows with the rows, and empty for the unchanged predictions.
     """
-    if row.map == AS_THEY_ARE:
+    if row.map == UNCHANGED:
         return ""
     return "by rows" if row.parameters == float("inf") else f"{row.parameters:.0f}"

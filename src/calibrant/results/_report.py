@@ -394,7 +394,7 @@ class Report(Record):
         return super()._json_item(attribute)
 
     def to_html(self) -> str:
-        """Give the page as text. Needs ``pip install 'calibrant[report]'``.
+        """Give the page as text. Needs the extra ``report``.
 
         Returns
         -------

@@ -386,7 +386,8 @@ class CoxCalibration(Record):
     Attributes
     ----------
     slope, slope_low, slope_high : float
-        The slope and its confidence interval; below 1, predictions are too extreme.
+        The slope and its confidence interval; below 1, predictions are too extreme, below 0
+        ranked in reverse.
     intercept, intercept_low, intercept_high : float
         The intercept that is fitted with the slope, and its confidence interval.
     intercept_at_slope_1, intercept_at_slope_1_low, intercept_at_slope_1_high : float

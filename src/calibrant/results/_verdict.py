@@ -119,8 +119,8 @@ def slope_words(
     places = next(enough, 15)
     value, low, high = (f"{x:.{places}f}" for x in (slope, *limits))
     means = "too extreme" if slope < 1.0 else "not extreme enough"
-    if limits[1] < 0.0:
-        means = "lower where outcomes are more frequent"
+    if slope < 0.0:
+        means = "ranked in reverse" if limits[1] < 0.0 else "not ranked better than by chance"
     subject = "confidences" if confidence else "predictions"
     return (
         f"{subject} {verb} {means} (calibration slope {value}, {percent(level)} CI {low} to {high})"

@@ -29,7 +29,7 @@ from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.given_cells import Cells
-from calibrant._core.messages import setting, worded
+from calibrant._core.messages import about_measures, setting, worded
 from calibrant._core.progress import RowProgress
 from calibrant._core.texts import message
 from calibrant._core.validation import N_RESAMPLES, public
@@ -480,7 +480,7 @@ def _available_measures(
         )
     if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):
         kept = tuple(measure for measure in kept if measure.statistic != "full_bins")
-        notes.append(LONG_FULL)
+        notes.append(about_measures(LONG_FULL, ("lin_ce",)))
     approximate = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
     if approximate:
         notes.append(f"approximate, from {summary.cells.m} cells: {', '.join(approximate)}")

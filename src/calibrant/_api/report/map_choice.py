@@ -16,7 +16,7 @@ from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of, setting
 from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
-from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._recommendation import UNCHANGED
 from calibrant.scaling._load import new_scaler
 from calibrant.scaling._scaler import Scaler
 
@@ -74,7 +74,7 @@ def try_maps(
         return Trial(
             _unfitted_maps(samples, names or _maps_to_show(samples, ())), None, f"{error}.", {}
         )
-    table = {AS_THEY_ARE: AS_THEY_ARE, **METHODS}
+    table = {UNCHANGED: UNCHANGED, **METHODS}
     scores = {table[row.map]: row.loss for row in found}
     chosen = METHODS[found.best] if found.helps else None
     shown = names or _maps_to_show(samples, tuple(row.map for row in found), found.best)
@@ -96,7 +96,7 @@ def _reason_in_words(reason: str, n: int) -> str:
 
 
 def _maps_to_show(
-    samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE
+    samples: Samples, tried: tuple[str, ...], best: str = UNCHANGED
 ) -> tuple[str, ...]:
     """The names of the maps to show, the simplest first.
 
@@ -104,7 +104,7 @@ def _maps_to_show(
     """
     usual = (*_MULTICLASS, *_BY_CLASS) if samples.multiclass else _BINARY
     kept = [name for name in usual if name in tried or name in _MULTICLASS or not tried]
-    if best not in (AS_THEY_ARE, *kept):
+    if best not in (UNCHANGED, *kept):
         kept.append(best)
     return tuple(sorted(kept, key=lambda name: n_parameters(name, samples.n_classes)))
 

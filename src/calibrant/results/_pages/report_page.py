@@ -23,7 +23,7 @@ from calibrant.results._pages.rows import (
 from calibrant.results._pages.sections import report_sections
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ReportData
-from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._recommendation import UNCHANGED
 from calibrant.results._rendering import range_text, shown
 from calibrant.results._verdict import tone_of
 
@@ -223,7 +223,7 @@ def _before_after_series(report: ReportData) -> list[tuple[str, dict[str, Any], 
     if not maps:
         return []
     none = not any(each.chosen for each in maps)
-    names = [(AS_THEY_ARE, True), *((each.method_name, each.chosen or none) for each in maps)]
+    names = [(UNCHANGED, True), *((each.method_name, each.chosen or none) for each in maps)]
     return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 

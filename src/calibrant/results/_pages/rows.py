@@ -9,7 +9,7 @@ from typing import Any
 from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._evaluation import Estimate
 from calibrant.results._plots.typing import ReportData
-from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._recommendation import UNCHANGED
 from calibrant.results._rendering import as_records, range_text, shown
 from calibrant.results._uncertainty import Interval, NoiseFloor
 
@@ -108,7 +108,7 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     before = [
         _error_cell(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
     ]
-    rows = [{"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before}]
+    rows = [{"name": UNCHANGED, "learned": "", "chosen": False, "flag": "", "cells": before}]
     for each in maps:
         cells = [_recalibrated_cell(row) for row in each.changes]
         own = {"name": each.method_name, "learned": each.learned, "chosen": each.chosen}
