@@ -179,8 +179,9 @@ def _unit_axis(field: str, title: str, *, labels: bool = True) -> Spec:
 def reliability_diagram(x_title: str, y_title: str) -> Spec:
     """The Vega-Lite chart of the reliability diagram.
 
-    Its data are `bins` with the fields of `page.table_columns`; `curve`, with predictions `u`, mean
-    targets `z` and limits `lo` and `hi`; and `cutoffs`, the shaded interval from `a` to `b`.
+    Its data are `bins` with the fields of `page.table_columns`; `band`, with predictions `u` and
+    limits `lo` and `hi`; `curve`, with mean targets `z` too; and `cutoffs`, the shaded interval
+    from `a` to `b`.
     """
     x, y = _unit_axis("u", x_title), _unit_axis("z", y_title)
     start, end = _unit_axis("a", x_title), _unit_axis("b", x_title)
@@ -205,6 +206,7 @@ def reliability_diagram(x_title: str, y_title: str) -> Spec:
         _marks_layer("cutoffs", "rule", edge, x=start, **_limit_fields()),
         _marks_layer("cutoffs", "rule", edge, x=end, **_limit_fields()),
         _marks_layer(words, "text", quiet, x=x, y=y, text=_text_field("text")),
+        _marks_layer("band", "area", {"color": MUTED, "opacity": 0.2}, x=x, **_limit_fields()),
         _bins_layer("bins", "rule", thin, x=x, y=_number_field("u"), y2={"field": "z"}),
         _marks_layer("curve", "area", {"color": TWO, "opacity": 0.14}, x=x, **_limit_fields()),
         _marks_layer("curve", "line", line, x=x, y=y, order=_number_field("u")),

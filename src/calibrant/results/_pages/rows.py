@@ -31,7 +31,7 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
         "estimate": shown(estimate.estimate),
         "exact_estimate": repr(float(estimate.estimate)),
         "bias": interval.bias if interval else "",
-        "interval": f"{shown(interval.low)} – {shown(interval.high)}" if interval else "",
+        "interval": range_text(interval.low, interval.high) if interval else "",
         "method": interval.method if interval else "",
         "floor": shown(floor.upper) if floor else "",
         "p": _p_value(floor) if floor else "",
@@ -191,3 +191,20 @@ def largest_slice(report: ReportData) -> float:
         return 1.0
     ends = [max(each.values[slices.measure], each.noise_95) for each in slices]
     return max([end for end in ends if end == end], default=1.0) or 1.0
+
+
+def tool_rows(conventions: Any) -> dict[str, list[Any]] | None:
+    """The rows of other tools: those that `differ`, below Calibrant's own, and those that `agree`.
+
+    A tool agrees if its value with the common number of bins prints like Calibrant's, or, where it
+    takes no number of bins, its only value does. The result is None without `conventions`.
+    """
+    if conventions is None:
+        return None
+    own, *others = conventions.rows
+    parts: dict[str, list[Any]] = {"differ": [own], "agree": []}
+    for row in others:
+        value = row.at_default if row.at_common is None else row.at_common
+        agrees = row.answer == "answers" and shown(value) == shown(own.at_common)
+        parts["agree" if agrees else "differ"].append(row)
+    return parts
