@@ -150,24 +150,26 @@ def worst_slices(evaluation: Evaluation) -> list[str]:
     off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
     if not off:
         return [
-            f"No slice{by} stands out once their number is taken into account; the largest "
+            f"No slice{by} is shown to be miscalibrated (corrected for their number). The largest "
             f"{measure} is {_describe_slice(slices, slices.largest)}."
         ]
     worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
         beyond = sum(each.within_tolerance is False for each in slices)
+        exceed = "exceeds" if beyond < 2 else "exceed"
         beyond_note = (
-            f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+            f"; {beyond or 'none'} of them surely {exceed} the tolerance of {slices.tolerance:g}"
         )
     first = (
         ""
         if worst is slices.largest
-        else (f"; the largest {measure} is {_describe_slice(slices, slices.largest)}")
+        else f". The largest {measure} is {_describe_slice(slices, slices.largest)}"
     )
+    are = "is" if len(off) == 1 else "are"
     return [
-        f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
-        f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
-        f"({measure} {shown(worst.values[slices.measure])}){first}."
+        f"{len(off)} of {len(slices)} slices{by} {are} miscalibrated (corrected for their number)"
+        f"{beyond_note}. Chance explains {shortened(worst.name)} least ({measure} "
+        f"{shown(worst.values[slices.measure])}){first}."
     ]
 
 

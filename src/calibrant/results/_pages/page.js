@@ -290,6 +290,7 @@
       const risks = await draw(byId("risks"), data.specs.risks, { points: data.risks });
       const columns = ["name", "c", "from prediction", "r", "interval"];
       downloads.ofChart(byId("risks"), [risks], { what: "risk by coverage",
+        legend: () => Object.entries(data.looks).map(([name, look]) => ({ name, look: { ...look, shape: undefined } })),
         rows: () => [["predictor", "coverage", "from_prediction", "risk", "interval"],
           ...data.risks.map((row) => columns.map((key) => row[key]))] });
     }
@@ -307,7 +308,8 @@
       rows.sort((a, b) => place.get(a.cells[0].textContent) - place.get(b.cells[0].textContent));
       table.tBodies[0].append(...rows);
       for (const head of table.tHead.rows[0].cells) head.setAttribute("aria-sort", "none");
-      table.tHead.rows[0].cells[1 + Number(chooser.value)]
+      // The first two columns are the name and the verdict.
+      table.tHead.rows[0].cells[2 + Number(chooser.value)]
         .setAttribute("aria-sort", chosen.higher ? "descending" : "ascending");
     };
     const show = () => {

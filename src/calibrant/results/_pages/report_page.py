@@ -16,6 +16,7 @@ from calibrant.results._pages.page import (
     table_columns,
 )
 from calibrant.results._pages.rows import (
+    ORIGINAL,
     class_rows,
     largest_slice,
     map_rows,
@@ -25,7 +26,6 @@ from calibrant.results._pages.rows import (
 from calibrant.results._pages.sections import report_sections
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ReportData
-from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.results._rendering import percent, range_text, shown
 
 _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
@@ -68,7 +68,11 @@ def report_page(report: ReportData) -> str:
 def _other_measures(report: ReportData, rows: dict[str, Any]) -> list[dict[str, Any]]:
     """The measures that are not among the headlines, by kind: `title`, `what` and `rows`."""
     groups = [
-        {"title": title, "what": what, "rows": [rows[n] for n in names if n not in report.headlines]}
+        {
+            "title": title,
+            "what": what,
+            "rows": [rows[n] for n in names if n not in report.headlines],
+        }
         for title, what, names in report.groups
     ]
     return [group for group in groups if group["rows"]]
@@ -209,14 +213,14 @@ def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict
 def _before_after_series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
     """The curves before and after each recalibration map, as (name, look, shown at first).
 
-    Shown at first are the predictions as they are and the chosen map, or all maps if none is
+    Shown at first are the original predictions and the chosen map, or all maps if none is
     chosen. Without maps the list is empty.
     """
     maps = report.recalibrations
     if not maps:
         return []
     none = not any(each.chosen for each in maps)
-    names = [(AS_THEY_ARE, True), *((each.method_name, each.chosen or none) for each in maps)]
+    names = [(ORIGINAL, True), *((each.method_name, each.chosen or none) for each in maps)]
     return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._evaluation import Estimate
 from calibrant.results._plots.typing import ReportData
-from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.results._rendering import as_records, range_text, shown
 from calibrant.results._uncertainty import Interval, NoiseFloor
 
+# What the predictions without a map are called, in tables and legends.
+ORIGINAL = "original"
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
@@ -98,7 +99,7 @@ def _uncertainty_bar(
 
 
 def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows of the table of recalibration: the predictions as they are, then each map.
+    """Rows of the table of recalibration: the original predictions, then each map.
 
     `maps` are the report's `recalibrations`. A row has the `name` of the map, what it `learned`,
     whether it is `chosen`, a `flag` (a remark), and a cell for each measure.
@@ -108,7 +109,7 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     before = [
         _error_cell(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
     ]
-    rows = [{"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before}]
+    rows = [{"name": ORIGINAL, "learned": "", "chosen": False, "flag": "", "cells": before}]
     for each in maps:
         cells = [_recalibrated_cell(row) for row in each.changes]
         own = {"name": each.method_name, "learned": each.learned, "chosen": each.chosen}

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import chart_numbers, limits_text
+from calibrant.results._pages.rows import ORIGINAL
 from calibrant.results._plots.typing import ReportData
-from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.results._rendering import range_text, shown
 
 Chart = dict[str, Any]
@@ -92,14 +92,14 @@ def _ranking_section(report: ReportData) -> Section:
 def _decision_section(report: ReportData) -> Section:
     """The section on decisions: a chart and a table of net benefits by threshold.
 
-    The chart has a line for each strategy: the predictions as they are and recalibrated, acting on
+    The chart has a line for each strategy: the predictions, original and recalibrated, acting on
     all and on none. Its axis ends a little below 0.
     """
     curve = report.decisions
     model = curve.models[0]
     own = curve.benefits[model]
     strategies = {
-        AS_THEY_ARE: (own.value, charts.ONE),
+        ORIGINAL: (own.value, charts.ONE),
         "recalibrated": (own.recalibrated, charts.TWO),
         "act on all": (curve.benefits["all"].value, charts.MUTED),
         "act on none": (curve.benefits["none"].value, charts.INK),
