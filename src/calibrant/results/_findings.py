@@ -48,7 +48,7 @@ def direction_sentence(evaluation: Evaluation) -> str:
     if abs(gap) < min(5e-5, 0.005 * max(predicted, target, 1e-12)):
         return f"The {names[0]} and the {names[1]} agree: {shown(predicted)}."
     side = (
-        ("too sure" if gap > 0 else "not sure enough")
+        ("overconfident" if gap > 0 else "underconfident")
         if top
         else ("too high" if gap > 0 else "too low")
     )
@@ -79,9 +79,8 @@ def reversed_order(evaluation: Evaluation) -> list[str]:
     if evaluation.reliability.notion == "confidence":
         backwards, swapped = "the top label is right less often where confidences are", "classes"
     return [
-        f"The order is backwards: AUROC is {shown(interval.value)}, below 0.5 by more than chance, "
-        f"so that {backwards} higher. Check whether the {swapped} are swapped before anything is "
-        "recalibrated."
+        f"The order is reversed: AUROC is {shown(interval.value)}, significantly below 0.5, so "
+        f"{backwards} higher. Before recalibrating, check whether the {swapped} are swapped."
     ]
 
 
@@ -150,25 +149,25 @@ def worst_slices(evaluation: Evaluation) -> list[str]:
     off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
     if not off:
         return [
-            f"No slice{by} is shown to be miscalibrated (corrected for their number). The largest "
+            f"No slice{by} is significantly miscalibrated, corrected for their number. The largest "
             f"{measure} is {_describe_slice(slices, slices.largest)}."
         ]
     worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
         beyond = sum(each.within_tolerance is False for each in slices)
-        exceed = "exceeds" if beyond < 2 else "exceed"
         beyond_note = (
-            f"; {beyond or 'none'} of them surely {exceed} the tolerance of {slices.tolerance:g}"
+            f", and {beyond or 'none'} of them certainly beyond the tolerance of "
+            f"{slices.tolerance:g}"
         )
     first = (
         ""
         if worst is slices.largest
-        else f". The largest {measure} is {_describe_slice(slices, slices.largest)}"
+        else f"; the largest {measure} is {_describe_slice(slices, slices.largest)}"
     )
     are = "is" if len(off) == 1 else "are"
     return [
-        f"{len(off)} of {len(slices)} slices{by} {are} miscalibrated (corrected for their number)"
-        f"{beyond_note}. Chance explains {shortened(worst.name)} least ({measure} "
+        f"{len(off)} of {len(slices)} slices{by} {are} miscalibrated, corrected for their "
+        f"number{beyond_note}. The most significant is {shortened(worst.name)} ({measure} "
         f"{shown(worst.values[slices.measure])}){first}."
     ]
 

@@ -317,9 +317,9 @@ def _verdicts(comparison: ComparisonData) -> dict[str, tuple[str, str]]:
 def _slice_table(comparison: ComparisonData) -> dict[str, Any] | None:
     """The slices of all predictors side by side; None without slices.
 
-    `models` are the predictors, best first. A row is the name of a slice, its number of rows, and
-    the `Slice` of each predictor, or None where it has none. The largest value comes first. `called`
-    is the measure's name in sentences.
+    `models` are the predictors, best first, and `called` is the measure's name in sentences. A row
+    is the name of a slice, its number of rows, and the `Slice` of each predictor, or None where it
+    has none. The largest value comes first.
     """
     if not comparison.slices:
         return None

@@ -17,7 +17,7 @@ _PLACES, _SLOPE_PLACES = 3, 2
 
 
 class Tile(NamedTuple):
-    """A number on the first screen: its `name`, the number as text, and its interval or a remark."""
+    """A number on the first screen: its `name`, the number as text, and a remark below it."""
 
     name: str
     value: str
@@ -61,7 +61,7 @@ def _reasons(report: ReportData) -> list[str]:
         "slope": _slope_sentence(verdict, confidence=confidence),
         "mean": _mean_sentence(predicted - target, confidence=confidence),
         "noise floor": "The error is larger than chance explains.",
-        "curve": "The gaps change along the predictions by more than chance explains.",
+        "curve": "The gap varies with the prediction by more than chance explains.",
     }
     reasons = [words[verdict.decided_by]] if verdict.decided_by in words else []
     if direction and verdict.decided_by != "mean":
@@ -82,7 +82,7 @@ def _slope_sentence(verdict: Any, *, confidence: bool) -> str:
 
 
 def _mean_sentence(gap: float, *, confidence: bool) -> str:
-    """To which side predictions are off on average; `gap` is their mean less that of the targets."""
+    """The side to which predictions are off on average; `gap` is that of the means."""
     if confidence:
         return f"Predictions are {'over' if gap > 0 else 'under'}confident on average."
     return f"Predictions are too {'high' if gap > 0 else 'low'} on average."

@@ -122,7 +122,7 @@ def _choice_remark(each: Any) -> str:
     if not each.chosen:
         return ""
     if each.reverses:
-        return "turns the order round"
+        return "reverses the order"
     return "suits best" if each.helps else "chosen, no clear gain here"
 
 

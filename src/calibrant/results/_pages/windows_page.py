@@ -44,7 +44,7 @@ def windows_page(
         "baseline": windows.baseline,
         "is_cut": most > _MOST_EVIDENCE,
         "alarm_at": f"{alarm_at:g}",
-        "chance": f"{100 / alarm_at:g} %",
+        "chance": f"{100 / alarm_at:g}%",
         "n_windows": len(rows),
         "n_rows": sum(columns["n"]),
         **_newest_first(windows, columns, alarm_at),
