@@ -402,7 +402,7 @@ def vote_entropies(top: float) -> Spec:
     x = _number_field("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
     y = _number_field("z", axis={"title": "mean entropy of the votes", "tickCount": 5}, scale=scale)
     details = _tooltip_fields(
-        "entropy of the prediction", "entropy of the votes", "of right predictions", "rows"
+        "entropy of the prediction", "entropy of the votes", "if perfect", "rows"
     )
     line = {"color": TWO, "strokeWidth": 2}
     return _layered_chart(

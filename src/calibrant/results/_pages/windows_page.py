@@ -118,7 +118,7 @@ def _alarm_sentence(windows: WindowsData, has_evidence: bool, has_change: bool) 
         return "No change from the baseline found.", "good"
     if has_evidence:
         return "No alarm.", "good"
-    return "No alarm can be given for these rows: see the notes.", "unsure"
+    return "These rows cannot give an alarm: see the notes.", "unsure"
 
 
 def _window_row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:
