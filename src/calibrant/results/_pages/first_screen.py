@@ -14,6 +14,8 @@ from calibrant.results._verdict import direction_words, tone_of
 
 # Decimal places of the numbers in tiles, and of slopes; more where a number would mislead.
 _PLACES, _SLOPE_PLACES = 3, 2
+# Below this p-value of the whole search, the first segment is a finding.
+_SIGNIFICANT = 0.05
 
 
 class Tile(NamedTuple):
@@ -38,7 +40,7 @@ def first_screen(report: ReportData, *, clinical: bool) -> dict[str, Any]:
         "findings": [
             *reversed_order(evaluation),
             *worst_slices(evaluation),
-            *([] if segments is None else [segments.sentence]),
+            *([segments.sentence] if segments is not None and stands_out(segments) else []),
         ],
         "tiles": [
             _row_tile(report),
@@ -47,6 +49,11 @@ def first_screen(report: ReportData, *, clinical: bool) -> dict[str, Any]:
             *([] if clinical else _slope_tile(report)),
         ],
     }
+
+
+def stands_out(segments: Any) -> bool:
+    """Whether the search for segments found one whose gap chance does not explain."""
+    return any(row.p_value < _SIGNIFICANT for row in segments.rows[:1])
 
 
 def _reasons(report: ReportData) -> list[str]:

@@ -194,18 +194,22 @@ def largest_slice(report: ReportData) -> float:
     return max([end for end in ends if end == end], default=1.0) or 1.0
 
 
-def tool_rows(conventions: Any) -> dict[str, list[Any]] | None:
-    """The rows of other tools: those that `differ`, below Calibrant's own, and those that `agree`.
+def tool_rows(conventions: Any) -> dict[str, Any] | None:
+    """The rows of other tools: those that `differ`, below Calibrant's own, and the `rest`.
 
-    A tool agrees if its value with the common number of bins prints like Calibrant's, or, where it
-    takes no number of bins, its only value does. The result is None without `conventions`.
+    A tool differs if its value with the common number of bins does not print like Calibrant's, or,
+    where it takes no number of bins, if its only value does not. `some_refuse` says whether some
+    tools give no value. The result is None without `conventions`.
     """
     if conventions is None:
         return None
     own, *others = conventions.rows
-    parts: dict[str, list[Any]] = {"differ": [own], "agree": []}
-    for row in others:
-        value = row.at_default if row.at_common is None else row.at_common
-        agrees = row.answer == "answers" and shown(value) == shown(own.at_common)
-        parts["agree" if agrees else "differ"].append(row)
-    return parts
+    values = {
+        id(row): shown(row.at_default if row.at_common is None else row.at_common) for row in others
+    }
+    same = ("", shown(own.at_common))
+    return {
+        "differ": [own, *(row for row in others if values[id(row)] not in same)],
+        "rest": [row for row in others if values[id(row)] in same],
+        "some_refuse": "" in values.values(),
+    }

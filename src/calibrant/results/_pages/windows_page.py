@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from calibrant._measures.catalogue import entry_of
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import render_page
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
@@ -28,6 +29,7 @@ def windows_page(
     """
     columns = windows.columns()
     measure = windows.measure or next(iter(windows.shown), None)
+    called = "" if measure is None else entry_of(measure).called()
     has_evidence, has_change = (_is_known(columns, name) for name in ("e_value", "e_change"))
     rows = [_window_row(columns, i, measure) for i in range(len(columns["start"]))]
     answer, tone = _alarm_sentence(windows, has_evidence, has_change)
@@ -38,7 +40,7 @@ def windows_page(
         "answer": answer,
         "tone": tone,
         "notes": windows.notes,
-        "measure": measure,
+        "measure": f"{called[:1].upper()}{called[1:]}",
         "has_evidence": has_evidence,
         "has_change": has_change,
         "baseline": windows.baseline,
@@ -53,7 +55,7 @@ def windows_page(
         "versions": versions(),
     }
     specs = {
-        "windows": charts.measure_over_time(str(measure), form, single=len(rows) == 1),
+        "windows": charts.measure_over_time(called, form, single=len(rows) == 1),
         "evidence": charts.e_value_over_time(alarm_at, form),
         "change": charts.e_value_over_time(alarm_at, form, "change"),
     }
