@@ -2299,7 +2299,7 @@ def compare(
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     tolerance : float in (0, 1), default 0.05
-        Largest calibration error, as a gap, that you can accept in a slice (`by`).
+        Largest calibration error, as a gap, that you can accept, in a slice (`by`) and on the page.
     level : float in (0, 1), default 0.95
         Confidence level of values and differences.
     groups : array-like of shape (n,) or str, optional

@@ -461,7 +461,7 @@ def test_only_an_error_beyond_the_tolerance_is_red():
     for tolerance, within, tone in (
         (0.05, False, "bad"),
         (0.17, None, "unsure"),
-        (0.5, True, "unsure"),
+        (0.5, True, "good"),
     ):
         found = cal.verdict(y, u, tolerance=tolerance, **FAST)
         assert found.verdict == "miscalibrated" and found.within_tolerance is within

@@ -335,7 +335,7 @@ def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     )
     clear = replace(chosen, changes=(replace(before, high=-0.001),))
     assert not chosen.helps and clear.helps
-    flags = ["", "chosen, no clear gain here", "suits best", "turns the order round"]
+    flags = ["", "chosen, no clear gain here", "suits best", "reverses the order"]
     rows = map_rows([chosen, clear, replace(clear, reverses=True)])
     assert [row["flag"] for row in rows] == flags
     text = _note_on_held_out([replace(clear, chosen=False)])
@@ -347,7 +347,7 @@ def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
 
 def test_the_page_says_that_the_order_is_backwards():
     report = cal.report(*reversed_order(), measures=["ece", "auroc"])
-    (said,) = [each for each in report.sentences if "order is reversed" in each]
+    (said,) = [each for each in report.sentences if "reversed" in each]
     assert "AUROC is 0." in said and "swapped" in said
     platt = next(each for each in report.recalibrations if each.method == "PlattScaling")
     assert any(note.startswith("the slope is negative") for note in platt.notes)

@@ -140,7 +140,7 @@ def test_what_cannot_be_told_is_said():
     assert found.conventions is None and "weights" in found.absent["conventions"]
     few = report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, measures=["ece"])
     assert few.before_after is None and "20 rows" in few.absent["before_after"]
-    assert few.answer.startswith("There is not enough data to say whether the error exceeds")
+    assert few.answer.startswith("There is not enough data to say whether the error exceeds the")
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_a_rare_event_is_told_in_its_own_proportion():
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(1.0, "more than 99 %"), (0.995, "more than 99 %"), (0.99, "99 %"), (0.5, "50 %"),
-     (0.005, "less than 1 %"), (0.0, "less than 1 %"), (math.nan, "–")],
+    [(1.0, "more than 99%"), (0.995, "more than 99%"), (0.99, "99%"), (0.5, "50%"),
+     (0.005, "less than 1%"), (0.0, "less than 1%"), (math.nan, "–")],
 )  # fmt: skip
 def test_no_share_of_a_comparison_page_is_certain(share, said):
     assert _percent(share) == said

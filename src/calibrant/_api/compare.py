@@ -111,7 +111,7 @@ def compare(
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     tolerance
-        Largest calibration error, as a gap, that you can accept in a slice (`by`).
+        Largest calibration error, as a gap, that you can accept, in a slice (`by`) and on the page.
     level
         Confidence level of values and differences.
     groups
@@ -303,7 +303,7 @@ def compare(
             "n_resamples": int(n_resamples),
             "seed": int(seed),
             "grouped": index is not None,
-            **({} if slices is None else {"tolerance": float(tolerance)}),
+            **({} if slices is None and tolerance == 0.05 else {"tolerance": float(tolerance)}),
             "matched_by_ids": compared.matched,
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),

@@ -78,7 +78,7 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--baseline N|STATE|FIRST..LAST",
         "compare each window with the N windows before it, or with accepted rows: those of a saved "
-        "state, or the windows of this one from FIRST to LAST, both included. The error of accepted "
+        "state, or windows of this one from FIRST to LAST, both included. The error of accepted "
         "rows raises no alarm",
         type=_baseline,
     )

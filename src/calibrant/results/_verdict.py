@@ -192,11 +192,12 @@ def tone_of(verdict: Verdict | None) -> str:
     Returns
     -------
     {"good", "unsure", "bad"}
-        "bad" only where predictions are miscalibrated and the error exceeds the tolerance.
+        "bad" where predictions are miscalibrated and the error exceeds the tolerance, "good" where
+        it is within the tolerance, and "unsure" where these rows cannot decide.
     """
     if verdict is None or verdict.verdict == "not enough data":
         return "unsure"
-    if verdict.verdict == "calibrated within noise":
+    if verdict.verdict == "calibrated within noise" or verdict.within_tolerance:
         return "good"
     return "bad" if verdict.within_tolerance is False else "unsure"
 
