@@ -246,7 +246,11 @@ def test_labels_needed_agree_with_the_width_they_are_for():
     # More than there are: labels alone would have to do it.
     far = cal.judge(h, j, others, width=0.005)
     assert far.labels_needed > 4200
-    assert "4,200 rows are too few" in repr(far)
+    assert "more than these 4,200 rows" in repr(far)
+    # What labels for all rows would reach, which needs no judge.
+    reached = far.width * np.sqrt(far.labels_needed / 4200)
+    assert f"labels for all of them would give about {reached:.3g}" in repr(far)
+    assert cal.judge(h, j, others, width=reached * 1.001).labels_needed <= 4200
 
 
 def test_a_judge_that_does_not_look_has_no_rogan_gladen_rate():

@@ -50,6 +50,10 @@ def test_refusals_by_each_rule(board, rule):
     assert found["accuracy"] == pytest.approx(y.mean())
     assert found["brier"] == pytest.approx(np.mean((p - y) ** 2))
     said = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}[rule]
+    right = int(models["loud"][1][gone].sum())
+    if rule == "wrong":
+        assert right > 0
+        said += f", although {right} of them are labelled correct"
     assert f"30 answers without a confidence: {said}" in found.inferred
 
 

@@ -160,13 +160,16 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
 
     def _messages(self) -> tuple[str, ...]:
         """The sentence, how many labels are still needed, and the notes."""
-        more = self.labels_needed - self.n
-        total = self.n + self.n_unlabelled
-        beyond = f": {total:,} rows are too few" if self.labels_needed > total else ""
-        need = (
-            f"An interval {self.width:.3g} wide needs {counted(self.labels_needed, 'human label')}"
-            f" in all, {more:,} more{beyond}."
-            if more > 0
-            else f"The interval is already narrower than {self.width:.3g}."
-        )
+        more, total = self.labels_needed - self.n, self.n + self.n_unlabelled
+        needs = f"An interval {self.width:.3g} wide needs {self.labels_needed:,} human labels"
+        if more <= 0:
+            need = f"The interval is already narrower than {self.width:.3g}."
+        elif self.labels_needed <= total:
+            need = f"{needs} in all, {more:,} more."
+        else:
+            reached = self.width * math.sqrt(self.labels_needed / total)
+            need = (
+                f"{needs}, more than these {counted(total, 'row')}: labels for all of them would "
+                f"give about {reached:.3g}. With more answers by the judge, fewer labels suffice."
+            )
         return (self.sentence, need, *self.notes)
