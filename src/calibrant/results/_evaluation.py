@@ -217,7 +217,7 @@ class Evaluation(Result):
         """Give the measures as a table for a paper, in LaTeX with booktabs: a row each.
 
         With uncertainty, numbers are bias-corrected estimates with their confidence intervals;
-        where the sample's values are others, they have a column `raw`.
+        where the sample's values are others, they have a column `sample`.
 
         Parameters
         ----------
