@@ -230,3 +230,17 @@ def test_diagrams_and_the_command(tmp_path, capsys) -> None:
         assert next(text.get_text() for text in axes.get_yticklabels()) == "0 (150)"
     line = found.plot_curve().line_
     assert line.get_ydata() == pytest.approx(found.curve["mean_target"])
+
+
+def test_each_centre_has_the_intervals_of_its_clinical_summary():
+    rng = np.random.default_rng(8)
+    hospital, x = rng.integers(0, 6, 900), rng.normal(size=900)
+    risk = 1 / (1 + np.exp(2 - 1.2 * x))
+    died = (rng.random(900) < 1 / (1 + np.exp(2.3 - x))).astype(int)
+    found = cal.centres(died, risk, by=hospital)
+    for quantity, columns in found.each.items():
+        for row, name in enumerate(columns["centre"]):
+            own = hospital == int(name)
+            alone = cal.clinical_summary(died[own], risk[own])[quantity]
+            ends = [columns[end][row] for end in ("value", "low", "high")]
+            assert ends == pytest.approx([alone.value, alone.low, alone.high])

@@ -23,6 +23,7 @@ from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.links import logit, sigmoid
 from calibrant._data.slice_names import in_natural_order, rows_by_name
 from calibrant._inference.cells import Problem
+from calibrant._inference.clinical import observed_expected
 from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
 from calibrant._inference.means import influences, mean_limits, moment_limits
 from calibrant._inference.random_effects import random_effects
@@ -257,7 +258,7 @@ def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
 
 
 def _columns(found: list[_Centre], quantity: str, level: float) -> dict[str, list[Any]]:
-    """The values of centres as columns, with limits from their standard errors."""
+    """The values of centres as columns, with the intervals of a clinical summary of each."""
     back = _BACK[_SCALES[quantity]]
     names = ("centre", "n", "events", "value", "low", "high", "note")
     out: dict[str, list[Any]] = {name: [] for name in names}
@@ -267,6 +268,10 @@ def _columns(found: list[_Centre], quantity: str, level: float) -> dict[str, lis
         known = not math.isnan(own.value)
         ends = (own.value, own.value - half, own.value + half)
         row = [back(x) if known and not math.isnan(x) else math.nan for x in ends]
+        if known and quantity == "observed_expected":
+            # As in a clinical summary of the centre: the Poisson interval counts if events are few.
+            summary = observed_expected(problem, centre.groups, level)
+            row[1:] = summary.low, summary.high
         total = float(problem.weights @ problem.z)
         events = int(total) if total.is_integer() else total
         for name, item in zip(
