@@ -271,7 +271,7 @@ ROW_FLAWS = {
     "soft row sums to 0.6": soft_row([0.2, 0.2, 0.2], "sum to 1.*if the shares were rounded"),
     "soft row below 0": soft_row([-0.1, 0.5, 0.6], r"\[0, 1\]"),
     "soft row NaN": soft_row([NAN, 0.5, 0.5], r"\[0, 1\]"),
-    "soft row of votes": soft_row([3.0, 1.0, 0.0], "votes.*divided"),
+    "soft row of votes": soft_row([3.0, 1.0, 0.0], "Vote counts.*divide"),
     "soft row without votes": soft_row([0.0, 0.0, 0.0], "[Ww]ithout votes"),
 }
 
@@ -525,7 +525,7 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
     "fewer labels": (Y[:3], P, "same number of rows; got 3 and 4"),
     "fewer predictions": (Y, P[:2], "same number of rows; got 4 and 2"),
     "fewer labels than rows": (LABELS[:3], ROWS, "same number of rows; got 3 and 4"),
-    "one column": (Y, np.array(P)[:, None], r"one class only.*y_proba\[:, 0\]"),
+    "one column": (Y, np.array(P)[:, None], r"one class, but.*y_proba\[:, 0\]"),
     "three dimensions": (Y, np.full((4, 2, 2), 0.5), r"y_proba.*shape.*\(4, 2, 2\)"),
     "a single number": (1, 0.3, "y_proba.*shape"),
     "a single label": (1, P, "y_true.*one entry per row"),
