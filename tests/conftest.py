@@ -51,6 +51,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine_name", ENGINES)
 
 
+@pytest.fixture(autouse=True)
+def _long_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences are looked for whole: how they are broken into lines has tests of its own."""
+    monkeypatch.setenv("COLUMNS", "2000")
+
+
 def pytest_runtest_teardown() -> None:
     """Twenty open figures are a warning, and so a failure of whichever test opens the next one."""
     if "matplotlib.pyplot" in sys.modules:

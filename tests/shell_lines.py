@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 from pathlib import Path
 from typing import TextIO
 
@@ -32,8 +33,17 @@ calibrant() {
 """
 
 
+# Columns of what pages show.
+WIDEST = "88"
+
+
 def run_line(line: str, folder: str | Path = ".") -> tuple[int, str]:
-    """The exit code of a line and all that it prints."""
+    """The exit code of a line and all that it prints, as wide as pages show it."""
+    with unittest.mock.patch.dict(os.environ, COLUMNS=WIDEST):
+        return _run_line(line, folder)
+
+
+def _run_line(line: str, folder: str | Path) -> tuple[int, str]:
     plain = _PLAIN.fullmatch(line)
     if plain is None:
         return (_run_in_shell if hasattr(os, "mkfifo") else _run_installed)(line, folder)

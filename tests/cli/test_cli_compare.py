@@ -80,9 +80,16 @@ def test_two_columns_of_one_file(one_file, capsys):
 
 
 def test_a_table_for_people(one_file):
-    done = run("compare", one_file, "--models", "old=old", "new=new", "--measures", "ece,brier")
+    given = ("compare", one_file, "--models", "old=old", "new=new", "--measures", "ece,brier")
+    done = run(*given)
     assert done.returncode == 0 and done.stderr == ""
-    assert "2 models on 600 rows" in done.stdout and "Ranks by brier" in done.stdout
+    assert "2 models on 600 rows" in done.stdout and "Ranks by brier" not in done.stdout
+    assert "By ECE and Brier score, new is best: old is significantly worse." in done.stdout
+    limits = cal.compare(OUTCOMES, EXPECTED, measures=["ece", "brier"]).intervals("brier")
+    new = f"{limits['estimate'][0]:.4f} ({limits['low'][0]:.4f} to {limits['high'][0]:.4f})"
+    assert new in done.stdout
+    done = run(*given, "--details")
+    assert "Ranks by brier" in done.stdout and "Sample values" in done.stdout
     assert "Rank robustness" not in done.stdout  # of two, there is nothing to say
 
 
@@ -195,7 +202,7 @@ class TestWhatIsWrong:
             (["a=old", "a=new"], "names 'a' twice"),
             (["a=old", "b=nwe"], "there is no column 'nwe': did you mean 'new'?"),
             (["a=old", "b=x_*"], "no column has a name like 'x_*'"),
-            (["a=old"], "two predictors or more"),
+            (["a=old"], "two or more predictors"),
         ],
     )
     def test_models_that_cannot_be_meant(self, one_file, capsys, models, said):

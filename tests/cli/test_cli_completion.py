@@ -90,4 +90,4 @@ def test_without_its_package(monkeypatch, capsys):
 
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 3
-    assert "pip install 'calibrant[cli]'" in capsys.readouterr().err
+    assert "(the extra 'cli')" in capsys.readouterr().err

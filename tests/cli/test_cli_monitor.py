@@ -235,7 +235,7 @@ def test_accepted_rows_raise_no_alarm_and_a_change_does(tmp_path):
     # The same rows as the first windows of one state.
     both = tmp_path / "both.state"
     assert run("merge", accepted, days, "-o", both).returncode == 0
-    span = run("monitor", both, "--baseline", "..2026-01-02", "--alarm", "--json")
+    span = run("monitor", both, "--baseline", "..2026-01-01", "--alarm", "--json")
     assert span.returncode == 1
     found = json.loads(span.stdout)["windows"]["e_change"]
     assert found[0] is None and found[1] < 20 < found[-1]

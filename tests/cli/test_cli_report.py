@@ -197,7 +197,9 @@ def test_what_sums_do_not_tell_is_a_note(tmp_path, capsys):
     )
     found = found_by(capsys, "report", votes, "--stream", "--counts", "no,yes")
     assert found["verdict"] is None
-    assert any("with votes the votes of each row are drawn anew" in note for note in found["notes"])
+    assert any(
+        "intervals with votes resample the votes of each row" in note for note in found["notes"]
+    )
 
 
 def test_a_bad_row_is_told_with_its_line(tmp_path, capsys):
@@ -265,7 +267,10 @@ class TestConventions:
         path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": BETTER})
         assert main(["conventions", str(path)]) == 0
         printed = capsys.readouterr().out
-        assert "torchmetrics" in printed and "This is the definition." in printed
+        assert "torchmetrics" in printed and "This is the definition." not in printed
+        assert "scikit-learn calibration_error: It is the root mean square gap" in printed
+        assert main(["conventions", str(path), "--details"]) == 0
+        assert "This is the definition." in capsys.readouterr().out
 
 
 def test_segments_of_a_parquet_file_are_those_of_the_library(tmp_path, capsys):
@@ -328,7 +333,7 @@ def test_labels_between_two_columns_have_bounds(tmp_path):
     assert {each["name"]: each["low"] for each in found["bounds"]} == own.low
     for more, words in (
         (("--label", "lo"), "--label alone, or both"),
-        (("--votes", "lo"), "--votes needs labels that are known"),
-        (("--by", "lo"), "--by needs labels that are known"),
+        (("--votes", "lo"), "--votes needs known labels"),
+        (("--by", "lo"), "--by needs known labels"),
     ):
         assert words in run("report", "a.csv", *ends, *more, cwd=tmp_path).stderr

@@ -394,11 +394,11 @@ def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
     p = rng.random(200).round(6)
     file = csv(tmp_path / "f.csv", {"label": (rng.random(200) < p).astype(int), "p": p})
     said = scaled(capsys, "--fit", file, "--map", "auto", "-o", tmp_path / "map.json")
-    assert said["fit"]["choice"]["best"] == "as they are" and not said["fit"]["choice"]["helps"]
+    assert said["fit"]["choice"]["best"] == "unchanged" and not said["fit"]["choice"]["helps"]
     np.testing.assert_allclose(scaling.load(tmp_path / "map.json").transform(p), p, rtol=1e-12)
     rows = ("--apply", str(file), "-o", str(tmp_path / "o.csv"))
     assert main(["scale", "--fit", str(file), "--map", "auto", *rows]) == 0
-    assert "The predictions may stay" in capsys.readouterr().out
+    assert "No map is recommended" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [("--map", "beta"), ()])

@@ -76,7 +76,7 @@ def main_prints(monkeypatch):
 
 @pytest.fixture
 def arguments(tmp_path):
-    return ["report", str(binary(tmp_path)), "--measures", "ece,brier"]
+    return ["report", str(binary(tmp_path)), "--measures", "ece,brier", "--details"]
 
 
 def test_colours_and_a_diagram_on_a_terminal(arguments):
@@ -114,7 +114,7 @@ def test_check_and_compare_on_a_terminal(tmp_path, main_prints):
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS, "q": BETTER})
     printed = main_prints(["check", path, "--proba", "p", "--max", "brier=0.3"])
     assert "pass: " in CODES.sub("", printed)
-    models = ["--models", "a=p", "b=q", "--measures", "brier"]
+    models = ["--models", "a=p", "b=q", "--measures", "brier", "--details"]
     printed = main_prints(["compare", path, *models])
     assert "Ranks by brier" in CODES.sub("", printed)
 

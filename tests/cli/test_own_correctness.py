@@ -57,7 +57,7 @@ def test_labels_by_model():
         limits = found.intervals("ece")
         assert limits["low"][limits["predictor"].index(name)] == alone.low
     differ = int((CORRECT["gpt"] != CORRECT["qwen"]).sum())
-    assert f"labels are each model's own; they differ in {differ} of {N} rows" in found.inferred
+    assert f"each model has its own labels, which differ in {differ} of {N} rows" in found.inferred
     names = {"gpt": "correct_gpt", "qwen": "correct_qwen"}
     same = cal.compare(names, {name: f"conf_{name}" for name in names}, data=FRAME,
                        measures=["ece", "brier"], n_resamples=50)  # fmt: skip
@@ -112,10 +112,10 @@ MODELS = {"gpt": "conf_gpt", "qwen": "conf_qwen"}
      (({**CORRECT, "x": [1]}, CONFIDENCE), {}, "has 'x', not in y_proba"),
      (({"gpt": "correct_qwen", "qwen": "correct_gpt"}, MODELS), {"data": FRAME},
       "gives 'gpt' the labels 'correct_qwen', which belong to 'qwen'"),
-     ((CORRECT, CONFIDENCE), {"ids": {"y_true": np.arange(N)}}, "ids has 'y_true', while"),
+     ((CORRECT, CONFIDENCE), {"ids": {"y_true": np.arange(N)}}, "ids has 'y_true', but"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.arange(N)}}, "ids must map each model's name"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.arange(N), "qwen": np.arange(N) + 1}},
-      "1 are not those of every model, such as 0"),
+      "1 do not occur for every model, such as 0"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.zeros(N), "qwen": np.arange(N)}}, "must be unique"),
      (({"gpt": CORRECT["gpt"], "qwen": CORRECT["qwen"][:9]},
        {"gpt": CONFIDENCE["gpt"], "qwen": CONFIDENCE["qwen"][:9]}), {}, "gpt has 200 rows, qwen"),

@@ -271,7 +271,7 @@ def test_overshoot_is_brought_back_and_counted():
         for kind in (pl.LazyFrame, pl.DataFrame)
     )
     assert lazy.notes == eager.notes
-    assert "sum to 1 only within the tolerance" in lazy.notes[0]
+    assert "sum to 1 only within rounding tolerance" in lazy.notes[0]
 
 
 def test_predictions_of_0_and_1_are_clipped_alike():
@@ -580,7 +580,7 @@ def test_slices_without_weight_are_told():
     options = {"sample_weight": "w", "measures": ["ece"]}
     slices_ = cal.evaluate("y", "p", by="site", data=data, **options).slices
     assert len(slices_) == 2
-    assert "a: " in slices_.notes[0] and "without weight" in slices_.notes[0]
+    assert "a: " in slices_.notes[0] and "without positive weight" in slices_.notes[0]
 
 
 # --- only sums leave the engine ------------------------------------------------------------------
@@ -620,7 +620,7 @@ def test_an_evaluation_is_one_query_and_one_look_for_all_quantile_rules(collecte
     assert look < 1000
     assert "ks_error" not in found and "brier_uncertainty" in found
     assert any(
-        "ks_error, " in n and "left out, there are more than 32,768" in n for n in found.notes
+        "ks_error, " in n and "not computed, there are more than 32,768" in n for n in found.notes
     )
 
 

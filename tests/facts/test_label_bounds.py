@@ -309,8 +309,8 @@ def test_the_report_is_a_page_of_bounds(tmp_path):
         ([0.5], [0.6], [[0.1, 0.9]], {}, "one for each class"),
         ([[0.5, 0.6]], [[1, 1]], [[0.1, 0.9]], {}, "lo[0] sums to 1.1"),
         ([[0.0, 0.1]], [[0.2, 0.3]], [[0.1, 0.9]], {}, "hi[0] sums to 0.5"),
-        ([0.1], [0.2], [0.1], {"uncertainty": True}, "uncertainty needs labels that are known"),
-        ([0.1], [0.2], [0.1], {"votes": 3}, "votes needs labels that are known"),
+        ([0.1], [0.2], [0.1], {"uncertainty": True}, "uncertainty needs known labels"),
+        ([0.1], [0.2], [0.1], {"votes": 3}, "votes needs known labels"),
         ([0.1], [0.2], [0.1], {"measures": ["smooth_ece"]}, "ece, rmsce, mce"),
     ],
 )

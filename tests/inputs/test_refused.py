@@ -92,7 +92,7 @@ def that_take(shape: str) -> list[str]:
         return [name for name in FUNCTIONS if not takes_rows_only(name)]
     for name in filter(takes_one_outcome_only, FUNCTIONS):
         message = refusal(FUNCTIONS[name], LABELS, ROWS)
-        assert re.search(r"of one outcome, with .* of the shape \(n,\).*\(n, 3\)", message)
+        assert re.search(r"needs one outcome, with .* of the shape \(n,\).*\(n, 3\)", message)
     return [name for name in FUNCTIONS if not takes_one_outcome_only(name)]
 
 
@@ -478,7 +478,9 @@ def test_a_slight_overshoot_is_brought_back_counted_and_told(dtype: Any, engine_
         result = cal.evaluate([1, 1, 0, 1, 0], predictions)
         clipped = cal.evaluate([1, 1, 0, 1, 0], np.clip(predictions, 0, 1))
     assert result.values == clipped.values
-    assert any(note.startswith("3 numbers overshot") for note in result.notes), result.notes
+    assert any(note.startswith("3 predictions outside [0, 1]") for note in result.notes), (
+        result.notes
+    )
     assert not any("overshot" in note for note in clipped.notes)
 
 
@@ -487,7 +489,7 @@ def test_a_slight_overshoot_in_rows_is_counted_and_told(engine_name: str) -> Non
     rows = np.array([[1.00005, -0.00005], [0.5, 0.5], [0.30004, 0.70001], [0.2, 0.8]])
     with engine(engine_name):
         notes = cal.evaluate([0, 1, 1, 0], rows).notes
-    assert any(note.startswith("2 numbers overshot") for note in notes), notes
+    assert any(note.startswith("2 predictions outside [0, 1]") for note in notes), notes
     assert any(note.startswith("1 row of y_proba sums") for note in notes), notes
 
 
@@ -505,7 +507,7 @@ def test_overshoot_is_counted_once_however_often_rows_are_read(n: int, engine_na
     predictions[::10] = 1 + 1e-5  # even rows, whose label is 0
     with engine(engine_name):
         notes = cal.evaluate(np.arange(n) % 2, predictions, measures=["ece", "ace", "brier"]).notes
-    told = f"{n // 10} numbers overshot [0, 1] by at most 1e-4 and were brought back to it"
+    told = f"{n // 10} predictions outside [0, 1] by at most 1e-4 were clipped"
     assert told in notes
 
 
@@ -525,7 +527,7 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
     "fewer labels": (Y[:3], P, "same number of rows; got 3 and 4"),
     "fewer predictions": (Y, P[:2], "same number of rows; got 4 and 2"),
     "fewer labels than rows": (LABELS[:3], ROWS, "same number of rows; got 3 and 4"),
-    "one column": (Y, np.array(P)[:, None], r"one class, but.*y_proba\[:, 0\]"),
+    "one column": (Y, np.array(P)[:, None], r"one class, .*y_proba\[:, 0\]"),
     "three dimensions": (Y, np.full((4, 2, 2), 0.5), r"y_proba.*shape.*\(4, 2, 2\)"),
     "a single number": (1, 0.3, "y_proba.*shape"),
     "a single label": (1, P, "y_true.*one entry per row"),
@@ -583,7 +585,7 @@ def test_swapped_arguments_of_rows(engine_name: str) -> None:
     complaints = Complaints()
     with engine(engine_name):
         for name in FUNCTIONS:
-            sentence = "of one outcome, with" if takes_one_outcome_only(name) else "swapped"
+            sentence = "needs one outcome, with" if takes_one_outcome_only(name) else "swapped"
             complaints.expect(name, sentence, FUNCTIONS[name], ROWS, np.eye(3)[LABELS])
     complaints.settle()
 

@@ -196,7 +196,7 @@ def test_the_metric_writes_nothing(alone):
 
 def test_without_the_package_the_way_to_get_it_is_said(monkeypatch):
     message = message_without("evaluate", "calibrant.integrations.evaluate_metric", monkeypatch)
-    assert "pip install 'calibrant[evaluate]'" in message
+    assert "pip install evaluate (the extra 'evaluate')" in message
 
 
 def test_the_examples_run():

@@ -101,7 +101,7 @@ def test_two_real_processes():
 
 def test_without_the_package(monkeypatch):
     said = message_without("ignite", "calibrant.integrations.ignite", monkeypatch)
-    assert "calibrant[ignite]" in said
+    assert "(the extra 'ignite')" in said
 
 
 def test_the_examples():

@@ -368,4 +368,4 @@ class TestErrors:
             "except cal.MissingExtra as error: print(error)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-        assert "pip install 'calibrant[torch]'" in done.stdout, done.stderr
+        assert "pip install torch (the extra 'torch')" in done.stdout, done.stderr

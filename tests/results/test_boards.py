@@ -50,6 +50,10 @@ def test_refusals_by_each_rule(board, rule):
     assert found["accuracy"] == pytest.approx(y.mean())
     assert found["brier"] == pytest.approx(np.mean((p - y) ** 2))
     said = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}[rule]
+    right = int(models["loud"][1][gone].sum())
+    if rule == "wrong":
+        assert right > 0
+        said += f", although {right} of them are labelled correct"
     assert f"30 answers without a confidence: {said}" in found.inferred
 
 
@@ -96,9 +100,9 @@ def test_risks_of_several_models_in_one_figure(board):
     for line, name in zip(lines, models, strict=True):
         assert line.get_ydata().tolist() == cal.risk_coverage(y[name], p[name]).risk.tolist()
         assert line.get_ydata().max() < display.ax_.get_ylim()[1]  # the second is not cut off
-    with pytest.raises(cal.InputError, match="measures= has 'aurc'"):
+    with pytest.raises(cal.InputError, match="'aurc' in measures="):
         cal.compare(y, p, ids=ids, measures=["ece"]).plot_risk()
-    with pytest.raises(cal.InputError, match="answered has shares of calm, and the predictors are"):
+    with pytest.raises(cal.InputError, match="answered has shares of calm, but the predictors are"):
         cal.compare(y, p, ids=ids, answered={"calm": 1.0})
     with pytest.raises(cal.InputError, match=r"answered\['calm'\] is 85"):
         cal.compare(y, p, ids=ids, answered={"calm": 85, "loud": 0.9})

@@ -142,7 +142,7 @@ def test_a_label_without_rows_is_left_out_and_named():
     y[:, 1] = np.nan
     result = cal.multilabel(y, P, labels=NAMES)
     assert [row.name for row in result] == ["fox", "cat"]
-    assert any("left out: dog" in note for note in result.notes)
+    assert any("has an annotation: dog" in note for note in result.notes)
     assert result.n_missing["dog"] == N
     with pytest.raises(InputError, match="there is no label 'dog'"):
         result["dog"]

@@ -104,6 +104,19 @@ def test_ranks_of_any_pairs_lie_between_their_limits():
         assert ((found.best >= 0.95) == alone).all() and sorted(found.order) == list(range(n))
 
 
+def test_what_is_not_clear_is_ranked_by_the_distance_from_the_best():
+    """Each difference is estimated by itself: b - c may be negative though b is farther from a."""
+    pairs = np.zeros((3, 3, 3))
+    for a, b, estimate in ((1, 0, 0.0045), (2, 0, 0.0041), (1, 2, -0.001)):
+        pairs[a, b], pairs[b, a] = (-0.02, 0.03, estimate), (-0.03, 0.02, -estimate)
+    found = ranks_of(pairs, np.array([0.021, 0.027, 0.026]), higher_is_better=False, level=0.95)
+    assert (found.order, found.rank.tolist()) == ([0, 2, 1], [1, 3, 2])
+    # A significant difference decides whatever the distances.
+    pairs[1, 2], pairs[2, 1] = (-0.004, -0.001, -0.002), (0.001, 0.004, 0.002)
+    found = ranks_of(pairs, np.array([0.021, 0.027, 0.026]), higher_is_better=False, level=0.95)
+    assert (found.order, found.rank.tolist()) == ([0, 1, 2], [1, 2, 3])
+
+
 def test_one_predictor_alone_is_the_best():
     found = ranks_of(np.zeros((1, 1, 3)), np.array([0.3]), higher_is_better=False, level=0.95)
     assert found.best.tolist() == [1.0] and found.order == [0]

@@ -1,4 +1,4 @@
-"""A measure without a value for sound data is left out and told, and takes nothing else with it."""
+"""A measure without a value for sound data is not computed, and a note says so; all else is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING_ABOVE = {"click rates": (CLICKED, CLICKS), "untrained": (CLASSES, UNTRAI
 
 
 def told(notes) -> bool:
-    return any(note.startswith("tace: left out, no prediction is above the") for note in notes)
+    return any(note.startswith("tace: not computed, no prediction is above the") for note in notes)
 
 
 @pytest.mark.parametrize("kind", NOTHING_ABOVE)
@@ -99,7 +99,7 @@ def test_odd_data_have_an_evaluation_everywhere(kind, tmp_path):
     gone = {m.name for m in known if not m.on_request}
     gone -= set(found.values)
     for name in gone - {m.name for m in known if m.soft_only}:
-        assert any(note.startswith(f"{name}: left out") for note in found.notes), name
+        assert any(note.startswith(f"{name}: not computed") for note in found.notes), name
     assert all(math.isfinite(value) for value in found.values.values())
     rows = {"label": y, "probs": p} | ({"w": weight} if w else {})
     np.savez(tmp_path / "rows.npz", **rows)

@@ -359,7 +359,7 @@ class TestErrors:
             "except cal.MissingExtra as error:\n    print(error)\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-        assert "pip install 'calibrant[plot]'" in done.stdout, done.stderr
+        assert "pip install matplotlib (the extra 'plot')" in done.stdout, done.stderr
 
 
 def test_one_soft_label_alone_says_nothing_of_its_bin():

@@ -157,7 +157,7 @@ def test_more_votes_and_not_more_rows_tell_the_population() -> None:
 def test_one_vote_a_row_is_refused_as_counts_and_with_votes() -> None:
     one = np.eye(3, dtype=int)[[0, 1, 2] * 20]
     for given in ({"y_true": one}, {"y_true": one, "votes": 1}, {"y_true": one.astype(float)}):
-        with pytest.raises(cal.InputError, match="one vote a row"):
+        with pytest.raises(cal.InputError, match="one vote per row"):
             cal.bayes_error(**given)
 
 
@@ -218,7 +218,7 @@ def test_the_bayes_error_is_a_number_that_says_how_it_was_found() -> None:
     assert str(found).startswith("Bayes error 0.2500, 95% CI") and "Dirichlet" in str(found)
     assert cal.bayes_error([[4, 0], [0, 4]]) == 0
     mixed = cal.bayes_error([[1, 0, 0], [2, 1, 0], [0, 3, 0], [1, 1, 1]] * 20)
-    assert mixed.note == "20 rows have one vote, which says nothing of doubt"
+    assert mixed.note == "20 rows have one vote, which cannot show disagreement"
 
 
 @pytest.mark.parametrize(

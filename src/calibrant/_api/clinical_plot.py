@@ -32,7 +32,7 @@ def clinical_plot(
 ) -> ClinicalDisplay:
     """Draw the calibration plot of clinical papers. Needs matplotlib.
 
-    One figure has the local regression that the ICI is of with its band, the line of logistic
+    One figure has the local regression of the ICI with its band, the line of logistic
     recalibration, the risks by outcome, and slope, intercept, O:E, C, Brier score and ICI with
     their intervals, as ``val.prob.ci.2`` of R's CalibrationCurves draws it.
 
@@ -43,14 +43,14 @@ def clinical_plot(
     y_proba : array-like of shape (n,) or str
         Predicted risks, P(y = 1); with `data`, a column's name.
     groups
-        Cluster of each row (patient); rows of one cluster scatter together.
+        Cluster of each row (patient); rows of one cluster vary together.
     level
         Level of the band and of the intervals.
     n_resamples
         Number of resamples behind the interval of the ICI.
     seed
     ax : matplotlib Axes, optional
-        Where to draw; left out, on a new figure.
+        Axes to draw on; by default, a new figure.
     data
 
     Returns

@@ -116,7 +116,7 @@ class LimitedModel:
             low,
             high,
             level,
-            "limits of Cox's recalibration",
+            "confidence intervals of Cox's recalibration",
             standard_error=fit.error,
             estimate=fit.value,
         )
@@ -189,7 +189,8 @@ class RowModel(LimitedModel):
 
 class SumsModel(LimitedModel):
     """One model of `n` rows that were summed. `values` are its measures' values if they are
-    known."""
+    known.
+    """
 
     def __init__(
         self, sums: PooledSums, checks: Checks, n: int, values: Mapping[str, float] | None = None

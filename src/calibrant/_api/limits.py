@@ -89,8 +89,8 @@ def limits_of_slices(tolerance: Any, undecided: Any, by: Any) -> dict[str, float
     for argument, given in (("tolerance", tolerance), ("undecided_slices", undecided)):
         if by is None and given not in (None, POLICIES[0]):
             raise InputError(
-                f"{name_of(argument)} is about slices, and there are none: say which columns make "
-                f"them with {name_of('by')}"
+                f"{name_of(argument)} needs slices, but there are none: name their columns with "
+                f"{name_of('by')}"
             )
     return None if tolerance is None else {HEADLINE: check_tolerance(tolerance)}
 
@@ -125,7 +125,7 @@ def _check_decidable(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
         percent = " If it is a percentage, divide it by 100." if 1 < value <= 100 else ""
         raise InputError(
             f"{what.name} lies between {what.low:g} and {what.high:g}, so {limit} is "
-            f"{'always' if always else 'never'} true and checks nothing.{percent}"
+            f"{'always' if always else 'never'} true.{percent}"
         )
 
 
@@ -144,8 +144,8 @@ def _check_directions(limits: tuple[LimitOn, ...]) -> None:
         if good_side and not between and not isinstance(what, Coefficient):
             better = "higher" if what.higher_is_better else "lower"
             raise InputError(
-                f"{what.name} is better the {better} it is, so {limit} would be kept by models "
-                f"that become worse: say {setting(ARGUMENTS[other], {what.name: ...})}"
+                f"{what.name} is better the {better} it is, so worse models would pass {limit}: "
+                f"use {setting(ARGUMENTS[other], {what.name: ...})}"
             )
 
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from calibrant._cli.output import Outcome, check_folder, check_own_files, print_status
 from calibrant._cli.parsing import Parser, names
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_wrapped, spinner
 
 if TYPE_CHECKING:
     from calibrant.results._audit import Audit
 
 
 DESCRIPTION = (
-    "Test on simulated data with known truth whether measures are truthful, continuous, complete "
-    "and sound, whether weights are shares, and how far they depend on the number of bins. Exit "
-    "code: 0 if every claim is confirmed, 1 if one is refuted, 2 if one cannot be decided."
+    "Test on simulated data, whose truth is known, whether measures are truthful, continuous, "
+    "complete and sound, whether a weight of 2 counts as two rows, and how much measures depend on "
+    "the number of bins. Exit code 0: every claim is confirmed; 1: one is refuted; 2: one is "
+    "undecided."
 )
 # The files that an audit writes, and the bytes that each begins with.
 FILES = {
@@ -29,16 +30,16 @@ FILES = {
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant audit` to its parser."""
     parser.add_argument(
-        "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
+        "measures", nargs="*", metavar="MEASURE", help="a measure's name; default: all measures"
     )
     parser.option(
         "--properties NAME,...",
         "some of truthful, continuous, complete, sound, weighted and bin_sensitivity (default: "
-        "all), or sequential: can who sees earlier outcomes beat the truth?",
+        "all), or sequential: can a forecaster who sees earlier outcomes beat the truth?",
         type=names,
     )
-    parser.option("-o --out FOLDER", "folder for the tables (CSV, JSON, Markdown)")
-    parser.option("--seed SEED", "seed of the simulated data; default 0", default=0)
+    parser.option("-o --out FOLDER", "write tables (CSV, JSON, Markdown) to this folder")
+    parser.option("--seed SEED", "the seed of the simulated data; default 0", default=0)
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -55,7 +56,18 @@ def run(options: argparse.Namespace) -> Outcome:
         _save(result, options.out)
         print_status(f"written: {options.out}")
     code = 1 if result.refuted else 0 if result else 2
-    return Outcome(result.to_dict, lambda: print(result), code)
+    return Outcome(result.to_dict, lambda: _show(result), code)
+
+
+def _show(result: Audit) -> None:
+    """Print which properties each measure has, and for one or two measures what was found."""
+    from calibrant._cli.tables import print_summary, print_table
+
+    print_summary(result.title, result._messages())
+    print_table(result.table())
+    if result._has_few:
+        for row in result.rows:
+            print_wrapped(f"  {row.property}: {row.sentence}", hanging="  ")
 
 
 def _save(result: Audit, folder: str) -> None:

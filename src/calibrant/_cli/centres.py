@@ -9,12 +9,12 @@ from calibrant._cli.decide import check_picture
 from calibrant._cli.options import CLUSTERS, READS_FILES, add_columns, add_files
 from calibrant._cli.output import Outcome, check_writable, print_status
 from calibrant._cli.parsing import Parser
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_wrapped, spinner
 from calibrant._core.errors import InputError
 
 DESCRIPTION = (
-    "Calibration slope, intercept, O:E and C-statistic of a binary outcome at each centre, their "
-    "mean (random effects), and a prediction interval for a new centre. "
+    "Estimate the calibration slope, intercept, O:E ratio and C-statistic of a binary outcome at "
+    "each centre, their mean (random effects), and a prediction interval for a new centre. "
     f"{READS_FILES}"
 )
 QUANTITIES = ("slope", "intercept_in_the_large", "observed_expected", "c_statistic")
@@ -23,17 +23,18 @@ QUANTITIES = ("slope", "intercept_in_the_large", "observed_expected", "c_statist
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant centres` to its parser."""
     add_files(parser)
-    parser.option("--by COLUMN,...", "column that names the centre of each row (needed)")
-    parser.option("-o --out PICTURE", "also draw it (.png, .svg, .pdf)")
+    parser.option("--by COLUMN,...", "the column that names the centre of each row (required)")
+    parser.option("-o --out PICTURE", "also draw the centres (.png, .svg, .pdf)")
     parser.option(
         "--draw",
-        "what is drawn: a forest plot of a quantity, or the mean calibration curve",
+        "what -o draws: a forest plot of one quantity, or the mean calibration curve",
         choices=(*QUANTITIES, "curve"),
         default="slope",
     )
+    parser.option("--details", "also print the values of every centre")
     add_columns(parser)
     parser.option("--groups COLUMN", f"{CLUSTERS} (patient)")
-    parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
+    parser.option("--level LEVEL", "the confidence level of intervals; default 0.95", default=0.95)
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -65,12 +66,15 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print the title, the messages, the means over centres, and the centres' slopes."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.tables import print_summary, print_table
 
-        print_summary(found.title, (*rows.messages, *found._messages()))
+        print_summary(found.title, (*found._messages(), *short_lines(rows.messages)))
         print_table(found.display_columns(), "Mean of centres, and a new centre")
-        for quantity in QUANTITIES:
+        for quantity in QUANTITIES if options.details else ():
             own = {key: part for key, part in found.each[quantity].items() if key != "note"}
             print_table(own, f"{quantity} by centre")
+        if not options.details:
+            print_wrapped("  --details prints every centre")
 
     return Outcome(found.to_dict, show)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from calibrant.results._certificate import Certificate
 
 DESCRIPTION = (
-    "A proved upper bound of a calibration error: the population's error exceeds it with "
-    "probability at most 1 - LEVEL, for every population and number of independent rows. Exit "
-    "code 0: done, and the bound is at most --max; 2: it is not; 3: it could not be done. "
-    f"{READS_FILES} Of a saved state the bound holds however often one looks."
+    "Give a proved upper bound of a calibration error. The error of the population exceeds it with "
+    "probability at most 1 - LEVEL, for every population and every number of independent rows. "
+    "Exit code 0: done, and the bound is at most --max; 2: it is not; 3: it could not be done. "
+    f"{READS_FILES} The bound of a saved state holds however often it is computed."
 )
 
 
@@ -28,10 +28,14 @@ def add_options(parser: Parser) -> None:
     """Add the options of `calibrant certify` to its parser."""
     add_files(parser)
     parser.option("--max LIMIT", "the largest bound that you accept", type=float)
-    parser.option("--measure MEASURE", "measure; default ece", default="ece")
-    parser.option("--level LEVEL", "probability that the bound holds; default 0.999", default=0.999)
+    parser.option("--measure MEASURE", "the measure to bound; default ece", default="ece")
     parser.option(
-        "--sigma SIGMA", "width of a smooth error's noise, chosen before rows are seen", type=float
+        "--level LEVEL", "the probability that the bound holds; default 0.999", default=0.999
+    )
+    parser.option(
+        "--sigma SIGMA",
+        "the noise width of a smooth error, chosen before looking at the data",
+        type=float,
     )
     add_bins(parser)
     add_columns(parser)
@@ -52,6 +56,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print whether the limit is certified, the certificate and the messages."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.terminal import print_styled
 
         files = inputs.format_files(options.files)
@@ -59,8 +64,8 @@ def run(options: argparse.Namespace) -> Outcome:
             verdict, style = ("certified", "green") if kept else ("not certified", "yellow")
             print_styled(f"{verdict}, at most {options.max:g}: {files}", f"bold {style}")
         note = (found.note,) if found.note else ()
-        for line in (found.sentence, f"{found.method}", *messages, *note):
-            print_styled(f"  {line}")
+        for line in (found.sentence, found.method, *short_lines(messages), *note):
+            print_styled(f"  {line}", hanging="  ")
 
     record = {"files": options.files, "max": options.max, "certified": kept}
     about = {**record, "inferred": list(messages)}

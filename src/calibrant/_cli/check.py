@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from calibrant._cli import inputs
 from calibrant._cli.check_config import with_config
 from calibrant._cli.inputs import SUMMED_FROM
+from calibrant._cli.of_files import by_file, short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from calibrant.results._evaluation import Evaluation
 
 DESCRIPTION = (
-    "Check measures against limits, with their confidence intervals. Exit code 0: every interval "
-    "lies within its limit; 1: an interval lies beyond its limit; 2: undecided, an interval "
+    "Compare the confidence intervals of measures with limits. Exit code 0: every interval is "
+    "within its limit; 1: an interval is beyond its limit; 2: undecided, because an interval "
     f"contains its limit; 3: the check could not be done. {READS_FILES}"
 )
 # The most predictions that are kept in memory; n rows of k classes are n k predictions.
@@ -50,56 +51,58 @@ def add_options(parser: Parser) -> None:
     add_files(parser, needed=False)
     parser.option(
         "--config FILE",
-        "options and limits in a TOML file: tables [max], [min], [max-increase], [max-decrease] "
-        "and [slices], and other options by their names; what is typed comes first",
+        "a TOML file with limits in the tables [max], [min], [max-increase], [max-decrease] and "
+        "[slices], and with other options by their names; options that you type take precedence",
     )
     parser.option(
         "--max MEASURE=LIMIT",
-        "at most this much, such as ece=0.05; may be repeated",
+        "the measure must be at most LIMIT, such as ece=0.05; may be repeated",
         dest="at_most",
         **limits,
     )
     parser.option(
         "--min MEASURE=LIMIT",
-        "at least this much, such as auroc=0.8 or slope=0.9",
+        "the measure must be at least LIMIT, such as auroc=0.8 or slope=0.9; may be repeated",
         dest="at_least",
         **limits,
     )
     group = parser.group("baseline")
     group.option(
         "--baseline FILE",
-        "predictions to compare with: file, folder or pattern, with the same columns",
+        "predictions to compare with: a file, folder or pattern with the same columns",
     )
     group.option(
         "--max-increase MEASURE=LIMIT",
-        "at most so much above the baseline, such as ece=0.005; may be repeated",
+        "the measure may exceed the baseline's by at most LIMIT, "
+        "such as ece=0.005; may be repeated",
         **limits,
     )
     group.option(
         "--max-decrease MEASURE=LIMIT",
-        "at most so much below the baseline, for what is better the higher it is",
+        "the measure may be below the baseline's by at most LIMIT, for measures such as auroc",
         **limits,
     )
-    group.option("--id COLUMN", "match rows with the baseline's by this column")
+    group.option("--id COLUMN", "match rows with those of the baseline by this column")
     add_own_labels(group)
     group.option(
-        "--unpaired", "take the baseline's rows for other rows, even if their labels are the same"
+        "--unpaired", "treat the baseline's rows as other rows, even if their labels are the same"
     )
     group.option(
         "--baseline-proba COLUMN[,...]",
-        "predictions in the baseline, if their columns are called otherwise",
+        "the prediction columns of the baseline, if they have other names",
     )
-    parser.option("--point", "judge the values alone, without intervals")
+    parser.option("--point", "compare the values alone with the limits, without intervals")
     add_columns(parser)
     add_bins(parser)
-    add_slices(parser, "check each value of these columns too")
+    add_slices(parser, "also check each value of these columns by itself")
     parser.option(
-        "--tolerance TOLERANCE", "with --by: slices are held to this ECE, and not to the limits"
+        "--tolerance TOLERANCE",
+        "with --by: compare the ECE of slices with this number, instead of the limits",
     )
     parser.option(
         "--undecided-slices",
-        "with --by: what a slice that its rows cannot decide makes of the check: undecided (the "
-        "default), no more than a note (warn), or a fail",
+        "with --by: the result of the check if a slice has too few rows to decide: undecided (the "
+        "default), only a note (warn), or fail",
         choices=("undecided", "warn", "fail"),
         default="undecided",
     )
@@ -107,7 +110,7 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--summary",
         "also write a Markdown summary to $GITHUB_STEP_SUMMARY (or print it), and an annotation "
-        "for each limit that is not kept",
+        "for each limit that does not pass",
         choices=("github",),
     )
     parser.option("--junit FILE", "also write JUnit XML, for build servers")
@@ -117,7 +120,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Check the files, and write the JUnit file and the GitHub summary if options name them."""
     options, said = with_config(options)
     if not options.files:
-        raise InputError("there is no file to check: name one, or say files = [...] in --config")
+        raise InputError("no file to check is named: name one, or set files = [...] in --config")
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     files = inputs.format_files(options.files)
     title = f"calibrant check {files}"
@@ -189,7 +192,7 @@ def _check_options(options: argparse.Namespace) -> None:
     limits = _limit_arguments(options)
     for argument, by_measure in limits.items():
         if len(by_measure) < len(getattr(options, argument)):
-            raise InputError(f"{name_of(argument)} names a measure twice: say its limit once")
+            raise InputError(f"{name_of(argument)} names a measure twice: give it one limit")
     check_some_limit(*limits.values())
     limits_of_slices(options.tolerance, options.undecided_slices, options.by)
     about_baseline = {
@@ -208,7 +211,7 @@ def _check_options(options: argparse.Namespace) -> None:
         groups=options.groups is not None,
     )
     if options.id is not None and options.unpaired:
-        raise InputError("--id matches the rows that --unpaired takes for others: drop one of them")
+        raise InputError("--id and --unpaired contradict each other: leave out one of them")
 
 
 def _print_github_summary(result: Check, title: str, file: TextIO) -> None:
@@ -266,7 +269,7 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         )
     messages, notes = rows.messages, result.notes
     if old is not None:
-        messages = (*messages, *(f"baseline: {line}" for line in old.messages))
+        messages = (*messages, *by_file({"baseline": old.messages}))
         if about_baseline["ids"] is not None and options.id is None:
             notes = tuple(map(_reword_paired_note, notes))
     result = replace(result, n_missing=rows.n_missing, notes=notes)
@@ -380,7 +383,7 @@ def _reword_paired_note(note: str) -> str:
 
     if not isinstance(note, Note) or note.code != PAIRED:
         return note
-    return paired_note(note.values["n"], "by place in the files")
+    return paired_note(note.values["n"], "by position in the files")
 
 
 def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -399,7 +402,7 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     names = dict.fromkeys(each.what.name for each in limits)
     fitted = [name for name in names if name in COEFFICIENTS]
     if fitted and options.point:
-        raise InputError(f"{fitted[0]} is fitted with its interval: leave out --point")
+        raise InputError(f"{fitted[0]} always has an interval: leave out --point")
     result = total.evaluate(measures=[name for name in names if name not in COEFFICIENTS])
     n, n_missing = total.n_rows, total.n_missing
     if options.point:
@@ -457,8 +460,8 @@ def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]
         proba = options.baseline_proba or options.proba
         old = _evaluate_streamed(replace_options(options, files=[options.baseline], proba=proba))
         if shape_from_notes(old.inferred) != shape:
-            raise InputError("the baseline has other classes than the checked rows")
-        messages = (*messages, *(f"baseline: {line}" for line in old.inferred))
+            raise InputError("the classes of the baseline differ from those of the checked rows")
+        messages = (*messages, *by_file({"baseline": old.inferred}))
         before = {"before": old.values, "n_before": old.recipe["n"]}
     n_missing = int(result.recipe.get("n_missing", 0))
     checked = check_values(result.values, limits, result.recipe["n"], n_missing, **before)
@@ -479,17 +482,18 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
     fitted = [name for name in names if name in COEFFICIENTS]
     if fitted:
         raise InputError(
-            f"{fitted[0]} is fitted to rows in memory, and there are more than {MOST_IN_MEMORY:,} "
+            f"{fitted[0]} needs the rows in memory, and these are more than {MOST_IN_MEMORY:,} "
             "predictions: check a sample of the rows"
         )
     return evaluate_file(**inputs.streamed_arguments(options), bins=options.bins, measures=names)
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
-    """Print the verdict, the messages, the notes and a sentence for each limit."""
+    """Print the verdict, a sentence for each limit, what was read, and the notes."""
     from calibrant._api.evaluate_samples import missing_note
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict])
     notes = (missing_note(result.n_missing),) if result.n_missing else ()
-    for line in (*messages, *notes, *result.notes, *(limit.sentence for limit in result.rows)):
-        print_styled(f"  {line}")
+    limits = (limit.sentence for limit in result.rows)
+    for line in (*limits, *short_lines(messages), *notes, *result.notes):
+        print_styled(f"  {line}", hanging="  ")

@@ -47,7 +47,7 @@ def with_config(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
     parsed, _ = options.verb.parse_known_args([*words, *typed])
     parsed.files = parsed.files or files
     said = shlex.join([*words, *(files if parsed.files is files else ())])
-    return replace_options(options, **vars(parsed)), (f"{path} says {said or 'nothing more'}",)
+    return replace_options(options, **vars(parsed)), (f"options from {path}: {said or 'none'}",)
 
 
 def _entries(path: str) -> Iterator[tuple[str, Any]]:

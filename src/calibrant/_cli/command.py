@@ -17,7 +17,7 @@ from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
 from calibrant._cli.options import OptionNames
 from calibrant._cli.output import Outcome, print_json
 from calibrant._cli.parsing import DEBUG_HELP, Parser, Verb
-from calibrant._cli.terminal import visible
+from calibrant._cli.terminal import print_wrapped, visible
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
@@ -25,23 +25,23 @@ from calibrant._core.version import __version__
 # The verbs and their lines in the help. A verb is a module of its own.
 VERBS = {
     "report": "evaluate predictions in files",
-    "compare": "several models on the same rows",
-    "check": "hold predictions to limits: 0 pass, 1 fail, 2 undecided",
-    "certify": "a proved upper bound of a calibration error",
-    "decide": "net benefit of acting on predictions, by threshold",
-    "judge": "the true rate behind the answers of a model as judge",
-    "centres": "calibration over several centres, and at a new one",
-    "sql": "measures as SQL, for DuckDB and Spark",
-    "scale": "recalibrate: fit a map, put predictions through it",
-    "conventions": "what each well-known tool would report",
-    "audit": "put measures' claims to the test",
-    "reproduce": "do a paper's experiments again",
-    "monitor": "calibration over time, in a state that grows",
-    "merge": "put saved states together",
-    "page": "a page that measures the files dropped on it",
-    "info": "what this installation can do",
+    "compare": "compare several models on the same rows",
+    "check": "compare measures with limits: 0 pass, 1 fail, 2 undecided",
+    "certify": "give a proved upper bound of a calibration error",
+    "decide": "compute the net benefit of acting on predictions, by threshold",
+    "judge": "estimate a true rate from the answers of a model as judge",
+    "centres": "measure calibration at several centres, and predict it for a new one",
+    "sql": "print measures as SQL, for DuckDB and Spark",
+    "scale": "recalibrate: fit a map, and apply it to predictions",
+    "conventions": "show what each well-known tool reports as ECE",
+    "audit": "test on simulated data what is claimed of measures",
+    "reproduce": "repeat the experiments of a paper",
+    "monitor": "follow calibration over time, in a saved state",
+    "merge": "merge saved states",
+    "page": "write a page that measures the files dropped on it",
+    "info": "show what this installation can do",
     "demo": "evaluate the example that comes with Calibrant",
-    "completion": "complete verbs and options in a shell",
+    "completion": "print a script that completes commands in a shell",
 }
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
@@ -126,10 +126,10 @@ def _error_message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{f'{error.filename}: ' if error.filename else ''}{error.strerror}"
     if isinstance(error, MemoryError):
-        return "not enough memory for so many rows and bins: give fewer of them"
+        return "there is not enough memory for so many rows and bins: give fewer"
     return (
-        f"something that should not happen: {type(error).__name__}: {error}. With --debug it is "
-        "shown where; please report it"
+        f"an error in calibrant itself: {type(error).__name__}: {error}. Please report it, with "
+        "what --debug prints"
     )
 
 
@@ -149,7 +149,7 @@ def _print_end(message: str, code: int, *, debug: bool) -> int:
         sys.stdout.flush()
     except OSError:  # a full disk
         _drop_output()
-    print(f"calibrant: {message}", file=sys.stderr)
+    print_wrapped(f"calibrant: {message}", file=sys.stderr, hanging="  ")
     return code
 
 
@@ -177,7 +177,7 @@ def _show_warnings(*, debug: bool) -> None:
         """Print a warning as one line, unless the same text was printed before."""
         if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
-            print(f"calibrant: {visible(str(message))}", file=sys.stderr)
+            print_wrapped(f"calibrant: {message}", file=sys.stderr, hanging="  ")
 
     shown: set[str] = set()
     warnings.simplefilter("ignore")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
+from calibrant._cli.of_files import short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,
@@ -26,21 +27,24 @@ from calibrant._cli.output import (
     write_table,
 )
 from calibrant._cli.parsing import Parser, replace_options
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_styled, spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.given_cells import Cells
 from calibrant._core.map_names import METHODS
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from calibrant._cli.models import Models
     from calibrant.results._comparison import Comparison
 
+# The measures of the first table, unless others are named or --details asks for all.
+_MAIN = ("ece", "smooth_ece", "brier", "accuracy", "auroc")
 DESCRIPTION = (
-    "Compare models on the same rows: ranks, differences and their confidence intervals. Either "
-    "one file with the predictions of several models, named by --models, or one file per model "
-    "with the same labels in the same order, or matched by --id; one folder or pattern alone "
-    "stands for one file per model; or rows of all models one below the other (--model-column). "
-    "Where labels are each model's own, every confidence meets those of its model. " + READS_FILES
+    "Compare models on the same rows, with confidence intervals of their measures, ranks and "
+    "differences. Give one file with the predictions of several models (--models); one file for "
+    "each model, with the same rows in the same order or matched by --id; one folder or pattern of "
+    "such files; or one file with the rows of all models below one another (--model-column). "
+    + READS_FILES
 )
 
 
@@ -48,47 +52,51 @@ def add_options(parser: Parser) -> None:
     """Add the options of `calibrant compare` to its parser."""
     add_models(parser)
     parser.option("-o --out PAGE", "also write a comparison page (.html)")
-    parser.option("--title TITLE", "title of the page")
+    parser.option("--title TITLE", "the title of the page")
     parser.option(
         "--models NAME=COLUMN[,...]",
-        "models in one file: a column, one for each class, or a pattern such as big_*",
+        "the models of one file: a column each, one for each class, or a pattern such as big_*",
         nargs="+",
     )
     parser.option(
         "--labels NAME=COLUMN",
-        "with --models: the column of each model's own labels, such as whether its own answer was "
-        "right",
+        "with --models: the column of each model's own labels, if these differ, such as whether "
+        "its own answer was right",
         nargs="+",
     )
     parser.option(
         "--model-column COLUMN",
-        "long format: a column that says which model a row is of; rows are matched by --id",
+        "the column that names the model of each row, if one file has the rows of all; needs --id",
     )
-    parser.option("--id COLUMN", "match the rows of files by this column")
+    parser.option("--id COLUMN", "match the rows of the files by this column")
     add_own_labels(parser)
     add_columns(parser)
     add_bins(parser)
     parser.option("--measures NAME,...", "compare only these measures")
-    add_slices(parser, "compare within each value of these columns too")
+    add_slices(parser, "also evaluate each value of these columns by itself")
     add_tolerance(parser, " in a slice")
     parser.option(
-        "--scale-on [NAME=]FILE | COLUMN=VALUE",
-        "recalibrate each model first, by a map fitted to these validation files (or to the rows "
-        "in which a column has a value, which are then not compared); of NPZ files with arrays "
-        "val_... and test_..., the first are fitted to and the second compared",
+        "--scale-on ROWS",
+        "recalibrate each model first, by a map fitted to these rows: validation files "
+        "([NAME=]FILE), or COLUMN=VALUE for rows of the same files, which are then not compared. "
+        "From NPZ files with arrays val_... and test_..., the first are fitted and the second "
+        "compared",
         nargs="+",
     )
-    parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)
+    parser.option("--method", "with --scale-on: the map (default temperature)", choices=METHODS)
     parser.option(
         "--ceiling",
-        "rows of how well annotators predict each other, in the same table; needs votes "
-        "(--counts, or --votes beside shares)",
+        "also print how well annotators predict each other, by the same measures; needs vote "
+        "counts (--counts, or vote shares with --votes)",
     )
     add_chance(parser)
+    parser.option(
+        "--details", "also print all measures, sample values, ranks and differences from the best"
+    )
     parser.option("--table FILE", "also write the table for a paper (.tex or .md)")
     parser.option(
         "--layout",
-        "with --table: intervals beside the values (the default), or stacked under them",
+        "with --table: intervals stand beside the values (the default), or below them",
         choices=("beside", "stacked"),
     )
 
@@ -109,9 +117,9 @@ def run(options: argparse.Namespace) -> Outcome:
     check_page_options(options.out, options.title)
     check_table(options.table)
     if options.layout is not None and options.table is None:
-        raise InputError("--layout is of the table for a paper: name its file with --table")
+        raise InputError("--layout needs --table FILE, the table for a paper")
     if options.method is not None and options.scale_on is None:
-        raise InputError("--method is the map of --scale-on: say which rows to fit it to")
+        raise InputError("--method needs --scale-on ROWS, to which the map is fitted")
     read = [*named_files(options).values(), *paths_of(options.scale_on or ())]
     for path in (options.out, options.table):
         check_writable(path, read, options.format)
@@ -138,7 +146,10 @@ def run(options: argparse.Namespace) -> Outcome:
                 source=inputs.command_without_folders(options, paths_of(options.files)),
             )
         print_status(f"written: {options.out}")
-    return Outcome(comparison.to_dict, lambda: _show(comparison))
+    named = options.measures is not None
+    return Outcome(
+        comparison.to_dict, lambda: _show(comparison, named=named, details=options.details)
+    )
 
 
 def _compare_models(
@@ -153,7 +164,9 @@ def _compare_models(
 
     first = models.first
     if options.id is not None and isinstance(options.bins, Cells):
-        raise InputError("cells have the order of the rows, which --id changes: leave out one")
+        raise InputError(
+            "--bins cells:... and --id cannot be combined, since --id reorders the rows"
+        )
     comparison = compare(
         first.y_true if models.labels is None else models.labels,
         models.predictions,
@@ -190,30 +203,52 @@ def _validation_arguments(validation: Models) -> dict[str, Any]:
     }
 
 
-def _show(comparison: Comparison) -> None:
-    """Print the comparison: messages, a sentence and a table of ranks per measure, slices."""
-    from calibrant._cli.tables import print_summary, print_table
+def _show(comparison: Comparison, *, named: bool, details: bool) -> None:
+    """Print what was read, which model is best, and each one's main measures with intervals.
+
+    With `details`, or for measures that were `named`, the table has all; `details` adds the sample
+    values, the ranks by each measure, and whether errors keep the order.
+    """
+    from calibrant._cli.tables import print_slices, print_summary, print_table
 
     ceiling = comparison.ceiling.notes if comparison.ceiling else ()
     orders = (comparison.order_bias or {}).values()
-    sentences = [*map(comparison.sentence, comparison.measures), *(o.sentence for o in orders)]
+    read = comparison.inferred
     print_summary(
         f"{len(comparison.names)} models on {counted(comparison.recipe['n'], 'row')}",
-        (*comparison.inferred, *comparison.notes, *ceiling, *sentences),
+        (
+            *comparison._sentences(),
+            *(order.sentence for order in orders),
+            *(read if details else short_lines(read, len(comparison.names))),
+            *comparison.notes,
+            *ceiling,
+        ),
     )
-    print_table(comparison.display_columns(), "Sample values")
+    level = percent(comparison.level)
+    title = f"Bias-corrected estimates with {level} confidence intervals"
+    print_table(comparison._estimate_columns(None if named or details else _MAIN), title)
+    if details or comparison.ceiling:
+        print_table(comparison.display_columns(), "Sample values")
+    if details:
+        _print_ranks(comparison)
+    for order in orders:
+        print_table(order.display_columns(), order.title)
+    if details and comparison.robustness is not None:
+        print_table(comparison.robustness.table(), comparison.robustness.title)
+    for name, slices_of_model in (comparison.slices or {}).items():
+        title = f"{name}: slices by {slices_of_model.by}, worst first"
+        print_slices(slices_of_model, title=title, details=details)
+    if not details:
+        print_styled("  --details prints all measures, sample values, ranks and differences")
+
+
+def _print_ranks(comparison: Comparison) -> None:
+    """Print for each measure the ranks of the models, and the differences from the best."""
+    from calibrant._cli.tables import print_table
+
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)
-        del ranked[measure]  # it is in the table above
+        del ranked[measure]  # it is in the table of sample values
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
-    for order in orders:
-        print_table(order.display_columns(), order.title)
-    if comparison.robustness is not None:
-        print_table(comparison.robustness.table(), comparison.robustness.title)
-    for name, slices_of_model in (comparison.slices or {}).items():
-        print_table(
-            slices_of_model.display_columns(),
-            f"{name}: slices by {slices_of_model.by}, worst first",
-        )

@@ -6,13 +6,14 @@ import argparse
 
 from calibrant._cli import inputs
 from calibrant._cli.options import READS_FILES, add_columns, add_files
-from calibrant._cli.output import Outcome, print_line, print_lines
+from calibrant._cli.output import Outcome, print_lines
 from calibrant._cli.parsing import Parser, bin_count
+from calibrant._cli.terminal import print_wrapped
 from calibrant._core.errors import counted
 
 DESCRIPTION = (
-    "What each well-known tool would report as ECE for the same predictions, and why they differ. "
-    f"None of them needs to be installed. {READS_FILES}"
+    "Show what each well-known tool reports as ECE for the same predictions, and why they differ. "
+    f"The tools need not be installed. {READS_FILES}"
 )
 
 
@@ -22,10 +23,11 @@ def add_options(parser: Parser) -> None:
     add_columns(parser, weight=False)
     parser.option(
         "--bins BINS",
-        "number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
+        "the number of bins for all tools (default 15), or cbrt or auto, as in `calibrant report`",
         type=bin_count,
         default=15,
     )
+    parser.option("--details", "also print the rules of tools whose numbers do not differ")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -40,19 +42,22 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
     def show() -> None:
-        """Print what was read, the table of tools, and why each of them differs."""
+        """Print what was read, the table of tools, and why the tools that differ do so."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.tables import print_table
 
         missing = (missing_note(rows.n_missing),) if rows.n_missing else ()
         note = (result.note,) if result.note else ()
-        print_lines(
-            f"{', '.join(options.files)}: {counted(rows.n, 'row')}",
-            (*rows.messages, *missing, *note),
-        )
+        files = inputs.format_files(options.files)
+        lines = (*short_lines(rows.messages), *missing, *note)
+        print_lines(f"{files}: {counted(rows.n, 'row')}", lines)
         kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}
-        print_table(kept, f"What each tool would call ECE ({result.notion})")
-        for row in result.rows:
-            print_line(f"{row.tool}: {row.why}")
+        print_table(kept, f"What each tool reports as ECE ({result.notion})")
+        explained = result.rows if options.details else result._differing
+        for row in explained:
+            print_wrapped(f"{row.tool}: {row.why}", hanging="  ")
+        if len(explained) < len(result.rows):
+            print_wrapped("--details prints the rules of the other tools too")
 
     about_rows = {"n": rows.n, "n_missing": rows.n_missing, "inferred": list(rows.messages)}
     return Outcome(lambda: {**result.to_dict(), **about_rows}, show)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
 
 DESCRIPTION = (
-    "Decision curves of a binary outcome: the net benefit of acting where a prediction reaches a "
-    "threshold, for models, for everyone and for no one, and what recalibration would add. One "
-    "file with one model, one file with the predictions of several (--models), or one file per "
-    f"model with the same rows. {READS_FILES}"
+    "Compute decision curves of a binary outcome: the net benefit of acting if a prediction "
+    "reaches a threshold, compared with acting on everyone and on no one, and what recalibration "
+    "would add. Give one file with one model, one file with several (--models), or one file for "
+    f"each model with the same rows. {READS_FILES}"
 )
 MAPS = ("default", "isotonic", "platt", "none")
 PICTURES = (".png", ".svg", ".pdf")
@@ -35,26 +35,28 @@ PICTURES = (".png", ".svg", ".pdf")
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant decide` to its parser."""
     add_models(parser)
-    parser.option("-o --out PICTURE", "also draw it (.png, .svg, .pdf)")
+    parser.option("-o --out PICTURE", "also draw the curves (.png, .svg, .pdf)")
     parser.option(
         "--models NAME=COLUMN",
-        "models in one file: a column each, or a pattern such as big_*",
+        "the models of one file: a column each, or a pattern such as big_*",
         nargs="+",
     )
-    parser.option("--id COLUMN", "match the rows of files by this column")
+    parser.option("--id COLUMN", "match the rows of the files by this column")
     parser.option(
         "--thresholds LIST",
-        "numbers such as 0.05,0.1,0.2, or FROM:TO:STEP; default 0.01:0.99:0.01",
+        "the thresholds, such as 0.05,0.1,0.2 or FROM:TO:STEP; default 0.01:0.99:0.01",
         type=thresholds,
     )
     parser.option(
         "--range LOW:HIGH",
-        "also the loss averaged over the thresholds between two, such as 0.05:0.3",
+        "also print the loss averaged over the thresholds from LOW to HIGH, such as 0.05:0.3",
         type=threshold_range,
     )
     parser.option(
         "--recalibration",
-        "map behind the gain; default: isotonic with 200 or more of the rarer outcome, else platt",
+        "the map whose gain is shown; default: isotonic with 200 or "
+        "more rows of the rarer outcome, "
+        "otherwise platt",
         choices=MAPS,
         default="default",
     )
@@ -78,7 +80,7 @@ def thresholds(text: str) -> list[float]:
         return [round(first + j * step, 12) for j in range(n + 1)]
     except (ValueError, ZeroDivisionError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no list of thresholds: give 0.05,0.1,0.2, or 0.05:0.5:0.05"
+            f"{text!r} is not a list of thresholds: give 0.05,0.1,0.2, or 0.05:0.5:0.05"
         ) from None
 
 
@@ -91,7 +93,7 @@ def threshold_range(text: str) -> tuple[float, float]:
         ends = math.nan, math.nan
     if not 0 <= ends[0] < ends[1] <= 1:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no range of thresholds from 0 to 1: give LOW:HIGH, such as 0.05:0.3"
+            f"{text!r} is not a range of thresholds from 0 to 1: give LOW:HIGH, such as 0.05:0.3"
         )
     return ends
 
@@ -121,10 +123,12 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print the title, the messages and the table of net benefits."""
+        from calibrant._cli.of_files import short_lines
         from calibrant._cli.tables import print_summary, print_table
 
-        print_summary(curve.title, (*messages, *curve._messages()))
-        print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
+        read = short_lines(messages, len(predictions))
+        print_summary(curve.title, (*curve._messages(), *read))
+        print_table(curve.display_columns(), "Net benefit by threshold (acting on no one: 0)")
         if losses is not None:
             low, high = options.range
             print_table(losses, f"Loss averaged over the thresholds {low:g} to {high:g}")

@@ -25,7 +25,7 @@ def add_options(parser: Parser) -> None:
     """Add the options of `calibrant demo` to its parser."""
     parser.option(
         "-o --out FOLDER",
-        "instead, write the example's predictions to files, to try the other verbs on",
+        "write the example's predictions to files in this folder instead, to try other commands on",
     )
 
 
@@ -48,8 +48,8 @@ def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> 
     """
     from calibrant._cli.tables import print_evaluation, print_table
 
-    print(f"{description}\n")
-    print_evaluation(hard, "The student against the labels")
+    print_lines(description, ())
+    print_evaluation(hard, "The student, evaluated with hard labels")
     columns: dict[str, list[Any]] = {
         "measure": [e.name for e in soft.estimates if e.name in hard],
         "against labels": [hard[e.name] for e in soft.estimates if e.name in hard],
@@ -57,9 +57,9 @@ def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> 
     }
     print_table(columns, "Hard labels and the teacher's soft labels side by side")
     print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
-    print_table(compared.ranked("ece"), "How sure the difference in ECE is")
+    print_table(compared.ranked("ece"), "The difference in ECE, with its interval")
     shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
-    print_table(shown, "What other tools would call ECE (top label)")
+    print_table(shown, "What other tools report as ECE (top label)")
 
 
 def _evaluate_example() -> tuple[str, dict[str, Any]]:

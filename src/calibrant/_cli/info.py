@@ -6,11 +6,12 @@ import argparse
 import platform
 from typing import Any
 
-from calibrant._cli.output import Outcome, print_line
+from calibrant._cli.output import Outcome
 from calibrant._cli.parsing import Parser
+from calibrant._cli.terminal import print_wrapped
 from calibrant._core.version import __version__
 
-DESCRIPTION = "What this installation can do: its engine, and the packages that it can use."
+DESCRIPTION = "Show what this installation can do: its engine, and the packages that it can use."
 # Packages that add formats, colours, figures and engines.
 PACKAGES = (
     "pyarrow",
@@ -42,13 +43,16 @@ def _show(facts: dict[str, Any]) -> None:
 
     for name, value in facts.items():
         shown = ", ".join(value) or "none" if isinstance(value, list) else value
-        print_line(f"{name:12} {shown}")
+        print_wrapped(f"{name:12} {shown}", hanging=" " * 13)
     if not facts["native"]:
-        print(
-            "\nThe compiled kernels are not there, so everything runs on NumPy: the same numbers, "
-            f"several times slower.\nReason: {why_not_native}\n"
-            "To get them, install a C compiler and reinstall calibrant."
-        )
+        print()
+        for line in (
+            "The compiled kernels are missing, so everything runs on NumPy: the same numbers, "
+            "several times slower.",
+            f"Reason: {why_not_native}",
+            "To get them, install a C compiler and reinstall calibrant.",
+        ):
+            print_wrapped(line)
 
 
 def installation() -> dict[str, Any]:

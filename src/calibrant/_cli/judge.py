@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from calibrant.results._judged_rate import JudgedRate
 
 DESCRIPTION = (
-    "A model has judged all rows, and people have labelled some of them: the true rate with an "
-    "interval, by two methods with different assumptions; the judge's bias, sensitivity, "
-    "specificity and kappa; the calibration of a judge that gives scores; and how many labels are "
-    "still needed. Files are those of `calibrant report`; rows whose human label is empty are those"
-    " that only the judge has answered."
+    "A model has judged all rows, and people have labelled some of them. Estimate the true rate "
+    "with an interval, by two methods with different assumptions; the bias, sensitivity, "
+    "specificity and kappa of the judge; its calibration, if it gives scores; and how many labels "
+    "are still needed. Rows without a human label are empty in that column. Files are those of "
+    "`calibrant report`."
 )
 
 
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant judge` to its parser."""
     add_files(parser)
-    parser.option("--human COLUMN", "human labels: 0 or 1, yes or no; empty where nobody looked")
-    parser.option("--judged COLUMN", "the judge's answers, or its scores from 0 to 1")
-    parser.option("--groups COLUMN", f"{CLUSTERS} (question, document)")
-    parser.option("--weight COLUMN", "weight of each row")
+    parser.option("--human COLUMN", "the column of human labels: 0 or 1, yes or no, or empty")
     parser.option(
-        "--threshold SCORE", "from which score on the judge says yes; default 0.5", default=0.5
+        "--judged COLUMN", "the column of the judge's answers, or of its scores from 0 to 1"
+    )
+    parser.option("--groups COLUMN", f"{CLUSTERS} (question, document)")
+    parser.option("--weight COLUMN", "the column of row weights")
+    parser.option(
+        "--threshold SCORE", "the judge says yes from this score on; default 0.5", default=0.5
     )
     parser.option(
         "--width W",
@@ -79,11 +81,10 @@ def _judge_files(options: argparse.Namespace) -> JudgedRate:
             )
     if options.human == options.judged:
         raise InputError(
-            f"--human and --judged both name the column {options.human!r}: a judge held against "
-            "itself is always right"
+            f"--human and --judged both name the column {options.human!r}: name the column of each"
         )
     columns = {name: argument for argument, name in named.items() if name is not None}
-    texts = read_texts(options.files, columns, options.format)
+    texts = read_texts(options.files, columns, options.format, optional=options.human)
 
     def numbers(argument: str, name: str) -> NDArray[np.float64]:
         """A column of numbers, by the argument that names it."""

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import Outcome, check_writable, print_lines, print_status
+from calibrant._cli.output import Outcome, check_writable, print_status
 from calibrant._cli.parsing import Parser
 from calibrant._cli.states import load_state, lock_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
@@ -25,9 +25,9 @@ DESCRIPTION = (
 
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant merge` to its parser."""
-    parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
-    parser.option("-o --out STATE", "file for the merged state; an old one is replaced")
-    parser.option("--again", "merge even if one file was added to two states")
+    parser.add_argument("states", nargs="+", metavar="STATE", help="the file of a saved state")
+    parser.option("-o --out STATE", "write the merged state to this file; an old one is replaced")
+    parser.option("--again", "merge even if the same file was added to two states")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -97,7 +97,9 @@ def _check_unique(paths: list[str]) -> None:
     for path in paths:
         real = os.path.realpath(path)
         if real in seen:
-            raise InputError(f"{path} and {seen[real]} are one file: its rows would count twice")
+            raise InputError(
+                f"{path} and {seen[real]} are the same file, whose rows would count twice"
+            )
         seen[real] = path
 
 
@@ -106,7 +108,7 @@ def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
 
     `result` is None for a state without rows.
     """
-    from calibrant._cli.tables import print_evaluation, print_table
+    from calibrant._cli.tables import print_evaluation, print_windows
     from calibrant.results._evaluation import Evaluation
 
     if result is None:
@@ -114,5 +116,4 @@ def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
     elif isinstance(result, Evaluation):
         print_evaluation(result, f"A stream of {counted(n_rows, 'row', '')}")
     else:
-        print_lines(counted(n_rows, "row", ""), result.notes)
-        print_table(result.display_columns(), result.title)
+        print_windows(result, counted(n_rows, "row"))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
+from calibrant._cli.of_files import by_file
 from calibrant._cli.parsing import replace_options
 from calibrant._cli.same_rows import match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest
@@ -88,7 +89,7 @@ def read_models(options: argparse.Namespace) -> Models:
         return _read_long_table(options)
     files = named_files(options)
     if options.labels is not None and options.models is None:
-        raise InputError("--labels is of the models that --models names: leave it out")
+        raise InputError("--labels needs --models, which names the models")
     if options.models is None:
         if len(files) == 1:
             raise InputError(
@@ -99,7 +100,7 @@ def read_models(options: argparse.Namespace) -> Models:
     if len(files) > 1:
         raise InputError("--models names columns of one file; there are several files")
     if options.proba is not None:
-        raise InputError("--models says which columns are predictions: leave out --proba")
+        raise InputError("--models already names the prediction columns: leave out --proba")
     return _read_one_file(options, next(iter(files.values())))
 
 
@@ -176,7 +177,7 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     for rows in read.values():
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
-        raise InputError(f"{path}: in each row some model's prediction is missing: nothing is left")
+        raise InputError(f"{path}: every row lacks the prediction of some model, so no row is left")
     kept = {name: rows.take_positions(common) for name, rows in read.items()}
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))
@@ -214,7 +215,9 @@ def _label_columns(
     if options.labels is None:
         return None
     if options.label is not None or options.answer is not None:
-        raise InputError("--labels says which labels are whose: leave out --label and --answer")
+        raise InputError(
+            "--labels already names the labels of each model: leave out --label and --answer"
+        )
     out: dict[str, str] = {}
     for text in options.labels:
         name, column = _split_column("--labels", text, "big=correct_big")
@@ -223,18 +226,18 @@ def _label_columns(
         out[name] = column
     absent = [name for name in columns if name not in out]
     if absent:
-        raise InputError(f"--labels has none for {absent[0]!r}: give each model its own")
+        raise InputError(f"--labels names no column for {absent[0]!r}: name one for each model")
     return out
 
 
 def _read_long_table(options: argparse.Namespace) -> Models:
     """Read a long table, in which the rows of the models stand below each other."""
     if options.models is not None or options.labels is not None:
-        raise InputError("--model-column says whose each row is: leave out --models and --labels")
-    if options.id is None:
         raise InputError(
-            "--model-column needs --id COLUMN: rows of different models are the same by it"
+            "--model-column already names the model of each row: leave out --models and --labels"
         )
+    if options.id is None:
+        raise InputError("--model-column needs --id COLUMN, which matches the rows of the models")
     request = inputs.request_of(options, options.files)
     rows = read_rows(request)
     whose = rows.other("model_column", options.model_column).astype(str)
@@ -356,7 +359,7 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
     else:
         drop, own = _may_drop(options), options.own_labels
         read, more = match_by_id(read, options.id, drop=drop, own_labels=own)
-    messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
+    messages = by_file({name: rows.messages for name, rows in read.items()})
     return replace(Models.from_matched_rows(read, messages, (*notes, *more)), answered=answered)
 
 
@@ -372,8 +375,8 @@ def _check_classes_named(rows_by_model: Mapping[str, Rows]) -> None:
             for wanted in (False, True)
         )
         raise InputError(
-            f"the columns of {other} say which class each is of, those of {unnamed} do not: say "
-            f"the order of the classes in {unnamed} with --classes A,B,..."
+            f"the columns of {other} name their classes, and those of {unnamed} do not: give the "
+            f"order of the classes in {unnamed} with --classes A,B,..."
         )
 
 

@@ -14,12 +14,11 @@ from calibrant._cli.output import (
     Outcome,
     check_page_options,
     check_writable,
-    print_lines,
     print_status,
 )
 from calibrant._cli.parsing import Parser, at_least_one, distinct_names, replace_options
 from calibrant._cli.states import load_state, lock_state
-from calibrant._cli.terminal import spinner
+from calibrant._cli.terminal import print_wrapped, spinner
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import name_of
@@ -32,52 +31,63 @@ if TYPE_CHECKING:
 
 ALARMED = 1
 DESCRIPTION = (
-    "Add files to the state of a Monitor, and show its windows: errors, what chance alone would "
-    "show, and evidence against calibration that may be looked at as often as one likes. A state "
-    "that is not there yet is begun; rows are summed and forgotten, so add each file once: a file "
-    f"whose content was added before is an error. {READS_FILES}"
+    "Add files to the saved state of a Monitor, and print its time "
+    "windows: errors, the errors that "
+    "chance alone would show, and evidence against calibration that may be looked at any number of "
+    "times. A state that does not exist is created. It keeps sums and no rows, so a file that was "
+    f"added before is an error. {READS_FILES}"
 )
 
 
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant monitor` to its parser."""
-    parser.add_argument("state", metavar="STATE", help="file of the state")
+    parser.add_argument("state", metavar="STATE", help="the file of the state")
     parser.option("--update FILE", "files, folders or patterns to add", nargs="+")
-    parser.option("--again", "add files even if they were added before")
-    parser.option("--time COLUMN", "column of times, for --update")
+    parser.option("--again", "add files even if their content was added before")
+    parser.option("--time COLUMN", "with --update: the column of times")
     parser.option(
         "--groups COLUMN",
-        "column of clusters (patient, session), each of which counts once; its rows lie in one "
-        "window and in one file",
+        "the column that names the cluster of each row (patient, session); each cluster counts "
+        "once, and its rows must be in one window and one file",
     )
     parser.option("-o --out PAGE", "also write a page with a time axis (.html)")
     parser.option("--metrics FILE", "also write the newest window as OpenMetrics text (.prom)")
-    begun = parser.group("of a state that is begun")
+    begun = parser.group("only when creating a new state")
     begun.option(
         "--every WIDTH",
-        "width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
+        "the width of windows, such as 1d (default), 6h or 15m; 1w "
+        "starts on Monday, 1w-sun on Sunday",
     )
-    begun.option("--keep N", "windows to keep; older ones are merged")
-    begun.option("--measures NAME,...", "what to sum for, or all", type=_measures)
+    begun.option("--keep N", "the number of windows to keep; older ones are merged")
+    begun.option(
+        "--measures NAME,...", "the measures that windows will have, or all", type=_measures
+    )
     begun.option(
         "--by COLUMN,...",
-        "columns of slices, each of which has windows, evidence and alarms",
+        "also keep windows for each value of these columns, with evidence and alarms of their own",
         type=distinct_names,
     )
     add_columns(parser)
-    parser.option("--bins BINS", "of a state that is begun; default 15")
-    parser.option("--start TIME", "start of the first window to show")
-    parser.option("--stop TIME", "start of the first window not to show")
     parser.option(
-        "--baseline N|STATE|START..STOP",
-        "compare each window with the N before it; or with accepted rows, whose error then raises "
-        "no alarm: a saved state, or windows of this one",
+        "--bins BINS", "when creating a state: its bins, as in `calibrant report`; default 15"
+    )
+    parser.option(
+        "--start TIME", "print windows from this start on; earlier ones still count as evidence"
+    )
+    parser.option("--stop TIME", "print windows before this start")
+    parser.option(
+        "--baseline N|STATE|FIRST..LAST",
+        "compare each window with the N windows before it, or with accepted rows: those of a saved "
+        "state, or windows of this one from FIRST to LAST, both included. The error of accepted "
+        "rows raises no alarm",
         type=_baseline,
     )
     parser.option(
-        "--alarm", "end with 1 where there is an alarm (of a change, beside accepted rows)"
+        "--alarm",
+        "end with exit code 1 if there is an alarm (with accepted rows: an alarm of a change)",
     )
-    parser.option("--title TITLE", "title of the page")
+    parser.option("--details", "print all windows with all columns, not the last 20 alone")
+    parser.option("--title TITLE", "the title of the page")
 
 
 def _measures(text: str) -> list[str] | str:
@@ -87,7 +97,7 @@ def _measures(text: str) -> list[str] | str:
 
 
 def _baseline(text: str) -> int | str | tuple[str | None, str]:
-    """Parse the value of --baseline: a number of windows, START..STOP, or the name of a state."""
+    """Parse the value of --baseline: a number of windows, FIRST..LAST, or the name of a state."""
     if text.isdecimal():
         return at_least_one(text)
     start, dots, stop = text.partition("..")
@@ -95,14 +105,24 @@ def _baseline(text: str) -> int | str | tuple[str | None, str]:
     return (start or None, stop) if is_span else text
 
 
-def _read_baseline(given: int | str | tuple[str | None, str] | None) -> Any:
-    """The baseline that --baseline names, with a saved state loaded."""
+def _read_baseline(given: int | str | tuple[str | None, str] | None, every: str) -> Any:
+    """The baseline that --baseline names, with a saved state loaded; windows are `every` so long.
+
+    The library takes a span of windows as all others: without the one that begins at its end.
+    """
+    if isinstance(given, tuple):
+        from calibrant._api.streaming.spans import window_width
+        from calibrant._data.times import moment, single
+
+        first, last = given
+        stop = single(last, "--baseline") + window_width(every).us
+        return first, moment(stop).isoformat()
     if not isinstance(given, str):
         return given
     if not is_state(Path(given)):
         raise InputError(
             f"--baseline is {given!r}: give a number of windows, the file of a state with accepted "
-            "rows, or START..STOP of windows of this state"
+            "rows, or FIRST..LAST of windows of this state"
         )
     return load_state(given)
 
@@ -111,13 +131,13 @@ def run(options: argparse.Namespace) -> Outcome:
     """Add files to the state if there are any, then evaluate its windows and write the page."""
     check_page_options(options.out, options.title)
     if options.again and options.update is None:
-        raise InputError("--again is for files that are added: say which with --update FILE")
+        raise InputError("--again needs --update FILE, the files to add")
     for path in (options.out, options.metrics):
         check_writable(path, [options.state, *(options.update or ())], options.format)
     monitor = _load_monitor(options) if options.update is None else _add_files(options)
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
-    baseline = _read_baseline(options.baseline)
+    baseline = _read_baseline(options.baseline, monitor.every)
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=baseline)
     if options.out is not None:
         source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
@@ -130,7 +150,16 @@ def run(options: argparse.Namespace) -> Outcome:
     of_slices = windows.slices is not None and windows.slices.alarms
     code = ALARMED if options.alarm and (alarm is not None or of_slices) else 0
     title = f"{options.state}: {counted(monitor.n_rows, 'row')}"
-    return Outcome(windows.to_dict, lambda: _show(windows, title), code)
+
+    def show() -> None:
+        """Print the notes and the windows."""
+        from calibrant._cli.tables import print_windows
+
+        print_windows(windows, title, details=options.details)
+        if not options.details:
+            print_wrapped("  --details prints all windows and columns")
+
+    return Outcome(windows.to_dict, show, code)
 
 
 def _write_metrics(windows: Windows, options: argparse.Namespace) -> None:
@@ -187,7 +216,7 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
 
     if not os.path.exists(options.state):
         raise InputError(
-            f"there is no state {options.state!r} yet: begin it with --update FILE --time COLUMN"
+            f"there is no state {options.state!r} yet: create it with --update FILE --time COLUMN"
         )
     try:
         monitor = Monitor.load(options.state)
@@ -204,7 +233,7 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
     if monitor.grouped and options.update is not None and options.groups is None:
         raise InputError(
             f"{options.state} counts clusters: name their column with --groups, as when it was "
-            "begun"
+            "created"
         )
     if options.groups is not None and not monitor.grouped:
         raise _option_differs(options.state, "groups", "without clusters")
@@ -221,8 +250,9 @@ def _option_differs(state: str, argument: str, how: str) -> InputError:
     `how` says how it was made: "without clusters", "with '1d'".
     """
     return InputError(
-        f"{name_of(argument)}: {state} was begun {how}, and sums cannot be changed: leave it out, "
-        "or begin another state"
+        f"{name_of(argument)}: {state} was created {how}, and sums "
+        "cannot be changed: leave it out, "
+        "or create another state"
     )
 
 
@@ -329,14 +359,3 @@ def _as_times(values: Any) -> Any:
 
 # A day in ISO 8601 without hyphens. A text of these digits is a date, not seconds since 1970.
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
-
-
-def _show(windows: Windows, title: str) -> None:
-    """Print the title, the notes and the table of windows."""
-    from calibrant._cli.tables import print_table
-
-    print_lines(title, windows.notes)
-    print_table(windows.display_columns(), windows.title)
-    if windows.slices is not None:
-        print_table(windows.slices.display_columns(), windows.slices.title)
-        print_lines("", windows.slices.notes)

@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> Outcome:
     for name in _WITHOUT:
         if getattr(options, name):
             raise InputError(
-                f"{name_of(name)} is not for --multilabel, which measures every label by itself "
-                "and prints a table: leave it out"
+                f"{name_of(name)} cannot be combined with --multilabel, which evaluates every "
+                "label by itself: leave it out"
             )
     labels, predictions = options.label or [], options.proba or []
     if not labels or len(labels) != len(predictions):
@@ -56,14 +56,16 @@ def run(options: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         """Print what was read, the mean and the worst label, and the table of labels."""
-        from calibrant._cli.tables import print_summary, print_table
+        from calibrant._cli.tables import OF_DETAILS, Columns, print_summary, print_table, without
 
         print_summary(
             f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
             f"{counted(len(result.rows), 'label', '')}",
             result._messages(),
         )
-        print_table(result.display_columns(), "Labels, worst first")
+        columns: Columns = result.display_columns()
+        columns = columns if options.details else without(columns, OF_DETAILS)
+        print_table(columns, "Labels, worst first")
 
     return Outcome(result.to_dict, show)
 

@@ -22,22 +22,22 @@ FORMATS = (
 )
 READS_FILES = (
     "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
-    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
-    "unless you name them; the output says which were used."
+    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns that you do not name are found by "
+    "their usual names, and the output says which they are."
 )
-CLUSTERS = "column that names the cluster of each row"
+CLUSTERS = "the column that names the cluster of each row"
 
 
 def add_files(parser: Parser, *, needed: bool = True) -> None:
     """Add the argument FILE...: the files of one set of rows, of which one is `needed`."""
     nargs = "+" if needed else "*"
-    parser.add_argument("files", nargs=nargs, metavar="FILE", help="file, folder or pattern")
+    parser.add_argument("files", nargs=nargs, metavar="FILE", help="a file, folder or pattern")
 
 
 def add_models(parser: Parser) -> None:
     """Add the argument [NAME=]FILE...: the files of one model or of several."""
     parser.add_argument(
-        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
+        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one for each model"
     )
 
 
@@ -47,81 +47,87 @@ def add_columns(parser: Parser, *, weight: bool = True) -> None:
     Without `weight`, --weight is not offered, and its value is None.
     """
     group = parser.group("columns")
-    group.option("--label COLUMN", "labels (y_true)", type=names)
+    group.option("--label COLUMN", "the column of labels (y_true)", type=names)
     group.option(
         "--proba COLUMN[,...]",
-        "predictions (y_proba): a column, or one per class; repeat it, or give a list",
+        "the column of predictions (y_proba), or one for each class: give a list, or repeat it",
         action="extend",
     )
     if weight:
-        group.option("--weight COLUMN", "weight of each row")
+        group.option("--weight COLUMN", "the column of row weights")
     else:
         parser.set_defaults(weight=None)
     group.option(
         "--votes COLUMN",
-        "number of votes behind each soft label, or behind a count of votes for class 1",
+        "the column with the number of votes of each row, if labels are vote shares or vote counts",
     )
     group.option(
         "--counts COLUMN,...",
-        "counts of votes, a column for each class, in place of labels; for a binary problem, "
+        "the columns of vote counts, one for each class, instead of --label; for two classes "
         "NEGATIVE,POSITIVE",
     )
     group.option(
-        "--item COLUMN", "rows are one vote each (--label), on the item that this column names"
+        "--item COLUMN",
+        "each row is one vote (--label); this column names the item that was voted on",
     )
-    group.option("--annotator COLUMN", "who gave the vote, where rows are one vote each")
+    group.option("--annotator COLUMN", "with --item: the column that names who voted")
     group.option(
         "--classes NAME,...",
-        "labels in the order of the columns of predictions; for a binary problem, "
+        "the names of the classes, in the order of the prediction columns; for two classes "
         "NEGATIVE,POSITIVE",
         type=names,
     )
     group.option(
         "--answer COLUMN",
-        "answers, to be compared with --gold, in place of labels; or those of --question",
+        "the column of answers, which are compared with --gold to make labels; with --question "
+        "the sampled answers",
     )
-    group.option("--gold COLUMN", "right answers")
-    group.option("--from-logits", "predictions are logits")
-    group.option("--from-logprobs", "predictions are log-probabilities")
-    group.option("--percent", 'predictions are percentages: 85, or "85%%"')
+    group.option("--gold COLUMN", "the column of right answers")
+    group.option("--from-logits", "the predictions are logits")
+    group.option("--from-logprobs", "the predictions are log-probabilities")
+    group.option("--percent", 'the predictions are percentages: 85, or "85%%"')
     group.option(
         "--words WORD=P,...",
-        "predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
-        "with such a pair a line, or with a JSON record",
+        "the predictions are words, and these are their probabilities: likely=0.7,unlikely=0.2; "
+        "or a file with one pair per line or one JSON record",
     )
     group.option(
         "--confidence",
-        'predictions are confidences as models write them ("85%%", 0.85, "85 out of 100", words of '
-        "--words, refusals): auto reads each by the rule for its form, and says how many were of "
-        "which; labels say whether the answer was right (0/1, yes/no, C/I, true/false)",
+        "auto: the predictions are confidences as language models "
+        'write them ("85%%", 0.85, "85 out '
+        'of 100", words of --words, refusals). Each is read by the rule for its form, and the '
+        "output counts the forms. Labels say whether the answer was right (0/1, yes/no, C/I, "
+        "true/false)",
         choices=("auto",),
     )
     group.option(
         "--missing",
-        "rows in which something is missing: an error (the default), or dropped and counted",
+        "what to do with rows that lack a value: error (the default), or drop them and count them",
         choices=("error", "drop"),
         default="error",
     )
     group.option(
         "--refusals",
-        "answers without a confidence: excluded, or wrong answers at confidence 0; the default is "
-        "that of --missing",
+        "with --confidence: answers without a confidence are excluded, or count as wrong answers "
+        "with confidence 0; by default --missing decides",
         choices=("excluded", "wrong"),
     )
     group.option(
-        "--format", "format of the files, if their names or fields do not say", choices=FORMATS
+        "--format",
+        "the format of the files, if their names and fields do not show it",
+        choices=FORMATS,
     )
-    group.option("--filter NAME", "filter of a log of lm-evaluation-harness, of several")
-    group.option("--task NAME,...", "only these tasks, of logs of several", type=names)
+    group.option("--filter NAME", "the lm-evaluation-harness filter to use, if a log has several")
+    group.option("--task NAME,...", "use only these tasks of the logs", type=names)
     group.option(
         "--skip NAME,...",
-        "without these tasks; tasks that have no confidence are skipped, with a line",
+        "skip these tasks; tasks without confidences are skipped anyway, and the output names them",
         type=names,
     )
     group.option(
         "--acc-norm",
-        "divide log-likelihoods by the lengths of the choices, as the harness does for acc_norm "
-        "(characters) and acc_bytes (bytes)",
+        "divide log-likelihoods by the length of each choice, as lm-evaluation-harness does for "
+        "acc_norm (characters) and acc_bytes (bytes)",
         choices=("characters", "bytes"),
     )
 
@@ -130,9 +136,9 @@ def add_bins(parser: Parser) -> None:
     """Add --bins, the rule of the bins, by default 15 of equal width."""
     parser.option(
         "--bins BINS",
-        "a count (the default is 15), edges such as 0,0.5,1, quantile:15, cells:COLUMN,... (a bin "
-        "for each of their values), or a count that follows from the rows: cbrt (their cube root) "
-        "or auto (the same, from 5 to 100)",
+        "a number of bins (default 15); edges such as 0,0.5,1; quantile:15; cells:COLUMN,... for a "
+        "bin per value of these columns; cbrt for the cube root of the number of rows; or auto, "
+        "which is cbrt kept from 5 to 100",
         default=15,
     )
 
@@ -145,16 +151,16 @@ def add_slices(parser: Parser, purpose: str) -> None:
 
 def add_chance(parser: Parser) -> None:
     """Add the options of intervals: --level and --seed."""
-    parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
-    parser.option("--seed SEED", "seed of the resampling; default 0", default=0)
+    parser.option("--level LEVEL", "the confidence level of intervals; default 0.95", default=0.95)
+    parser.option("--seed SEED", "the seed of the resampling; default 0", default=0)
 
 
 def add_tolerance(parser: Parser, where: str = "") -> None:
     """Add --tolerance; `where` is a text in its help on where it applies."""
     parser.option(
         "--tolerance TOLERANCE",
-        f"largest error that would not matter{where}, as a gap between prediction and outcome; "
-        "default 0.05",
+        f"the largest error{where} that you can live with, as a gap between predictions and "
+        "outcomes; default 0.05",
         default=0.05,
     )
 
@@ -163,8 +169,8 @@ def add_own_labels(parser: Parser | Group) -> None:
     """Add --own-labels, for files in which each model has labels of its own."""
     parser.option(
         "--own-labels",
-        "each file has its model's own labels, such as whether its own answer was right; of "
-        "columns called correct this is known",
+        "each file has its model's own labels, such as whether its own answer was right; this is "
+        "implied if the column is named correct",
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from calibrant._cli.terminal import visible
+from calibrant._cli.terminal import print_wrapped, visible
 from calibrant._core import atomic_files as whole_files
 from calibrant._core.errors import InputError
 
@@ -61,7 +61,7 @@ def check_writable(
 def check_page_options(path: str | None, title: str | None) -> None:
     """Raise an error if a page's name does not end in .html, or if a title has no page."""
     if title is not None and path is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
+        raise InputError("--title needs a page: name its file with -o PAGE")
     if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
         raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
 
@@ -114,7 +114,9 @@ def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
         with whole_files.atomic_write(path, since=since) as temp:
             yield temp
     except whole_files.FileChanged as error:
-        raise InputError(f"{error}. Give the output another name, or run it once more") from None
+        raise InputError(
+            f"{error}. Give the output another name, or run the command again"
+        ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -127,12 +129,12 @@ def print_json(content: Any) -> None:
 
 
 def print_status(text: str) -> None:
-    """Print a line on what was done, to standard error."""
+    """Print a line on what was done, to standard error; names of files in it stay whole."""
     print_line(text, file=sys.stderr)
 
 
 def print_line(text: str = "", *, file: TextIO | None = None) -> None:
-    """Print a line, to standard output by default, with control signs escaped.
+    """Print a line as it is, to standard output by default, with control signs escaped.
 
     Names come from users and files, and may have signs that move the cursor, change colours or
     start a line.
@@ -141,11 +143,11 @@ def print_line(text: str = "", *, file: TextIO | None = None) -> None:
 
 
 def print_lines(title: str, lines: Iterable[str]) -> None:
-    """Print a title, its lines (indented), and an empty line."""
-    print_line(title)
+    """Print a title, its sentences (indented), and an empty line, in lines that fit."""
+    print_wrapped(title, hanging="  ")
     for line in lines:
-        print_line(f"  {line}")
-    print_line()
+        print_wrapped(f"  {line}", hanging="  ")
+    print()
 
 
 def check_own_files(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NoReturn
 
 from calibrant._cli.exit_codes import NOT_DONE
-from calibrant._cli.terminal import visible
+from calibrant._cli.terminal import columns_of, print_wrapped
 from calibrant._core.errors import InputError, nearest
 
 # Names that options have in Python and in other programs.
@@ -81,7 +82,8 @@ def class_shares(text: str) -> float | list[float]:
         parsed = [float(each) for each in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no share: give one such as 0.02, or those of all classes such as .5,.3,.2"
+            f"{text!r} is not a share: give one such as 0.02, or those "
+            "of all classes such as .5,.3,.2"
         ) from None
     return parsed[0] if len(parsed) == 1 else parsed
 
@@ -231,6 +233,10 @@ _PARSED: dict[str, Callable[[str], Any]] = {
 }
 
 
+# Choices of more letters stand in the text of --help, not in the usage.
+_LONGEST_CHOICES = 40
+
+
 class _WithOptions(argparse._ActionsContainer):
     """Adds options to a parser, or to a group of options in its help."""
 
@@ -249,11 +255,22 @@ class _WithOptions(argparse._ActionsContainer):
                 settings["metavar"] = value
         elif "choices" not in settings:
             settings.setdefault("action", "store_true")
+        elif len(",".join(settings["choices"])) > _LONGEST_CHOICES:
+            settings["metavar"] = names[-1].removeprefix("--").upper()
+            help += f"; one of {', '.join(settings['choices'])}"
         self.add_argument(*names, help=help, **settings)
 
 
 class Group(_WithOptions, argparse._ArgumentGroup):
     """A group of options under a heading of its own in --help."""
+
+
+class _Help(argparse.HelpFormatter):
+    """The text of --help, as wide as all that the command prints."""
+
+    def __init__(self, prog: str) -> None:
+        """Make the formatter of the help of `prog`."""
+        super().__init__(prog, width=columns_of(sys.stdout))
 
 
 class Parser(_WithOptions, argparse.ArgumentParser):
@@ -264,7 +281,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         """Make the parser; `settings` are arguments of argparse's ArgumentParser."""
         # A mistyped option must not be taken for an abbreviation of another one.
-        super().__init__(**{"allow_abbrev": False, **settings})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _Help, **settings})
 
     def group(self, title: str) -> Group:
         """Begin a group of options, which --help shows under this title."""
@@ -297,7 +314,9 @@ class Parser(_WithOptions, argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End the process with one line on what is wrong, and the exit code 3."""
-        self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
+        text = f"{self.prog}: {message} (see {self.prog} --help)"
+        print_wrapped(text, file=sys.stderr, hanging="  ")
+        self.exit(NOT_DONE)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise an error, with the nearest choice, if a value is not among an option's choices."""
@@ -310,7 +329,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
             )
 
 
-DEBUG_HELP = "show where an error comes from"
+DEBUG_HELP = "print where in the code an error comes from"
 
 
 class Verb(Parser):
@@ -340,6 +359,6 @@ class Verb(Parser):
         module.add_options(self)
         self.set_defaults(run=module.run, verb=self)
         if self.name != "completion":  # it prints a script
-            self.option("--json", "print JSON only")
+            self.option("--json", "print everything as JSON, and nothing else")
         # --debug may stand before the verb too: a default here would overwrite that.
         self.option("--debug", DEBUG_HELP, default=argparse.SUPPRESS)

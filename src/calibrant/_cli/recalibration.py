@@ -37,8 +37,8 @@ from calibrant.scaling._problem import Problem
 from calibrant.scaling._summed_rows import RowsOfFiles
 
 SUMMED = (
-    "too many rows to keep in memory: they were summed in passes over the file, and measures that "
-    "go by the order of predictions are from some 2,500 cells"
+    "there are too many rows for memory: they were summed while reading, and measures that depend "
+    "on the order of predictions are approximated from about 2,500 cells"
 )
 
 
@@ -188,7 +188,7 @@ def _fit_to_sums(request: ReadRequest, scaler: Scaler, bins: Any) -> FittedMap:
         ],
         "measures": {
             "measure": names,
-            "as reported": [before[name] for name in names],
+            "unchanged": [before[name] for name in names],
             "recalibrated": [after[name] for name in names],
         },
     }
@@ -224,8 +224,8 @@ def _prior_message(prior: Any) -> tuple[str, ...]:
     if prior is None:
         return ()
     return (
-        "the map is for other shares of the classes than these rows have: below, it is measured at "
-        "theirs, and looks worse than it is",
+        "the map is for other class shares than these rows have, so that it looks worse on them "
+        "than it is",
     )
 
 
@@ -235,11 +235,9 @@ def _votes_message(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
         return ()
     if not scaler._of_votes:
         return (
-            "fitted to the majority of the votes on each row; its log loss is that of the votes",
+            "the map is fitted to the majority vote of each row; its log loss is that of the votes",
         )
-    return (
-        "fitted to the votes: a row counts as often as it was voted on, and in its log loss too",
-    )
+    return ("the map is fitted to the votes: a row counts once per vote, also in the log loss",)
 
 
 def load_map(path: str) -> FittedMap:
@@ -266,7 +264,7 @@ def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows,
     Return them, and whether they have labels; a map needs none.
     """
     if request.from_logits and not fitted_map.scaler.from_logits:
-        raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
+        raise InputError("the map was fitted to probabilities: leave out --from-logits")
     request = replace(request, from_logits=fitted_map.scaler.from_logits)
     classes = fitted_map.classes
     _check_columns(request, fitted_map)
@@ -349,7 +347,7 @@ def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], f
 def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bins: Any) -> Columns:
     """Make a table of measures before and after a map, with a row per measure.
 
-    The columns are the value as reported, that of the recalibrated predictions (`after`), and their
+    The columns are the unchanged value, that of the recalibrated predictions (`after`), and their
     difference, followed by the bias-corrected difference and its limits. For more than 200,000
     predictions only the values are computed.
     """
@@ -357,7 +355,7 @@ def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bin
     from calibrant._api.evaluate import evaluate
 
     before = to_predictions(rows.y_proba, given=scaler.from_logits).probabilities()
-    both = {"as reported": before, "recalibrated": after}
+    both = {"unchanged": before, "recalibrated": after}
     names = [measure.name for measure in listed("scale", rows.shape)]
     how: dict[str, Any] = {
         "bins": bins,
@@ -374,7 +372,7 @@ def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bin
     compared = compare(rows.y_true, both, **how)
     for title in both:
         table[title] = [compared.value(title, name) for name in names]
-    differences = [compared.difference("recalibrated", "as reported", name) for name in names]
+    differences = [compared.difference("recalibrated", "unchanged", name) for name in names]
     table["difference"] = [each.value for each in differences]
     for limit in ("estimate", "low", "high"):
         table[limit] = [getattr(each, limit) for each in differences]

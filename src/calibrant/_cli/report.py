@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant._cli import inputs
 from calibrant._cli.options import (
@@ -35,18 +35,29 @@ from calibrant._core.messages import name_of
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
     from calibrant.results._annotators import Annotators
+    from calibrant.results._conventions import Conventions
     from calibrant.results._evaluation import Evaluation
 
 DESCRIPTION = (
-    "Evaluate predictions in files. Several files, folders and patterns are one set of rows. Up to "
-    "ten million predictions are read into memory and get confidence intervals; more are summed as "
-    "they are read. The state of an Accumulator or a Monitor, alone, is evaluated too. "
-    + READS_FILES
+    "Evaluate predictions in files, and print a verdict and the main measures with confidence "
+    "intervals. Several files, folders and patterns are one set of rows. Up to ten million "
+    "predictions are read into memory; more are summed while reading. The saved state of an "
+    "Accumulator or a Monitor is evaluated too, if it is the only file. " + READS_FILES
 )
 # The most predictions that are kept in memory, and the most for a page; (n, k) are n k predictions.
 MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
 # The most annotators that are listed, and the most whose votes predictions are compared with.
 MOST_LISTED, MOST_EVALUATED = 20, 60
+
+
+class _Beside(NamedTuple):
+    """What is printed beside an evaluation: the annotators' agreement, and other tools' numbers."""
+
+    annotators: Annotators | None = None
+    tools: Conventions | None = None
+
+
+_NOTHING = _Beside()
 
 
 def add_options(parser: Parser) -> None:
@@ -58,49 +69,61 @@ def add_options(parser: Parser) -> None:
     for end, which in (("low", "smallest"), ("high", "largest")):
         parser.option(
             f"--label-{end} COLUMN[,...]",
-            f"labels that are known only to lie between two ends: the {which} probability; a "
-            "column, or one per class",
+            f"the {which} probability that each label may have, if labels are only known to lie "
+            "between two ends: a column, or one for each class",
         )
     parser.option(
         "--multilabel",
-        "rows may have several labels: every column of --label, with its own of --proba, is a "
-        "problem of its own; empty where a label was not annotated",
+        "each row may have several labels: every column of --label is evaluated with its own "
+        "column of --proba; labels that were not annotated are empty",
     )
     parser.option(
         "--question COLUMN",
-        "rows are answers, several to each question: self-consistency, and stated confidences "
-        "(--proba) of answers and of questions; with --answer, and --correct or --gold",
+        "each row is one of several answers to the question that this column names: measure "
+        "self-consistency, and the stated confidences (--proba) of answers and questions. Needs "
+        "--answer, and --correct or --gold",
     )
-    parser.option("--correct COLUMN", "whether each sampled answer is right")
+    parser.option(
+        "--correct COLUMN", "with --question: the column that says whether an answer is right"
+    )
     add_bins(parser)
     parser.option("--measures NAME,...", "evaluate only these measures")
-    add_slices(parser, "evaluate each value of these columns too")
+    add_slices(parser, "also evaluate each value of these columns by itself")
     parser.option(
         "--segments COLUMN,...",
-        "search the values of these columns, and their crossings, for rows where predictions are "
-        "wrong",
+        "search the values of these columns, alone and combined, for groups of rows whose "
+        "predictions are wrong",
     )
-    parser.option("--depth DEPTH", "most columns that segments are crossings of; default 2")
+    parser.option("--depth DEPTH", "with --segments: combine at most so many columns; default 2")
     add_tolerance(parser)
     add_chance(parser)
     parser.option(
-        "--all-intervals", "intervals for every measure, not only for those that are quick"
+        "--all-intervals", "compute intervals for every measure, not only for the quick ones"
     )
     parser.option(
         "--clinical",
-        "also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
+        "also print what papers on prediction models report: slope, O:E, C-statistic, ICI and "
+        "more, with intervals; for binary outcomes",
     )
-    parser.option("--title TITLE", "title of the page; default: the files' names")
+    parser.option(
+        "--details", "also print every measure, the bins, the classes, and what other tools report"
+    )
+    parser.option("--title TITLE", "the title of the page; default: the names of the files")
     parser.option(
         "--recalibrate NAME,...",
-        "recalibration maps that the page shows side by side, such as beta,isotonic; default: "
-        "those that suit the rows",
+        "the recalibration maps that the page compares, such as beta,isotonic; default: those that "
+        "suit the data",
     )
-    parser.option("--stream", "never keep the rows in memory: any size, no intervals")
-    parser.option("--one-pass", "read once, with approximate quantile bins; implies --stream")
+    parser.option(
+        "--stream",
+        "sum the rows while reading and never keep them in memory, whatever their number",
+    )
+    parser.option(
+        "--one-pass", "read the files only once, with approximate quantile bins; implies --stream"
+    )
     parser.option(
         "--progress",
-        "show progress also where there is no terminal",
+        "show progress even if the output is no terminal",
         action="store_true",
         default=None,
     )
@@ -113,8 +136,8 @@ def run(options: argparse.Namespace) -> Outcome:
     of_labels = (options.multilabel, options.label_low, options.label_high)
     if options.table is not None and any(of_labels):
         raise InputError(
-            "--table is of the measures of one set of labels: leave it out with --multilabel, "
-            "--label-low and --label-high"
+            "--table needs one set of labels: it cannot be combined with --multilabel, --label-low "
+            "and --label-high"
         )
     if options.multilabel:
         from calibrant._cli import multilabel
@@ -126,8 +149,8 @@ def run(options: argparse.Namespace) -> Outcome:
         return sampled_answers.run(options)
     if options.correct is not None:
         raise InputError(
-            "--correct is for --question, where a question has several answers; otherwise --label "
-            "names the column that says whether an answer is right"
+            "--correct needs --question, for several answers to a question; otherwise name the "
+            "column that says whether an answer is right with --label"
         )
     check_page_options(options.out, options.title)
     check_writable(options.out, options.files, options.format)
@@ -138,7 +161,7 @@ def run(options: argparse.Namespace) -> Outcome:
 
         checked_maps(options.recalibrate)
         if options.out is None:
-            raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
+            raise InputError("--recalibrate needs a page: name its file with -o PAGE")
     state = find_state(options.files)
     if state is not None:
         return _report_state(state, options)
@@ -150,27 +173,27 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    result, voters = (None, None) if streamed else _evaluate_in_memory(options)
+    result, beside = (None, _NOTHING) if streamed else _evaluate_in_memory(options)
     if result is None and options.out is not None:
         try:
             result = _write_page_of_sums(options)
         except NeedsRows:
             options = replace_options(options, rows_needed=True)
-            result, voters = _evaluate_in_memory(options)
+            result, beside = _evaluate_in_memory(options)
     if result is None:
         result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
     title = f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
-    return _outcome(result, title, options, voters)
+    return _outcome(result, title, options, beside)
 
 
 def _outcome(
     result: Evaluation,
     title: str,
     options: argparse.Namespace,
-    voters: Annotators | None = None,
+    beside: _Beside = _NOTHING,
 ) -> Outcome:
-    """Make the outcome of an evaluation, with the table of annotators (`voters`) if any.
+    """Make the outcome of an evaluation, with what is printed beside it.
 
     The table for a paper is written if options name it; the page was written before.
     """
@@ -180,14 +203,34 @@ def _outcome(
 
     def show() -> None:
         """Print the evaluation, then the first MOST_LISTED annotators."""
-        from calibrant._cli.tables import print_evaluation, print_table
+        from calibrant._cli.tables import (
+            Columns,
+            print_evaluation,
+            print_hint,
+            print_table,
+            without,
+        )
 
-        print_evaluation(result, title)
+        named = options.measures is not None
+        print_evaluation(result, title, named=named, details=options.details)
         if voters is not None:
-            columns = voters.display_columns()
+            columns: Columns = voters.display_columns()
+            columns = columns if options.details else without(columns, ("expected", "noise_95"))
             listed = {name: values[:MOST_LISTED] for name, values in columns.items()}
             print_table(listed, voters.title)
+        if tools is not None:
+            print_table(
+                {
+                    name: values
+                    for name, values in tools.columns().items()
+                    if name not in ("rule", "why", "version")
+                },
+                "Other tools (calibrant conventions says why they differ)",
+            )
+        if not options.details:
+            print_hint(result, named=named)
 
+    voters, tools = beside.annotators, beside.tools
     more = {} if voters is None else {"annotators": voters.to_dict()}
     return Outcome(lambda: {**result.to_dict(), **more}, show)
 
@@ -202,7 +245,7 @@ def _report_bounds(options: argparse.Namespace) -> Outcome:
 
     low, high = options.label_low, options.label_high
     if low is None or high is None or options.label is not None:
-        raise InputError("labels are --label alone, or both --label-low and --label-high")
+        raise InputError("give either --label, or both --label-low and --label-high")
     for name in ("stream", "one_pass", "clinical", "item", "counts", "votes", "depth"):
         check_has_no(**{name: getattr(options, name)})
     known = replace_options(options, by=None, groups=None, segments=None)
@@ -279,11 +322,11 @@ def _report_state(path: str, options: argparse.Namespace) -> Outcome:
     return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options)
 
 
-def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
+def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, _Beside]:
     """Evaluate rows in memory, with intervals, and write the page if -o names it.
 
-    Return the evaluation, and the annotators' agreement if rows say who gave a vote. Both are None
-    if there are too many rows for memory; for a page that sums do not make that is an error.
+    Return the evaluation and what is printed beside it. The evaluation is None if there are too
+    many rows for memory; for a page that sums do not make that is an error.
     """
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -297,14 +340,24 @@ def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None,
     except TooLarge:
         if rows_needed:
             raise InputError(
-                f"there are more than {MOST_FOR_PAGE:,} predictions: make the page of fewer rows; "
-                "without -o they are summed as they are read"
+                f"there are more than {MOST_FOR_PAGE:,} predictions, too "
+                "many for a page: give fewer "
+                "rows, or leave out -o"
             ) from None
-        return None, None
+        return None, _NOTHING
     voters = _annotators(rows, options)
     with spinner("intervals"):
         result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
-    return _with_file_info(result, rows, options), voters
+    return _with_file_info(result, rows, options), _Beside(voters, _other_tools(rows, options))
+
+
+def _other_tools(rows: Rows, options: argparse.Namespace) -> Conventions | None:
+    """What other tools report, where --details prints it; they take no weights."""
+    if not options.details or options.json or rows.sample_weight is not None:
+        return None
+    from calibrant._api.conventions import conventions
+
+    return conventions(rows.y_true, rows.y_proba, from_logits=options.from_logits)
 
 
 def _sums_make_a_page(options: argparse.Namespace) -> bool:
@@ -382,7 +435,7 @@ def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any
     """Collect the arguments of the search for segments; {} without --segments."""
     if options.segments is None:
         if options.depth is not None:
-            raise InputError("--depth is about segments: name their columns with --segments")
+            raise InputError("--depth needs --segments COLUMN,...")
         return {}
     columns = {name: rows.others[name] for name in options.segments}
     return {"segments": columns, "depth": 2 if options.depth is None else options.depth}
@@ -423,6 +476,9 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
         **_segment_arguments(rows, options),
     )
     page = replace(page, evaluation=_named_slices(page.evaluation, options))
+    if clinical:  # the page begins with what was asked for
+        shown_first = {**page.recipe["options"], "clinical": True}
+        page = replace(page, recipe={**page.recipe, "options": shown_first})
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
@@ -494,8 +550,8 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
         )
     if options.groups is not None and options.by:
         raise InputError(
-            "--groups and --by of rows that are not kept in memory cannot be given together: leave "
-            "one of them out"
+            "--groups and --by can only be combined if the rows are in memory: leave out one of "
+            "them"
         )
     check_different_columns(options.label, options.proba)
     arguments = inputs.streamed_arguments(options)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from typing import TYPE_CHECKING
 
 from calibrant._cli.inputs import options_by_name
 from calibrant._cli.output import Outcome, check_folder, print_line, print_lines
 from calibrant._cli.parsing import Parser
+from calibrant._cli.terminal import print_wrapped
 
 if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
 
 DESCRIPTION = (
-    "Reproduce a paper's experiments: printed values beside measured ones, and errors of the paper "
-    "marked."
+    "Repeat the experiments of a paper. The values that it prints stand beside the measured ones, "
+    "and its errors are marked."
 )
 
 
@@ -24,22 +24,23 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "paper",
         metavar="PAPER",
-        help="ten-bins, soft-mean, logit-smoothing, truthful, ambiguous or literature",
+        help="one of ten-bins, soft-mean, logit-smoothing, truthful, ambiguous, literature",
     )
-    parser.option("-o --out FOLDER", "folder for the page, tables and figures")
+    parser.option("-o --out FOLDER", "write a page, tables and figures to this folder")
     parser.option(
-        "--data FILE", "folder of saved predictions (.npz) or checkouts, or a pool's table"
+        "--data FILE",
+        "saved predictions that the paper needs: a folder (.npz files or checkouts) or a table",
     )
-    parser.option("--quick", "fewer replications")
-    parser.option("--seed SEED", "a seed instead of the paper's")
-    parser.option("--tau TAU", "soft-mean: threshold of labels, in place of 0.5")
+    parser.option("--quick", "run fewer replications")
+    parser.option("--seed SEED", "use this seed instead of the paper's")
+    parser.option("--tau TAU", "soft-mean: the threshold of labels, instead of 0.5")
     parser.option(
         "--inputs",
-        "soft-mean: x is uniform, as in the paper, or drawn from the Gaussian classes",
+        "soft-mean: draw x uniformly, as in the paper, or from the Gaussian classes",
         choices=("uniform", "gaussian"),
     )
-    parser.option("--sd SD", "soft-mean: standard deviation of class 1, in place of 1")
-    parser.option("--dimensions N", "soft-mean: dimensions of x, in place of 1")
+    parser.option("--sd SD", "soft-mean: the standard deviation of class 1, instead of 1")
+    parser.option("--dimensions N", "soft-mean: the dimensions of x, instead of 1")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -64,13 +65,13 @@ def _show(done: Reproduction, folder: str | None) -> None:
     for section in done.sections:
         print_lines(section.heading, ())
         for paragraph in section.paragraphs:
-            for line in (*textwrap.wrap(paragraph, 100), ""):
-                print_line(line)
+            print_lines(paragraph, ())
         for table in section.tables:
             if table.on_page:
                 print_table(table.columns, table.caption)
     for erratum in done.errata:
-        print_line(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
+        found = f"{erratum.paper} -> {erratum.found}"
+        print_wrapped(f"Erratum {erratum.number}, {erratum.where}: {found}", hanging="  ")
     if folder is not None:
         print_line()
         print_line(f"Written: {folder}/index.html, with tables and figures beside it")

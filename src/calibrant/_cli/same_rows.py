@@ -33,7 +33,7 @@ def match_by_position(
             )
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
-        raise InputError("in each row something is missing for some model: nothing is left")
+        raise InputError("every row lacks a value for some model, so no row is left")
     kept = {name: rows.take_positions(common) for name, rows in rows_by_model.items()}
     _check_same_rows(
         kept, "in the same order, or match them with --id COLUMN", own_labels=own_labels
@@ -67,7 +67,7 @@ def match_by_id(
                 "same rows, or drop these with --missing drop"
             )
     if not next(iter(aligned.rows.values())).size:
-        raise InputError(f"no value of --id {column} is in every file: nothing is left")
+        raise InputError(f"no value of --id {column} is in every file, so no row is left")
     notes = tuple(
         f"{name}: {len(keys):,} rows were dropped because not every file has them"
         for name, keys in aligned.unmatched.items()
@@ -110,17 +110,16 @@ def _check_same_rows(
             )
             if own_labels is None:
                 raise InputError(
-                    f"{fault}, and models are put side by side on one outcome: give the same "
-                    f"labels {hint}. Models of which each has its own labels can be taken one by "
-                    "one"
+                    f"{fault}, but the models must share one outcome: give the same labels {hint}. "
+                    "Models with labels of their own can be given one at a time"
                 )
             if _are_right_or_wrong(rows) and _are_right_or_wrong(first):
                 if own_labels or are_correctness(rows, first):
                     if matched:
                         continue
                     raise InputError(
-                        f"{fault}. Labels that are each model's own need rows that are known to "
-                        "be the same: match them with --id COLUMN"
+                        f"{fault}. If each model has its own labels, match the rows with "
+                        "--id COLUMN"
                     )
                 hint = (
                     f"{hint}. If they say whether each model's own answer was right: --own-labels "

@@ -23,8 +23,8 @@ def run(options: argparse.Namespace) -> Outcome:
     for name in _WITHOUT:
         if getattr(options, name):
             raise InputError(
-                f"{name_of(name)} is not for --question, where rows are answers, several to a "
-                "question: leave it out"
+                f"{name_of(name)} cannot be combined with --question, for which rows are several "
+                "answers to a question: leave it out"
             )
     if options.answer is None or (options.correct is None) == (options.gold is None):
         raise InputError(

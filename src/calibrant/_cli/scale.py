@@ -13,10 +13,10 @@ from calibrant._cli.output import (
     Outcome,
     atomic_write,
     check_writable,
-    print_line,
     print_status,
 )
 from calibrant._cli.parsing import Parser, replace_options
+from calibrant._cli.terminal import print_wrapped
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -25,51 +25,54 @@ if TYPE_CHECKING:
     from calibrant._cli.recalibration import FittedMap
 
 DESCRIPTION = (
-    "Fit a recalibration map to held-out rows (--fit), put predictions through it (--apply), or "
-    "both. A map is kept in a JSON file: written by --fit, read without it. " + READS_FILES
+    "Fit a recalibration map to held-out rows (--fit), apply a map to predictions (--apply), or "
+    "both. --scaler names the JSON file of the map, which --fit writes, and which --apply alone "
+    "reads. " + READS_FILES
 )
 AUTO = "auto"
-ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
+ON_THE_FIT = "Before and after, on the rows of the fit, where every map looks too good"
 
 
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant scale` to its parser."""
-    parser.option("--fit FILE", "held-out rows to fit a map to")
+    parser.option("--fit FILE", "held-out rows to fit the map to")
     parser.option(
         "--map --method",
-        "the map; default temperature. auto: the simplest of those whose log loss, on rows of "
-        "the fit that a map was not fitted to, is within one standard error of the lowest",
+        "the map (default temperature), or auto: the simplest map whose cross-validated log loss "
+        "is within one standard error of the lowest",
         dest="method",
         choices=(*METHODS, AUTO),
         default="temperature",
     )
     parser.option(
-        "--groups COLUMN", f"{CLUSTERS} (patient, day): --map auto keeps a cluster together"
+        "--groups COLUMN", f"with --map auto: {CLUSTERS} (patient, day), which is kept in one fold"
     )
     parser.option(
         "--prior SHARE",
-        "with --method prior-shift: the share of class 1 where the map is used (of all classes: "
+        "with --map prior-shift: the share of class 1 where the map will be used (of all classes: "
         "a,b,c)",
     )
     parser.option(
         "--source-prior SHARE",
-        "with --method prior-shift: the share at which the predictions are calibrated; by "
+        "with --map prior-shift: the share of class 1 for which the predictions were made; by "
         "default that of the labels, if --prior is given",
     )
-    parser.option("--apply FILE", "rows to put through the map")
-    parser.option("--scaler FILE", "the map's file (.json)")
+    parser.option("--apply FILE", "rows to apply the map to")
+    parser.option("--scaler FILE", "the file of the map (.json)")
     parser.option(
         "--no-fitted-rows",
-        "write the map without the hashes of up to 4,096 rows by which rows of the fit are "
-        "recognised",
+        "leave out of the map's file the hashes of up to 4,096 rows, by which rows of the fit are "
+        "recognised later",
         dest="fitted_rows",
         action="store_false",
     )
     parser.option(
         "-o --out FILE",
-        "recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
+        "with --apply: the file of recalibrated rows (.csv, .jsonl, "
+        ".parquet, .arrow, .npz); without "
+        "it: the file of the map",
     )
-    parser.option("--keep COLUMN,...", "columns to copy to the output")
+    parser.option("--keep COLUMN,...", "with --apply: columns to copy to the output")
     add_columns(parser)
     add_bins(parser)
 
@@ -117,14 +120,14 @@ def run(options: argparse.Namespace) -> Outcome:
 def _check_options(options: argparse.Namespace) -> None:
     """Raise an error for options that contradict each other, before any row is read."""
     if options.fit is None and options.apply is None:
-        raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
+        raise InputError("nothing is asked for: give --fit FILE, --apply FILE, or both")
     shifts = options.fit is not None and options.method == "prior-shift"
     if not shifts and (options.prior is not None or options.source_prior is not None):
         raise InputError("--prior and --source-prior need --fit FILE --method prior-shift")
     if options.fit is None and options.scaler is None:
         raise InputError("--apply needs a map: name its file with --scaler, or fit one with --fit")
     if options.groups is not None and (options.fit is None or options.method != AUTO):
-        raise InputError("--groups is for the choice of a map: it needs --fit and --map auto")
+        raise InputError("--groups needs --fit and --map auto, which chooses a map")
     if options.apply is not None:
         from calibrant._cli.written_rows import format_of
 
@@ -151,7 +154,9 @@ def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> No
         return
     check_map_name(map_file)
     if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
-        raise InputError("--scaler and -o name one file: the map and the rows need one each")
+        raise InputError(
+            "--scaler and -o name the same file, and the map and the rows each need their own"
+        )
 
 
 def _check_kept_columns(options: argparse.Namespace) -> None:
@@ -211,28 +216,26 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
 def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
     """Print the map, why it was chosen, and the measures before and after."""
     from calibrant._api.evaluate_samples import missing_note
-    from calibrant._cli.tables import print_table
+    from calibrant._cli.of_files import short_lines
+    from calibrant._cli.tables import print_summary, print_table
 
-    if fitted_map.choice is not None:
-        for line in str(fitted_map.choice).splitlines():
-            print_line(line)
-        print_line()
-    for line in str(fitted_map.scaler).splitlines():
-        print_line(line)
+    choice = fitted_map.choice
+    if choice is not None:
+        print_summary(choice.title, choice._messages())
+        print_table(choice.display_columns())
+    print_wrapped(fitted_map.scaler._in_words(), hanging="  ")
     for section in (result.get("fit"), result.get("apply")):
         if section is None:
             continue
         title = _table_title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
-        print_line()
-        print_line(f"{section['file']}: {counted(section['n'], 'row')}")
-        for line in section["inferred"]:
-            print_line(f"  {line}")
+        lines = short_lines(section["inferred"])
         if section["n_missing"]:
-            print_line(f"  {missing_note(section['n_missing'])}")
+            lines.append(missing_note(section["n_missing"]))
         if section["measures"] is None:
-            print_line("  no labels were found or named (--label): the map is not evaluated")
-        else:
-            print_line()
+            lines.append("no labels were found or named (--label): the map is not evaluated")
+        print()
+        print_summary(f"{section['file']}: {counted(section['n'], 'row')}", lines)
+        if section["measures"] is not None:
             print_table(section["measures"], title)
 
 

@@ -11,9 +11,10 @@ from calibrant._cli.parsing import Parser, at_least_one
 from calibrant._core.errors import InputError
 
 DESCRIPTION = (
-    "Print SQL that measures predictions of a table: of class 1, against labels 0 and 1 or their "
-    "probabilities. DuckDB gets macros, which take the table and its columns as arguments; with "
-    "--table, one query. Spark gets a query, with a parameter for each name that no option gives."
+    "Print SQL that measures predictions in a table: probabilities of class 1, with labels 0 and 1 "
+    "or soft labels. For DuckDB it is macros, which take the table and its columns as arguments; "
+    "with --table it is one query. For Spark it is a query, with a parameter for each name that no "
+    "option gives."
 )
 _ERRORS = {"duckdb": "error", "spark": "raise_error"}
 _QUOTES = {"duckdb": '"', "spark": "`"}

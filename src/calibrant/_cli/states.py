@@ -24,8 +24,8 @@ def find_state(files: list[str]) -> str | None:
     states = [path for path in files if is_state(Path(path))]
     if states and len(files) > 1:
         raise InputError(
-            f"{states[0]} is a state of a stream, sums and not rows: give it alone, or put states "
-            "together with calibrant merge"
+            f"{states[0]} is a saved state, which holds sums and no rows: give it as the only "
+            "file, or merge states with calibrant merge"
         )
     return states[0] if states else None
 

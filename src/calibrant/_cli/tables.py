@@ -10,99 +10,129 @@ from calibrant._cli.terminal import (
     BAD,
     GOOD,
     WARNING,
-    console_of,
+    columns_of,
     print_diagram,
     print_styled,
     visible,
 )
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._rendering import as_text, shown
+from calibrant.results._fitting import fitted_text
+from calibrant.results._slices import Slices
+from calibrant.results._summary import input_lines, main_estimates, summary_columns, summary_notes
 from calibrant.results._verdict import tone_of
+from calibrant.results._windows import Windows
 
 Columns = Mapping[str, Sequence[Any]]
 
 _BAR = 24
+# Slices and windows that are printed without --details, and columns that are printed with it alone.
+MOST_SLICES, MOST_WINDOWS = 10, 20
+OF_DETAILS = ("mean_predicted", "mean_target", "noise_95", "p_value", "verdict")
+_OF_SEARCHES = ("depth", "contrast", "at_least", "ratio")
 _STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
-# Columns that are dropped first if the terminal is too narrow. The estimate stays: the interval
-# is about it.
-_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "ranks", "rank")
 
 
 def print_summary(title: str, lines: Iterable[str]) -> None:
     """Print a title in bold, then each line indented, and an empty line."""
-    print_styled(title, "bold")
+    print_styled(title, "bold", hanging="  ")
     for line in lines:
-        print_styled(f"  {line}")
+        print_styled(f"  {line}", hanging="  ")
     print()
 
 
-def print_table(columns: Columns, title: str) -> None:
-    """Print a table with its title.
-
-    On a terminal with rich it has colours; columns that matter least are dropped if it is too wide.
-    """
-    console = console_of(sys.stdout)
+def print_table(columns: Columns, title: str = "") -> None:
+    """Print a table with its title; columns that do not fit the terminal stand in a table below."""
+    width = columns_of(sys.stdout)
     columns = {
         visible(name): [visible(v) if isinstance(v, str) else v for v in values]
         for name, values in columns.items()
     }
-    title = visible(title)
-    if console is None:
-        print(f"{title}\n{as_text(columns, indent='  ')}\n")
-        return
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    fitting = _columns_that_fit(columns, console.width)
-    for name, values in fitting.items():
-        numeric = any(isinstance(value, int | float) for value in values)
-        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
-    for row in zip(*fitting.values(), strict=True):
-        table.add_row(*(escape(shown(value)) for value in row))
-    console.print(table)
+    if title:
+        print_styled(title, "bold")
+    print(fitted_text(columns, width, indent="  "))
+    print()
 
 
-def _columns_that_fit(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
-    """Drop columns, in the order of `_SPARE`, until the table fits the width in letters.
+def print_evaluation(
+    evaluation: Evaluation, title: str, *, named: bool = False, details: bool = False
+) -> None:
+    """Print the verdict, what was read, and the main measures; with `details` everything else too.
 
-    At least two columns stay.
+    If measures were `named`, all of them are printed. Slices, segments and the clinical summary are
+    printed either way: they are there because an option asks for them.
     """
-    kept = dict(columns)
-    for spare in _SPARE:
-        if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) < width:
-            break
-        if len(kept) > 2:
-            kept.pop(spare, None)
-    return kept
-
-
-def print_evaluation(evaluation: Evaluation, title: str) -> None:
-    """Print the verdict, notes, measures, the reliability table and the worst classes."""
     print_styled(title, "bold")
     if evaluation.verdict:
-        print_styled(f"  {evaluation.verdict}", _STYLES[tone_of(evaluation.verdict)])
-    for line in (*evaluation.inferred, *evaluation.notes):
-        print_styled(f"  {line}")
+        style = _STYLES[tone_of(evaluation.verdict)]
+        print_styled(f"  {evaluation.verdict}", style, hanging="  ")
+    main = main_estimates(evaluation, named)
+    lines = (*evaluation.inferred, *evaluation.notes)
+    if not details:
+        lines = (*input_lines(evaluation.inferred), *summary_notes(evaluation.notes, main))
+    for line in lines:
+        print_styled(f"  {line}", hanging="  ")
     print()
-    measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
-    print_table(measures, "Measures")
+    print_table(summary_columns(evaluation, named=named))
+    if details:
+        print_table(evaluation.display_columns(), "Measures")
     if evaluation.clinical is not None:
         print_table(evaluation.clinical.display_columns(), evaluation.clinical.title)
-    print_reliability(evaluation)
+    if details:
+        print_reliability(evaluation)
     if evaluation.slices is not None:
-        print_table(
-            evaluation.slices.display_columns(),
-            f"Slices by {evaluation.slices.by}, worst first",
-        )
+        print_slices(evaluation.slices, details=details)
     if evaluation.segments is not None:
-        print_table(evaluation.segments.display_columns(), evaluation.segments.title)
-        print_styled(f"  {evaluation.segments.sentence}")
-    if evaluation.classes is not None:
-        head = {name: values[:10] for name, values in evaluation.classes.items()}
+        columns: Columns = evaluation.segments.display_columns()
+        columns = columns if details else without(columns, _OF_SEARCHES)
+        print_table(columns, evaluation.segments.title)
+        print_styled(f"  {evaluation.segments.sentence}", hanging="  ")
+    if details and evaluation.classes is not None:
         n = len(evaluation.classes["class"])
-        print_table(head, f"Classes, worst first ({min(n, 10)} of {n})")
+        print_table(evaluation.classes, f"Classes, worst first ({n})")
+
+
+def print_hint(evaluation: Evaluation, *, named: bool = False) -> None:
+    """Print what --details adds to an evaluation that was printed without it."""
+    every = len(evaluation.estimates)
+    fewer = len(main_estimates(evaluation, named)) < every
+    measures = f"all {every} measures, " if fewer else ""
+    print_styled(f"  --details prints {measures}the bins and the notes")
+
+
+def print_slices(slices: Slices, *, title: str = "", details: bool = False) -> None:
+    """Print the worst slices, or with `details` all of them with all of their columns."""
+    title = title or f"Slices by {slices.by}, worst first"
+    columns: Columns = slices.display_columns()
+    if not details:
+        columns = without(columns, OF_DETAILS)
+        if len(slices) > MOST_SLICES:
+            columns = {name: values[:MOST_SLICES] for name, values in columns.items()}
+            title += f" ({MOST_SLICES} of {len(slices)})"
+    print_table(columns, title)
+
+
+def print_windows(windows: Windows, title: str, *, details: bool = False) -> None:
+    """Print the notes and the last windows; with `details` all windows, with all columns."""
+    print_summary(title, windows.notes)
+    columns: Columns = windows.display_columns()
+    title = windows.title
+    n = len(columns["start"])
+    if not details:
+        columns = without(columns, OF_DETAILS)
+        if n > MOST_WINDOWS:
+            columns = {name: values[-MOST_WINDOWS:] for name, values in columns.items()}
+            title += f", the last {MOST_WINDOWS} of {n}"
+    print_table(columns, title)
+    if windows.slices is not None:
+        own = windows.slices.display_columns()
+        print_table(own if details else without(own, OF_DETAILS), windows.slices.title)
+        if windows.slices.notes:
+            print_summary("", windows.slices.notes)
+
+
+def without(columns: Columns, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+    """The columns but those of these names."""
+    return {name: values for name, values in columns.items() if name not in names}
 
 
 def print_reliability(evaluation: Evaluation) -> None:

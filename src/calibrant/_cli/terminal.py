@@ -1,4 +1,4 @@
-"""The terminal: a reliability diagram in letters, colours where they can be seen, a sign of life.
+"""The terminal: its width, a reliability diagram in letters, colours where they can be seen.
 
 Colours come from rich, which keeps to NO_COLOR; without it, or into a pipe, text is plain.
 """
@@ -6,15 +6,20 @@ Colours come from rich, which keeps to NO_COLOR; without it, or into a pipe, tex
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
+from calibrant._core.lines import wrapped
+
 if TYPE_CHECKING:
     from calibrant.results._reliability import ReliabilityTable
 
+# Columns of a line at most, and of a pipe, which does not say how wide it is.
+MOST_COLUMNS, FEWEST_COLUMNS = 100, 40
 # Letters are about twice as high as wide, so this is a square.
 WIDTH, HEIGHT = 61, 25
 PLAIN, WARNING, GOOD, BAD, FAINT = "", "yellow", "green", "red", "dim"
@@ -51,6 +56,25 @@ def visible(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
+def columns_of(file: TextIO) -> int:
+    """The columns that a line may have: those of COLUMNS, else of the terminal, 100 at most."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return max(int(given), FEWEST_COLUMNS)
+    try:
+        own = os.get_terminal_size(file.fileno()).columns or MOST_COLUMNS
+    except (OSError, ValueError, AttributeError):  # a pipe or a file
+        own = MOST_COLUMNS
+    return min(max(own, FEWEST_COLUMNS), MOST_COLUMNS)
+
+
+def print_wrapped(text: str, *, file: TextIO | None = None, hanging: str = "") -> None:
+    """Print a sentence in lines that fit the terminal, with control signs escaped."""
+    file = sys.stdout if file is None else file
+    for line in wrapped(visible(text), columns_of(file), hanging=hanging):
+        print(line, file=file)
+
+
 def console_of(file: TextIO) -> Any:
     """Make a rich console; None if text must be plain: no terminal, or rich is not installed."""
     if not file.isatty() or importlib.util.find_spec("rich") is None:
@@ -60,15 +84,16 @@ def console_of(file: TextIO) -> Any:
     return Console(file=file, highlight=False)
 
 
-def print_styled(text: str, style: str = PLAIN) -> None:
-    """Print a line, in a style of rich (a colour, bold) if the terminal has it."""
+def print_styled(text: str, style: str = PLAIN, *, hanging: str = "") -> None:
+    """Print a sentence in lines that fit, in a style of rich (a colour, bold) if there are any."""
     console = console_of(sys.stdout)
-    if console is None:
-        print(visible(text))
+    if console is None or not style:
+        print_wrapped(text, hanging=hanging)
         return
     from rich.text import Text
 
-    console.print(Text(visible(text), style=style))
+    for line in wrapped(visible(text), columns_of(sys.stdout), hanging=hanging):
+        console.print(Text(line, style=style), soft_wrap=True)
 
 
 def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> None:

@@ -20,12 +20,22 @@ from calibrant._data.readers.read_rows import Rows
 _FORMATS_WRITTEN = ("parquet", "csv", "jsonl", "arrow", "npz")
 # The most classes that a message lists.
 SHOWN = 5
-FORMATS = {suffix: format for format in _FORMATS_WRITTEN for suffix in SUFFIXES[format]}
+FORMATS = {
+    suffix: format
+    for format in _FORMATS_WRITTEN
+    for suffix in SUFFIXES[format]
+    if suffix != ".json"  # a map
+}
 
 
 def format_of(path: str | Path) -> str:
     """Give the format of a file of rows by the ending of its name; an error for others."""
     suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        raise InputError(
+            f"{path}: with --apply, -o names the file of the recalibrated rows, which cannot be "
+            ".json. --scaler names the map's file; rows as JSON lines end in .jsonl"
+        )
     if suffix not in FORMATS:
         raise InputError(f"{path}: rows are written to {', '.join(FORMATS)}; this is none of them")
     return FORMATS[suffix]
@@ -34,7 +44,7 @@ def format_of(path: str | Path) -> str:
 def check_map_name(path: str | Path) -> None:
     """Raise an error if the name for a map's file ends like a file of rows."""
     suffix = Path(path).suffix.lower()
-    if suffix != ".json" and suffix in FORMATS:
+    if suffix in FORMATS:
         raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
 
 
@@ -162,7 +172,7 @@ def renamed_labels(path: str | Path, rows: Rows) -> str | None:
         return None
     pairs = ", ".join(f"{name!r} as {number}" for number, name in enumerate(names[:SHOWN]))
     more = ", ..." if len(names) > SHOWN else ""
-    return f"labels are written by their numbers: {pairs}{more}"
+    return f"labels are written as numbers: {pairs}{more}"
 
 
 def _class_columns(

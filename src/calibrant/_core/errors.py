@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -109,6 +110,18 @@ class CheckFailed(CalibrantError, AssertionError):
     """
 
 
+def _packages_of(extra: str) -> list[str]:
+    """The packages of an extra, by the names that pip knows; none if that cannot be looked up."""
+    from importlib import metadata
+
+    try:
+        lines = metadata.requires("calibrant") or []
+    except metadata.PackageNotFoundError:
+        return []
+    own = re.compile(rf"extra == ['\"]{re.escape(extra)}['\"]")
+    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in lines if own.search(line)]
+
+
 class MissingExtra(CalibrantError, ImportError):
     """An optional package is needed for what was asked. It is an `ImportError` too.
 
@@ -124,13 +137,15 @@ class MissingExtra(CalibrantError, ImportError):
     Examples
     --------
     >>> import calibrant as cal
-    >>> print(cal.MissingExtra("matplotlib", "plot", "a diagram"))
-    a diagram needs the package 'matplotlib', which is not installed: pip install 'calibrant[plot]'
+    >>> str(cal.MissingExtra("matplotlib", "plot", "a diagram")).partition(": ")[2]
+    "pip install matplotlib (the extra 'plot')"
     """
 
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
         # Some packages are in no extra of ours: users choose their version.
-        install = package if extra is None else f"'calibrant[{extra}]'"
+        install = package
+        if extra is not None:
+            install = f"{' '.join(_packages_of(extra) or [package])} (the extra {extra!r})"
         super().__init__(
             f"{purpose} needs the package {package!r}, which is not installed: pip install "
             f"{install}"

@@ -134,6 +134,18 @@ class Note(str):
         return (str(self), self.code), self.values
 
 
+# The codes of notes on columns that were found by their names (`argument`, and `columns` in words),
+# and on how labels stand for classes.
+FOUND, CLASSES = "found", "classes"
+# The code of notes on single measures, whose names are their value `names`.
+ABOUT_MEASURES = "about measures"
+
+
+def about_measures(text: str, names: Iterable[str]) -> Note:
+    """A note on these measures alone, which a summary without them leaves out."""
+    return Note(text, ABOUT_MEASURES, names=tuple(names))
+
+
 def find_note(notes: Iterable[str], *codes: str) -> Note | None:
     """The first note that has one of the codes; None if no note has."""
     return next((note for note in notes if isinstance(note, Note) and note.code in codes), None)

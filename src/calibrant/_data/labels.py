@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._core.messages import values_of
+from calibrant._core.messages import CLASSES, Note, values_of
 from calibrant._data.arrays import without_objects
 
 _TRUTH = {"true": 1, "false": 0}
@@ -137,12 +137,12 @@ def note_on_labels(names: Sequence[Any], multiclass: bool, indices: bool) -> str
     more = ", ..." if len(names) > _SHOWN else ""
     if indices and multiclass:
         listed = ", ".join(f"{r} is {name}" for r, name in enumerate(shown))
-        return f"labels are class indices: {listed}{more}"
+        return Note(f"labels are class indices: {listed}{more}", CLASSES)
     if indices:
         return f"labels are numbers: 0 is {shown[0]} (negative), 1 is {shown[1]} (positive)"
     if multiclass:
         listed = ", ".join(f"{name} is column {r}" for r, name in enumerate(shown))
-        return f"labels are names of classes: {listed}{more}"
+        return Note(f"labels are names of classes: {listed}{more}", CLASSES)
     return f"labels are names of classes: {shown[0]} is 0 (negative), {shown[1]} is 1 (positive)"
 
 

@@ -5,6 +5,7 @@ A slice is all rows with the same values in the columns that rows are sliced by.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
@@ -85,6 +86,12 @@ def _distinct(column: Any) -> tuple[list[Any], NDArray[np.int64]]:
         return _distinct([_text(x) for x in each])
     rows = np.array(numbers, dtype=np.int64)
     return [value for _, value in of_value], rows
+
+
+def in_natural_order(name: Any) -> list[Any]:
+    """The key that sorts names as people do: 2 before 10, "ward 2" before "ward 10"."""
+    parts = re.split(r"(\d+)", str(name))
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def rows_by_name(names: NDArray[Any]) -> dict[Any, NDArray[np.intp]]:

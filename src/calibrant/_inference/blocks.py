@@ -17,8 +17,8 @@ _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
 def summed(index: Index, values: Array, size: int) -> Array:
-    """Sums of the values that have the same index, (size,); the indices are from 0
-    to `size` - 1.
+    """Sums of the values that have the same index, (size,); the indices are from 0 to
+    `size` - 1.
     """
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 

@@ -141,6 +141,8 @@ MOST_CLASSES = 100
 # Entries of predictions up to which losses, which are resampled in rows, have an interval in quick
 # mode.
 QUICK_ENTRIES = 300_000
+# Rows up to which the smooth ECE has one, in about a second more.
+QUICK_ROWS = 1_000_000
 # Predictions up to which `calibrant scale` gives the differences limits.
 COMPARED_PREDICTIONS = 200_000
 # Rows on which `recommend` tries maps at most, predictions of several classes, and as many of these
@@ -179,15 +181,17 @@ def takes_long(measure: Measure, samples: Samples, *, soft: bool) -> bool:
     return samples.multiclass and over_classes and not is_small_over_classes(samples)
 
 
-def quick_measures(measures: Iterable[Measure], entries: int) -> tuple[Measure, ...]:
+def quick_measures(measures: Iterable[Measure], entries: int, n: int = 0) -> tuple[Measure, ...]:
     """The measures whose intervals take about a second.
 
     Measures that resample rows are among them if `entries`, the number of predictions that they
-    read, is at most `QUICK_ENTRIES`; measures over all classes are not.
+    read, is at most `QUICK_ENTRIES`; measures over all classes are not. Those of the first lines of
+    a report, such as the smooth ECE, are among them up to `n` = `QUICK_ROWS` rows.
     """
     costs = ("low", "rows") if entries <= QUICK_ENTRIES else ("low",)
     return tuple(
         m
         for m in measures
-        if m.resampling_cost() in costs and not STATISTICS[m.statistic].over_classes
+        if not STATISTICS[m.statistic].over_classes
+        and (m.resampling_cost() in costs or (m.statistic == "smooth" and 0 < n <= QUICK_ROWS))
     )

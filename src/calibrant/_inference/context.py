@@ -281,8 +281,8 @@ class Context:
         why_not = ONE_VOTE if single else "" if rows is None else rows.why_not
         if why_not and self.resample in ("votes", "both"):
             raise InputError(
-                f"resample={self.resample!r} needs to know how votes scatter, but {why_not}: "
-                "resample='rows' is about the labels given"
+                f"resample={self.resample!r} needs to know how votes vary, but {why_not}. Use "
+                "resample='rows' for intervals against the given labels"
             )
         return "rows" if rows is None or why_not else self.resample or "both"
 

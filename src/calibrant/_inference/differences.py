@@ -132,8 +132,8 @@ class Differences:
             return -np.inf, np.inf, values[0] - values[1]
 
         def make() -> GapPair:
-            """The gaps (mean target less prediction) of both predictors, with draws of
-            their noise.
+            """The gaps (mean target less prediction) of both predictors, with draws
+            of their noise.
             """
             n_draws, fine = self.first.many_draws, self._fine_slots(*readings)
             return GapPair(SlotNoise(self._moments(*readings), n_draws, self.first.seed, fine))

@@ -36,17 +36,19 @@ def pool_table(values: ArrayLike, argument: str, names: Sequence[str] | None = N
             f"with c >= 1; got {table.shape}"
         )
     if len(table) < 2:
-        raise InputError(f"{argument} must have 2 predictors or more to compare; got {len(table)}")
+        raise InputError(f"{argument} must have 2 or more predictors to compare; got {len(table)}")
     if names is not None and len(names) != len(table):
-        raise InputError(f"names must have {len(table)} entries, one a predictor; got {len(names)}")
+        raise InputError(
+            f"names must have {len(table)} entries, one per predictor; got {len(names)}"
+        )
     bad = np.isnan(table)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         who = f"predictor {row}" if names is None else f"predictor {names[row]!r} (row {row})"
         where = f" in column {column}" if table.shape[1] > 1 else ""
         raise InputError(
-            f"{argument} has {int(bad.sum())} NaN, the first for {who}{where}: leave out the "
-            "predictors that could not be measured"
+            f"{argument} has {int(bad.sum())} NaN, the first for {who}{where}: drop the predictors "
+            "that could not be measured"
         )
     return table
 

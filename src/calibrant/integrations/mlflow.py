@@ -44,7 +44,7 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
     its bias-corrected estimate and its confidence interval (``calibration/ece_estimate``,
     ``calibration/ece_low``, ``calibration/ece_high``), and as artifacts
     ``calibration/evaluation.json`` and the report page, ``calibration/report.html``, if the
-    packages of ``calibrant[report]`` are installed.
+    packages of the extra ``report`` are installed.
 
     Options go into ``evaluator_config={"calibrant": {...}}``: `measures`, `bins`, `classes`,
     `from_logits`, `from_logprobs`, `level`, `tolerance` and `seed` as for `calibrant.report`;

@@ -124,7 +124,7 @@ class Annotators(TableOfRows[Annotator]):
         cap : int, default 30
             The largest number of annotators shown.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         color : matplotlib color, optional
             Color of the dots.
 
@@ -142,4 +142,7 @@ class Annotators(TableOfRows[Annotator]):
         """How many annotators (or groups) and items there are, and how many stand out."""
         out = len(self.standing_out)
         items = counted(self.n_items, "item", "")
-        return f"{counted(len(self.rows), self.by, '')} on {items}, {out} standing out"
+        return (
+            f"{counted(len(self.rows), self.by, '')} on {items}, {out} significantly different "
+            "from the others"
+        )

@@ -259,11 +259,15 @@ class Audit(TableOfRows[AuditVerdict]):
             *self.notes,
         )
 
+    @property
+    def _has_few(self) -> bool:
+        """Whether it has so few measures that each finding is printed in words."""
+        return len({(row.measure, row.shape) for row in self.rows}) <= 2
+
     def __repr__(self) -> str:
         messages = "".join(f"  {line}\n" for line in self._messages())
-        few = {(row.measure, row.shape) for row in self.rows}
         text = f"{self.title}\n{messages}\n" + as_text(self.table(), indent="  ")
-        if len(few) > 2:
+        if not self._has_few:
             return text
         lines = "\n".join(f"  {row.property}: {row.sentence}" for row in self.rows)
         return f"{text}\n\n{lines}"

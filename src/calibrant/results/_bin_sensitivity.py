@@ -35,7 +35,7 @@ class BinSensitivity(Result):
     n : int
         Number of rows.
     inferred : tuple of str
-        What the input was taken for.
+        How the input was interpreted.
     notes : tuple of str
         What to know about the values.
 
@@ -139,9 +139,9 @@ class BinSensitivity(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, or whose place several panels take; left out, a new figure.
+            Axes to draw on, or to replace by several panels; by default, a new figure.
         measures : sequence of str, optional
-            Some of the measures; left out, all.
+            Measures to draw; by default, all.
 
         Returns
         -------

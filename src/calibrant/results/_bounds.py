@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
 
 OUTER = (
-    "bounds of means over classes are not exact: each class attains its own, but no labels need "
-    "attain those of all classes at once, so that low may be too low and high too high"
+    "bounds of means over classes are not exact: each class can reach its own, but perhaps not "
+    "all classes with the same labels. The exact bounds may be narrower"
 )
 
 
@@ -50,7 +50,7 @@ class Bound(Record):
     rule : str
         Its bins; empty where it has none.
     exact : bool
-        Whether some labels in the sets attain `low`, and some `high`. If not, as for means over
+        Whether some labels in the sets give `low`, and some give `high`. If not, as for means over
         classes, no labels give less than `low` or more than `high`.
 
     Examples
@@ -198,7 +198,7 @@ class ReliabilityBounds(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
 
@@ -218,7 +218,7 @@ class Bounds(WithPage, Result):
     """Bounds of every measure over labels that are sets.
 
     Made by `evaluate` and `report` of labels `Between` two ends. Look a measure up by name:
-    ``bounds["ece"].low``. They are about these rows: no sampling error is in them.
+    ``bounds["ece"].low``. They describe these rows and do not include sampling error.
 
     Attributes
     ----------
@@ -227,11 +227,11 @@ class Bounds(WithPage, Result):
     reliability : ReliabilityBounds
         The bins of the calibration error.
     inferred : tuple of str
-        What the input was taken for.
+        How the input was interpreted.
     notes : tuple of str
-        What was clipped, dropped or left out.
+        What was clipped, dropped or not computed.
     recipe : dict
-        The options that give the same numbers again.
+        The options that reproduce the numbers.
     name : str or None
         The title of the page, from `report`.
     source : mapping, str or None
@@ -295,7 +295,7 @@ class Bounds(WithPage, Result):
 
     @property
     def sentence(self) -> str:
-        """The bounds of the first measure, the ECE if it is there, as a sentence."""
+        """The bounds of the first measure (the ECE, if present) as a sentence."""
         first = self[HEADLINE] if HEADLINE in self.low else self.bounds[0]
         called = (
             first.title if first.name != HEADLINE else find(HEADLINE, "binary").called(soft=True)
@@ -329,7 +329,7 @@ class Bounds(WithPage, Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
 

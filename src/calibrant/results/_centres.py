@@ -65,7 +65,7 @@ class AcrossCentres:
         """The estimate with both intervals, in words."""
         own, new = (f"{shown(a)} to {shown(b)}" for a, b in
                     ((self.low, self.high), (self.new_low, self.new_high)))  # fmt: skip
-        return f"{shown(self.estimate)} ({own}; a new centre {new})"
+        return f"{shown(self.estimate)} ({own}; for a new centre {new})"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -120,7 +120,8 @@ class Centres(TableOfRows[AcrossCentres]):
         named = self.by if self.by != "slice" else "centre"
         return (
             f"{counted(self.n, 'row')} of {counted(n, 'centre')} (by {named}), random effects; "
-            f"limits at {percent(self.level)}; new_low and new_high are those of a new centre"
+            f"{percent(self.level)} confidence intervals; new_low to new_high is the prediction "
+            "interval for a new centre"
         )
 
     @property
@@ -136,7 +137,7 @@ class Centres(TableOfRows[AcrossCentres]):
         quantity : str, default "slope"
             `slope`, `intercept_in_the_large`, `observed_expected` or `c_statistic`.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
 
         Returns
         -------
@@ -153,7 +154,7 @@ class Centres(TableOfRows[AcrossCentres]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
 
         Returns
         -------

@@ -23,11 +23,19 @@ from calibrant.results._paper_tables import (
 )
 from calibrant.results._ranked_pairs import Difference, RankedPairs
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
+from calibrant.results._rendering import (
+    as_frame,
+    as_text,
+    json_value,
+    range_text,
+    scaled_columns,
+    shown,
+)
 from calibrant.results._report import Entry, entry
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
+from calibrant.results._summary import plain_name
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
@@ -52,26 +60,26 @@ class Comparison(RankedPairs, WithPage, Result):
     higher_is_better : tuple of bool
         For each measure.
     values : ndarray of shape (predictors, measures)
-        Each value, as it is in the sample.
+        Each sample value.
     limits : ndarray of shape (predictors, measures, 3)
-        Confidence limits and bias-corrected estimate of each value.
+        Confidence interval and bias-corrected estimate of each value.
     pairs : ndarray of shape (measures, predictors, predictors, 3)
-        Confidence limits and bias-corrected estimate of each difference; ranks, ties and the
+        Confidence interval and bias-corrected estimate of each difference; ranks, ties and the
         confidence of being best come from these.
     level : float
         Level of the intervals.
     robustness : RankRobustness or None
-        Whether errors keep the order of the predictors.
+        Whether errors preserve the order of the predictors.
     slices : dict of str to Slices or None
         Slices of each predictor, with ``by=``.
     inferred : tuple of str
-        What the input was taken for.
+        How the input was interpreted.
     notes : tuple of str
         What to know about the values.
     recipe : dict
-        The options that give the same numbers again.
+        The options that reproduce the numbers.
     shape : {"binary", "multiclass", "answers"}
-        What the predictions are of: two classes, several, or answers that are right or wrong.
+        The kind of predictions: two classes, several, or answers that are right or wrong.
     soft : bool
         Whether labels are probabilities.
     tables : tuple of ReliabilityTable
@@ -80,11 +88,11 @@ class Comparison(RankedPairs, WithPage, Result):
         How well annotators predict each other by the same measures, with ``ceiling=True``; its
         lines are rows of what is printed.
     order_bias : dict of str to OrderBias or None
-        Whether the order by each truthful error that was named is that of the losses.
+        Whether the order by each named truthful error is that of the losses.
     risks : tuple of RiskCoverage
         The risk-coverage curve of each predictor, where `aurc` is among the measures.
     answered : tuple of float or None
-        Share of the questions to which each predictor gave a confidence, where that is known.
+        Share of the questions to which each predictor gave a confidence, if that is known.
 
     Examples
     --------
@@ -180,7 +188,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return columns
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: small values on a scale of their own.
+        """Give the columns for display: small values on their own scale.
 
         Returns
         -------
@@ -198,13 +206,30 @@ class Comparison(RankedPairs, WithPage, Result):
                 columns[measure].append(line.values[measure])
         return scaled_columns(columns)
 
+    def _estimate_columns(self, measures: Sequence[str] | None = None) -> dict[str, list[Any]]:
+        """Bias-corrected estimates with their intervals, as texts, best first.
+
+        They are of these measures, as far as the comparison has them; of all where it has none.
+        """
+        chosen = [name for name in self.measures if measures is None or name in measures]
+        chosen = chosen or list(self.measures)
+        order = [self.names.index(name) for name in self.order(chosen[0])]
+        out: dict[str, list[Any]] = {"predictor": [self.names[i] for i in order]}
+        for measure in chosen:
+            limits = self.limits[:, self._measure_index(measure)]
+            out[plain_name(measure, self._sentence_names[measure])] = [
+                f"{shown(estimate)} ({range_text(low, high)})" if low == low else shown(estimate)
+                for low, high, estimate in limits[order].tolist()
+            ]
+        return out
+
     def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
-        """Give the table as a frame, with intervals and ranks if asked for.
+        """Give the table as a frame, optionally with intervals and ranks.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         intervals : bool, default False
             Whether each measure is followed by its confidence interval (``ece_low``,
             ``ece_high``), its bias-corrected value (``ece_estimate``), its rank and the range of
@@ -270,11 +295,11 @@ class Comparison(RankedPairs, WithPage, Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, or whose place several measures take; left out, a new figure.
+            Axes to draw on, or to replace by one axes per measure; by default, a new figure.
         kind : {"values", "ranks", "differences"}, default "values"
-            What is drawn of each predictor; differences are from the best.
+            What to draw for each predictor; differences are from the best.
         measures : sequence of str, optional
-            Measures to draw; left out, the first.
+            Measures to draw; by default, the first.
         cap : int, default 30
             The largest number of predictors shown.
 
@@ -293,19 +318,19 @@ class Comparison(RankedPairs, WithPage, Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
 
         Returns
         -------
         RiskCoverageDisplay
-            The diagram of the last curve, on the axes of all; its `save` writes it to a file.
+            The diagram, with all curves on one axes; its `save` writes it to a file.
         """
         from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
         if not self.risks:
             raise InputError(
-                "risk-coverage curves are there where measures= has 'aurc', which this comparison "
-                "lacks, and where rows are in memory"
+                "this comparison has no risk-coverage curves: they need 'aurc' in measures=, and "
+                "rows in memory"
             )
         band, shown = len(self.risks) == 1, None
         for name, curve in zip(self.names, self.risks, strict=True):
@@ -343,21 +368,21 @@ class Comparison(RankedPairs, WithPage, Result):
         Parameters
         ----------
         measures : sequence of str, optional
-            Measures of this comparison; left out, all.
+            Measures of this comparison; by default, all.
         intervals : bool, default True
-            Whether confidence intervals stand beside the estimates.
+            Whether to print confidence intervals beside the estimates.
         digits : int, optional
-            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            Decimal places; by default, enough to show the intervals and to distinguish bold numbers
             from others.
         raw : bool, default True
             Whether a measure whose sample values are biased has a column of these.
         rows : sequence of str or mapping of str to str, optional
-            Predictors in the order of their rows; a mapping also says what each is called. Those
-            that are not named follow.
+            Predictors in the order of their rows; a mapping also renames them. Predictors that are
+            not named follow.
         layout : {"beside", "stacked"}, default "beside"
             Whether intervals stand beside the estimates or under them, which takes less width.
         caption, label : str, optional
-            Of the table, which is then a float; text is escaped.
+            With one of them, the output is wrapped in a ``table`` environment; text is escaped.
 
         Returns
         -------
@@ -400,16 +425,16 @@ class Comparison(RankedPairs, WithPage, Result):
         Parameters
         ----------
         measures : sequence of str, optional
-            Measures of this comparison; left out, all.
+            Measures of this comparison; by default, all.
         intervals : bool, default True
-            Whether confidence intervals stand beside the estimates.
+            Whether to print confidence intervals beside the estimates.
         digits : int, optional
-            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            Decimal places; by default, enough to show the intervals and to distinguish bold numbers
             from others.
         raw : bool, default True
             Whether a measure whose sample values are biased has a column of these.
         rows : sequence of str or mapping of str to str, optional
-            Predictors in the order of their rows; a mapping also says what each is called.
+            Predictors in the order of their rows; a mapping also renames them.
         layout : {"beside", "stacked"}, default "beside"
             Whether intervals stand beside the estimates or under them.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._notebook import html_box, html_list, html_table
-from calibrant.results._rendering import as_text
+from calibrant.results._rendering import as_text, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Convention:
 
 @dataclass(frozen=True, repr=False)
 class Conventions(TableOfRows[Convention]):
-    """The ECE of the same data by every tool's rule, Calibrant's own first.
+    """The ECE of the same data by every tool's rule, starting with Calibrant's.
 
     Made by `conventions`.
 
@@ -60,7 +60,7 @@ class Conventions(TableOfRows[Convention]):
     notion : str
         What is measured: "binary", or "confidence" for the top label.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------
@@ -83,6 +83,12 @@ class Conventions(TableOfRows[Convention]):
     def title(self) -> str:
         """What is measured, in one line."""
         return f"Conventions ({self.notion})"
+
+    @property
+    def _differing(self) -> tuple[Convention, ...]:
+        """The tools that give another number than the definition in as many bins, or none."""
+        own, *others = self.rows
+        return tuple(row for row in others if shown(row.at_common) != shown(own.at_common))
 
     def __repr__(self) -> str:
         """The table without rules and versions, and why each tool differs, as text."""

@@ -8,19 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant._core.errors import InputError, counted, nearest
+from calibrant._core.lines import wrapped
 from calibrant._data.checks import shape_from_notes
 from calibrant._measures.catalogue import canonical, find
 from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
+from calibrant.results._fitting import fitted_text
 from calibrant.results._notebook import html_box, html_details, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_text, percent, range_text
+from calibrant.results._summary import input_lines, main_estimates, summary_columns, summary_notes
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
     from calibrant.results._segments import Segments
     from calibrant.results._slices import Slices
     from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
+
+# Columns of a line of the summary, and what it names and does not show.
+_WIDTH = 88
+_BESIDE = ("slices", "segments", "clinical")
 
 
 @dataclass(frozen=True)
@@ -210,7 +217,7 @@ class Evaluation(Result):
         """Give the measures as a table for a paper, in LaTeX with booktabs: a row each.
 
         With uncertainty, numbers are bias-corrected estimates with their confidence intervals;
-        where the sample's values are others, they have a column `raw`.
+        where the sample's values are others, they have a column `sample`.
 
         Parameters
         ----------
@@ -353,13 +360,57 @@ class Evaluation(Result):
         """
         return {name: values for name, values in self.columns().items() if name != "title"}
 
-    def __repr__(self) -> str:
+    def to_text(self) -> str:
+        """Give everything as text: every measure, the slices and the segments.
+
+        ``repr`` is a summary of about ten lines; this is the whole.
+
+        Returns
+        -------
+        str
+            The verdict, what was inferred, the notes, and a table with a row for each measure.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> evaluation = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece"], bins=5)
+        >>> print(evaluation.to_text())
+        Evaluation of 4 rows
+          binary probabilities
+          labels are hard (0 or 1)
+        <BLANKLINE>
+          measure   value  notion  bins                             truthful
+          ece      0.2500  binary  5 equal-width bins, left-closed        no
+        """
         messages = "\n".join(f"  {line}" for line in self._messages())
         slices = f"\n\n{self.slices!r}" if self.slices else ""
         segments = f"\n\n{self.segments!r}" if self.segments else ""
         table = as_text(self.display_columns(), indent="  ")
-        title = f"Evaluation of {counted(self.recipe['n'], 'row', '')}"
-        return f"{title}\n{messages}\n\n{table}{slices}{segments}"
+        return f"{self.title}\n{messages}\n\n{table}{slices}{segments}"
+
+    def __repr__(self) -> str:
+        """A summary for people: the verdict, the main measures with their intervals, the notes."""
+        before, notes = self._summary_lines()
+        table = fitted_text(summary_columns(self), _WIDTH, indent="  ")
+        after = _indented([*notes, *self._hints()])
+        return "\n".join([self.title, _indented(before), "", table, "", after]).rstrip()
+
+    def _summary_lines(self) -> tuple[list[str], list[str]]:
+        """The sentences of a summary: those before its table, and the notes after it."""
+        verdict = [str(self.verdict)] if self.verdict else []
+        notes = summary_notes(self.notes, main_estimates(self))
+        return [*verdict, *input_lines(self.inferred)], notes
+
+    def _hints(self) -> Iterator[str]:
+        """Where to find what the summary does not show, in sentences."""
+        n = len(self.estimates)
+        beside = [f"{name}: .{name}" for name in _BESIDE if getattr(self, name) is not None]
+        if len(main_estimates(self)) < n:
+            yield "; ".join([f"all {n} measures: to_text(), to_frame()", *beside])
+        elif beside:
+            yield "; ".join(beside)
+        if not any(each.interval for each in self.estimates):
+            yield "uncertainty=True adds confidence intervals and a verdict"
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: the verdict if any, what was inferred, and notes."""
@@ -367,16 +418,17 @@ class Evaluation(Result):
         return (*verdict, *self.inferred, *self.notes)
 
     def _repr_html_(self) -> str:
-        """The evaluation as HTML, for notebooks: a diagram, the measures, and sections to open."""
+        """The evaluation as HTML, for notebooks: a diagram, a summary, and sections to open."""
         columns = self.columns()
         titles = columns.pop("title")
         level = self.recipe.get("level", 0.95)
-        measures = html_table(_compact_columns(columns, level), "", tips={"measure": titles})
+        every = html_table(_compact_columns(columns, level), "", tips={"measure": titles})
         bins = html_table(self.reliability.display_columns(level))
-        head = f"<p>{self.title}</p>{html_list(self._messages())}"
+        before, notes = self._summary_lines()
+        head = f"<p>{self.title}</p>{html_list(before)}{html_table(summary_columns(self))}"
         parts = [
-            side_by_side(self.reliability.sketch(level), head),
-            measures,
+            side_by_side(self.reliability.sketch(level), head + html_list(notes)),
+            html_details(f"All {len(self.estimates)} measures", every),
             html_details(f"Reliability: {self.reliability.title}", bins),
         ]
         if self.classes is not None:
@@ -387,6 +439,11 @@ class Evaluation(Result):
                 table = html_table(beside.display_columns()) + html_list(beside._messages())
                 parts.append(html_details(beside.title, table))
         return html_box(*parts)
+
+
+def _indented(lines: Sequence[str]) -> str:
+    """Sentences as indented lines of a width that fits a terminal."""
+    return "\n".join(each for line in lines for each in wrapped(f"  {line}", _WIDTH, hanging="  "))
 
 
 def _compact_columns(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:

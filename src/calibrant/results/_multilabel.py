@@ -24,7 +24,7 @@ class Multilabel(Slices):
     by : str
         What a row of the table is: "label".
     measure : str
-        The measure that labels are ordered and judged by.
+        The measure used to order and judge labels.
     rows : tuple of Slice
         The labels; `n` counts the rows in which a label is annotated.
     notes : tuple of str
@@ -32,17 +32,18 @@ class Multilabel(Slices):
     level : float
         Level of the intervals.
     tolerance : float or None
-        The gap that verdicts are judged by; None where there are no verdicts.
+        The tolerance of the verdicts, as a gap; None without verdicts.
     n : int
         Rows that were given.
     n_missing : dict of str to int
         By label, the rows in which it is not annotated.
     mean : dict of str to float
-        Every measure's mean over the labels that have it.
+        Every measure's mean over the labels that have it, of sample values; that of the
+        bias-corrected ones is `mean_estimate`.
     mean_low, mean_high : float
         Confidence interval of the mean of `measure`, with ``uncertainty=True``: the mean of the
-        labels' limits, which holds whatever the labels of a row have in common. Lower limits of
-        labels whose error may be chance among so many count as 0.
+        labels' interval ends, which is valid for any dependence between the labels of a row. The
+        lower end counts as 0 for labels whose error may be due to chance among so many labels.
     mean_estimate : float
         The mean of the labels' bias-corrected estimates, which lies in that interval.
 
@@ -84,7 +85,7 @@ class Multilabel(Slices):
         Returns
         -------
         dict of str to list
-            `label`, `n`, `n_missing`, every measure, and what was computed of the uncertainty.
+            `label`, `n`, `n_missing`, every measure, and its uncertainty if computed.
         """
         columns = super().columns()
         before = {name: columns[name] for name in (self.by, "n")}
@@ -116,7 +117,7 @@ class Multilabel(Slices):
             self.mean[self.measure], self.mean_estimate, self.mean_low, self.mean_high
         )
         own = self._value_text(worst.values[self.measure], worst.estimate, worst.low, worst.high)
-        out = f"Mean {called} of the labels {mean}; worst: {worst.name}, {own}."
+        out = f"The mean {called} of the labels is {mean}; the worst is {worst.name}, {own}."
         known = sum(not math.isnan(row.p_corrected) for row in self.rows)
         if not known:
             return out
@@ -128,12 +129,13 @@ class Multilabel(Slices):
         )
 
     def _value_text(self, value: float, estimate: float, low: float, high: float) -> str:
-        """The value of a label as text; with an interval, the bias-corrected estimate and limits.
+        """A value as text; with an interval, the bias-corrected estimate before the sample value.
 
-        The sample value is added if it prints differently. `low` is NaN without an interval.
+        The sample value is left out if it prints alike. `low` is NaN without an interval.
         """
         if math.isnan(low):
             return shown(value)
-        sample = f"; sample value {shown(value)}" if shown(value) != shown(estimate) else ""
         limits = interval_text(low, high, self.level)
-        return f"{shown(estimate)} ({limits}{sample})"
+        if shown(value) == shown(estimate):
+            return f"{shown(estimate)} ({limits})"
+        return f"{shown(estimate)} ({limits}, bias-corrected; sample value {shown(value)})"

@@ -86,7 +86,7 @@ class OrderBias(TableOfRows[PredictorBias]):
     pairs : tuple of CoveredOrder
         Each two of them.
     level : float
-        Level of the limits.
+        Confidence level of the intervals.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class OrderBias(TableOfRows[PredictorBias]):
         orders = counted(covered + open_ + n, "order", "")
         parts = [f"Theorem 4.3 covers {covered} of {orders} by {self.label}"]
         if open_:
-            parts.append(f"{open_} cannot be told from these rows")
+            parts.append(f"{open_} cannot be decided with this much data")
         if n:
             parts.append(f"in {n} the bias exceeds the gap of the losses")
         return "; ".join(parts) + "."

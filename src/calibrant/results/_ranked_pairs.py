@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._rendering import shortened
+from calibrant.results._summary import plain_name
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -173,8 +174,8 @@ class RankedPairs:
     def order(self, measure: str = "ece") -> list[str]:
         """Give the names from the best to the worst.
 
-        They are in the order of the bias-corrected differences. The values of a sample may be in
-        another order, since each has a bias of its own.
+        Significant differences decide first, then the bias-corrected difference from the best one.
+        The values of a sample may be in another order, since each has a bias of its own.
 
         Parameters
         ----------
@@ -200,7 +201,8 @@ class RankedPairs:
         -------
         dict of str to list
             `predictor`, the measure's sample value, its bias-corrected `estimate`, and the ranks.
-            `rank` counts the predictors whose difference is estimated to be better, from 1.
+            `rank` counts the predictors that are significantly better, or are estimated to be
+            closer to the best one, from 1.
             `rank_low` counts those that are significantly better, and `rank_high` leaves room for
             all but those that are significantly worse. `best` is the confidence that the predictor
             is better than every other; it is ``(1 + level) / 2`` or more only where it is
@@ -294,20 +296,33 @@ class RankedPairs:
         str
             A sentence.
         """
-        by = f"By {self._sentence_names[self.measures[self._measure_index(measure)]]}, "
+        own = self.measures[self._measure_index(measure)]
+        name = plain_name(own, self._sentence_names[own])
+        return f"By {name}, {self._finding(measure)}"
+
+    def _sentences(self) -> list[str]:
+        """Which predictor is best by every measure; measures that agree share a sentence."""
+        by_finding: dict[str, list[str]] = {}
+        for measure in self.measures:
+            name = plain_name(measure, self._sentence_names[measure])
+            by_finding.setdefault(self._finding(measure), []).append(name)
+        return [f"By {_listing(names)}, {finding}" for finding, names in by_finding.items()]
+
+    def _finding(self, measure: str) -> str:
+        """The clause on which predictor is best by this measure."""
         best, *others = map(shortened, self.order(measure))
         tied = list(map(shortened, self.tied(measure)))
         if not tied:
             rest = others[0] if len(others) == 1 else "every other one"
-            return f"{by}{best} is best: {rest} is significantly worse."
+            return f"{best} is best: {rest} is significantly worse."
         if len(others) == 1:
-            return f"{by}{best} and {tied[0]} are not significantly different."
+            return f"{' and '.join(map(shortened, self.names))} are not significantly different."
         if len(tied) == len(others):
-            return f"{by}{best} comes first, but none of the others is significantly different."
+            return f"{best} comes first, but none of the others is significantly different."
         are, n = "are" if len(tied) > 1 else "is", len(others) - len(tied)
         rest = "the other is" if n == 1 else f"the other {n} are"
         return (
-            f"{by}{best} comes first. {_listing(tied)} {are} not significantly different from it; "
+            f"{best} comes first. {_listing(tied)} {are} not significantly different from it; "
             f"{rest} significantly worse."
         )
 
@@ -346,7 +361,7 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     higher_is_better : bool
         Whether a higher value is better.
     level : float
-        Level of the limits.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -357,9 +372,10 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high, estimate = _badness_gaps(pairs, badness, higher_is_better=higher_is_better)
         confidence = _confidence_better(low, high, estimate, level)
-    worse, better = low > 0, high < 0
+        worse, better = low > 0, high < 0
+        first = _best_first(1 + (estimate > 0).sum(axis=1), badness, worse)[0]
+        rank = 1 + (_as_printed(estimate, worse | better, first) > 0).sum(axis=1)
     np.fill_diagonal(confidence, 1.0)
-    rank = 1 + (estimate > 0).sum(axis=1)
     return Ranks(
         rank=rank,
         low=1 + worse.sum(axis=1),
@@ -367,6 +383,19 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
         best=confidence.min(axis=1),
         order=_best_first(rank, badness, worse),
     )
+
+
+def _as_printed(estimate: Array, clear: NDArray[np.bool_], first: int) -> Array:
+    """Differences whose signs agree with the column that tables print: that from the first one.
+
+    Each difference is estimated by itself, so that of two predictors need not be the difference of
+    their distances from the first. Where it is not significant, the distances decide.
+    """
+    behind = estimate[:, first]
+    distances = behind[:, None] - behind
+    own = clear | np.isnan(distances)
+    own[first] = own[:, first] = True
+    return np.where(own, estimate, distances)
 
 
 def _badness_gaps(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import as_records, json_value, shown
 
-AS_THEY_ARE = "as they are"
+UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -18,23 +18,23 @@ class TriedMap:
     Attributes
     ----------
     map : str
-        Its name, as `calibrant scale --map` has it; "as they are" for no map at all.
+        Its name in `calibrant scale --map`; "unchanged" for no map.
     parameters : float
         How many numbers it fits; infinity where the rows decide.
     loss : float
         The mean loss of the rows, each through a map that was fitted to other folds.
     above : float
-        By how much that is above the lowest of all, the predictions as they are among them.
+        The difference to the lowest loss, including that of the unchanged predictions.
     standard_error : float
         The standard error of `above`, paired by row.
     gain : float
-        What the map takes off the loss of the predictions as they are; below 0 it does harm.
+        How much the map lowers the loss of the unchanged predictions; below 0, it raises the loss.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0, 1] * 40, [0.2, 0.7, 0.9, 0.4, 0.3] * 40
-    >>> cal.recommend(y, p, maps=["temperature", "platt"])["as they are"].gain
+    >>> cal.recommend(y, p, maps=["temperature", "platt"])["unchanged"].gain
     0.0
     """
 
@@ -49,9 +49,9 @@ class TriedMap:
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
     """The simplest map whose loss is within one standard error of the lowest loss of all maps.
 
-    If no map improves on the predictions as they are, it is the map with the lowest loss.
+    If no map improves on the unchanged predictions, it is the map with the lowest loss.
     """
-    maps = [row for row in rows if row.map != AS_THEY_ARE]
+    maps = [row for row in rows if row.map != UNCHANGED]
     lowest = min(maps, key=lambda row: row.loss)
     if lowest.gain < 0:
         return lowest
@@ -60,33 +60,33 @@ def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Recommendation(TableOfRows[TriedMap]):
-    """The simplest map within one standard error of the best, or none, and all that were tried.
+    """The simplest map within one standard error of the best, or none, and all maps tried.
 
     Made by `recommend`; look a map up by its name.
 
     Attributes
     ----------
     best : str
-        The map that is recommended, as `calibrant scale --map` has it; "as they are" where no map
-        is better than the predictions as they are by more than one standard error.
+        The recommended map, by its name in `calibrant scale --map`; "unchanged" if no map improves
+        the predictions by more than one standard error.
     helps : bool
-        Whether a map is recommended, and so is better by more than that.
+        Whether a map is recommended.
     scaler : Scaler
-        That map, fitted to all rows; where none helps, one that changes nothing (a `PriorShift` to
-        the same class shares).
+        The recommended map, fitted to all rows; if none helps, one that changes nothing (a
+        `PriorShift` to the same class shares).
     rows : tuple of TriedMap
-        Every map that was tried and the predictions as they are, the simplest first.
+        Every map that was tried and the unchanged predictions, the simplest first.
     measure : str
         The loss that was compared.
     gain_error : float
-        The standard error of what that map takes off the loss of the predictions as they are, or
-        what the simplest map within one standard error of the lowest would.
+        The standard error of the map's gain over the unchanged predictions. If none is recommended,
+        it is for the simplest map within one standard error of the lowest loss.
     n : int
         Rows on which maps were tried.
     folds : int
-        Parts that these were divided into.
+        Number of folds.
     seed : int
-        Seed of the division.
+        Seed of the random folds.
     notes : tuple of str
         Maps that were not tried, and why.
 
@@ -119,7 +119,7 @@ class Recommendation(TableOfRows[TriedMap]):
 
     @property
     def lowest(self) -> TriedMap:
-        """The row with the lowest loss: a map, or the predictions as they are."""
+        """The row with the lowest loss: a map, or the unchanged predictions."""
         return min(self.rows, key=lambda row: row.loss)
 
     def __getitem__(self, name: Any) -> TriedMap:
@@ -138,7 +138,7 @@ class Recommendation(TableOfRows[TriedMap]):
         return super().columns() | {"recommended": chosen}
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads.
+        """Give the columns for display.
 
         Returns
         -------
@@ -164,8 +164,8 @@ class Recommendation(TableOfRows[TriedMap]):
     def title(self) -> str:
         """What was compared, in one line."""
         return (
-            f"{self.measure} of {self.n:,} rows through maps that were fitted to the others, "
-            f"{self.folds} folds"
+            f"{self.measure} of {self.n:,} rows by recalibration map, {self.folds}-fold "
+            "cross-validated"
         )
 
     @property
@@ -174,24 +174,24 @@ class Recommendation(TableOfRows[TriedMap]):
         if not self.helps:
             return self._why_none
         chosen = self[self.best]
-        gain = f"{shown(chosen.gain)}, standard error {shown(self.gain_error)}"
+        gain = f"{shown(chosen.gain)} (standard error {shown(self.gain_error)})"
         reason = f"{self.best}: {self._why_this_map}."
-        return f"{reason} It takes {gain}, off the {self.measure} of the predictions."
+        return f"{reason} It lowers the {self.measure} by {gain}."
 
     @property
     def _why_this_map(self) -> str:
         """Why the recommended map was chosen among those that were tried, in words."""
         chosen, lowest = self[self.best], self.lowest
         if len(self.rows) == 2:
-            return "the one map that was tried"
+            return "the only map tried"
         if chosen is lowest:
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
-            near = "no simpler map is within one standard error of it"
-            rest = near if simpler else "none is simpler"
+            near = "no simpler map is within one standard error"
+            rest = near if simpler else "no other map is simpler"
             return f"its {self.measure} is the lowest, and {rest}"
         return (
-            f"the simplest map within one standard error of the lowest {self.measure}, that of "
-            f"{lowest.map} ({shown(chosen.above)} above it, standard error "
+            f"the simplest map within one standard error of the best, {lowest.map} (its "
+            f"{self.measure} is {shown(chosen.above)} lower, standard error "
             f"{shown(chosen.standard_error)})"
         )
 
@@ -199,17 +199,17 @@ class Recommendation(TableOfRows[TriedMap]):
     def _why_none(self) -> str:
         """Why no recalibration map is recommended, in words, with the gain or harm of the best."""
         first = simplest_of(self.rows)
-        which = f"{first.map}, the simplest map within one standard error of the lowest,"
+        which = f"{first.map}, the simplest map within one standard error of the best,"
         if len(self.rows) == 2:
-            which = f"{first.map}, the one map that was tried,"
-        elif first.gain < 0 and self.lowest.map == AS_THEY_ARE:
+            which = f"{first.map}, the only map tried,"
+        elif first.gain < 0 and self.lowest.map == UNCHANGED:
             which = f"{first.map}, the best map,"
-        by = f"by {shown(abs(first.gain))}, standard error {shown(self.gain_error)}"
+        by = f"by {shown(abs(first.gain))} (standard error {shown(self.gain_error)})"
         if first.gain < 0:
-            is_so = f"is worse than leaving them as they are {by}"
+            is_so = f"is worse than no map {by}"
         else:
-            is_so = f"is no clear gain: its {self.measure} is lower {by}"
-        return f"{AS_THEY_ARE}: {which} {is_so}. The predictions may stay."
+            is_so = f"brings no clear gain: its {self.measure} is lower {by}"
+        return f"No map is recommended: {which} {is_so}."
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: why this map or none is recommended, and notes."""
@@ -219,8 +219,8 @@ class Recommendation(TableOfRows[TriedMap]):
 def _parameter_text(row: TriedMap) -> str:
     """The number of a map's parameters as text.
 
-    It is "by rows" if the number grows with the rows, and empty for the predictions as they are.
+    It is "by rows" if the number grows with the rows, and empty for the unchanged predictions.
     """
-    if row.map == AS_THEY_ARE:
+    if row.map == UNCHANGED:
         return ""
     return "by rows" if row.parameters == float("inf") else f"{row.parameters:.0f}"

@@ -46,13 +46,12 @@ class ReliabilityTable(Result):
     notion : str
         What is measured: "binary", or "confidence" for the top label.
     design : ndarray of shape (m,) or None
-        How many rows of each bin carry as much information as one independent row, where rows come
-        in clusters.
+        For clusters: how many rows of each bin carry as much information as one independent row.
     fit : callable or None
-        What `curve` fits curves with; None where there were no rows in memory: streams, files read
-        in parts, lazy frames.
+        The rows that `curve` fits to; None if rows are not in memory: streams, files read in parts,
+        lazy frames.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class ReliabilityTable(Result):
 
     @property
     def n_dropped(self) -> int:
-        """Rows that the rule puts into no bin (0 except with ``drop_one``)."""
+        """Rows in no bin (0 except with ``drop_one``)."""
         return self.table.n_dropped
 
     @property
@@ -149,9 +148,8 @@ class ReliabilityTable(Result):
         Returns
         -------
         dict of str to list
-            `columns`, `low` and `high`; where rows come in clusters (`groups`) also `n_effective`,
-            the number of independent rows that those of a bin are equivalent to, to one
-            decimal.
+            `columns`, `low` and `high`; with clusters (`groups`) also `n_effective`, the number of
+            independent rows that a bin is equivalent to, to one decimal.
 
         Examples
         --------
@@ -173,8 +171,8 @@ class ReliabilityTable(Result):
     ) -> ReliabilityCurve | None:
         """Fit a curve to the rows behind the table, as `reliability_curve` does.
 
-        A table keeps its rows where they are up to four million numbers; of more the curve is there
-        as long as their arrays are.
+        A table keeps its rows up to four million numbers. Above that, a curve can be fitted only
+        while the arrays of rows exist.
 
         Parameters
         ----------
@@ -183,12 +181,12 @@ class ReliabilityTable(Result):
         level : float in (0, 1), default 0.95
             Level of the band.
         band : bool, default True
-            Whether to find the band too, which takes longer.
+            Whether to compute the band too, which takes longer.
 
         Returns
         -------
         ReliabilityCurve or None
-            The curve; None where no rows are in memory: streams, files read in parts, lazy frames.
+            The curve; None if rows are not in memory: streams, files read in parts, lazy frames.
 
         Examples
         --------
@@ -204,10 +202,10 @@ class ReliabilityTable(Result):
     def decision_loss(self) -> float:
         """Give the calibration decision loss of the bins, exactly.
 
-        The most that knowing each bin's mean target, in place of its mean prediction, adds to any
-        decision with payoffs in [0, 1], of however many actions. It is at most twice the ECE. With
-        ``bins=LevelSets()`` it is that of the predictions themselves; of few rows in each bin it is
-        mostly chance, as other errors in small bins are.
+        It is the largest gain, in any decision with payoffs in [0, 1] and any number of actions,
+        from knowing each bin's mean target instead of its mean prediction. It is at most twice the
+        ECE. With ``bins=LevelSets()`` it is that of the predictions themselves. With few rows per
+        bin it is mostly noise, like other errors in small bins.
 
         Returns
         -------
@@ -253,9 +251,9 @@ class ReliabilityTable(Result):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -278,7 +276,7 @@ class ReliabilityTable(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
         level : float or None, default 0.95
@@ -333,17 +331,17 @@ class ReliabilityTable(Result):
         """Raise an InputError for given cells, whose predictions overlap."""
         if isinstance(self.cuts, CellCuts):
             raise InputError(
-                "a reliability diagram has bins along the predictions, and given cells overlap: "
-                "draw reliability(..., bins=15), or read the table of cells"
+                "a reliability diagram needs bins of predictions, but given cells overlap: draw "
+                "reliability(..., bins=15), or read the table of cells"
             )
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        """Give the table as JSON has it.
+        """Give the table as for JSON.
 
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -371,12 +369,12 @@ class ReliabilityTable(Result):
         return f"{self.notion}, {self.rule}{dropped}"
 
     def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: no weights where they only repeat the rows.
+        """Give the columns for display: no weights if they only repeat the rows.
 
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets, which they stand beside.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -398,7 +396,7 @@ class ReliabilityTable(Result):
     def sketch(self, level: float | None = 0.95) -> Drawing:
         """Draw the reliability diagram as a small SVG, which needs no package.
 
-        Its line is the isotonic curve, where rows are in memory.
+        Its line is the isotonic curve, if rows are in memory.
 
         Parameters
         ----------
@@ -498,7 +496,7 @@ class ClasswiseReliability(Result):
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -519,9 +517,9 @@ class ClasswiseReliability(Result):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -551,7 +549,7 @@ class ClasswiseReliability(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Whose place the diagrams take; left out, a new figure.
+            Axes to replace by the diagrams; by default, a new figure.
         cap : int, default 12
             The largest number of classes shown.
         level : float or None, default 0.95

@@ -149,7 +149,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
 
         Returns
         -------
@@ -182,11 +182,11 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         relation : {"bins", "loss", "dominance"}, default "bins"
             What the errors are correlated with.
         measures : sequence of str, optional
-            Some of the measures; left out, all.
+            Measures to draw; by default, all.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
     @property
     def title(self) -> str:
         """The number of predictors, in one line."""
-        only_two = "; of two, a correlation can only be 1 or -1" if self.n == 2 else ""
+        only_two = "; with two predictors, a correlation can only be 1 or -1" if self.n == 2 else ""
         of_groups = "" if self.n_groups is None else f" in {self.n_groups} groups"
         return (
             f"Rank robustness over {counted(self.n, 'predictor', '')}{of_groups}, "

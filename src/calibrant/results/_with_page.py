@@ -25,7 +25,7 @@ class WithPage:
         """The HTML page of the result; `name` is its title, `source` says where rows come from."""
 
     def to_html(self, *, name: str | None = None, source: Any = None) -> str:
-        """Give the page as text. Needs ``pip install 'calibrant[report]'``.
+        """Give the page as text. Needs the extra ``report``.
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ from calibrant._core.errors import (
     NeedsRows,
     StateError,
     UnknownOption,
+    counted,
     nearest,
     warning_about,
 )
@@ -893,3 +894,20 @@ class Scaler(ABC):
             f"<{call}: {learned}; log loss {self.loss_before_:.4f}{after} on the "
             f"{self.n_rows_} rows of the fit>"
         )
+
+    def _in_words(self) -> str:
+        """The fitted map as a sentence for people: its name, what it learned, its log loss."""
+        from calibrant.results._report import method_in_words
+
+        learned = ", ".join(
+            f"{name.strip('_').replace('_', ' ')} {brief_text(getattr(self, name))}"
+            for name in self._learned
+        )
+        text = f"{method_in_words(type(self).__name__)}: {learned}"
+        if not hasattr(self, "loss_"):
+            return text
+        rows = counted(self.n_rows_, "row")
+        if np.isnan(self.loss_before_):
+            return f"{text}; from {rows} without labels"
+        after = "" if np.isnan(self.loss_) else f" before, {self.loss_:.4f} after"
+        return f"{text}; log loss {self.loss_before_:.4f}{after}, on the {rows} of the fit"

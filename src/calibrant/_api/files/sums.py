@@ -77,8 +77,8 @@ class SliceSums:
             if len(self.slots) == MOST_SLICES:
                 by = setting("by", ", ".join(self.slices.by))
                 raise InputError(
-                    f"{by} has more than {MOST_SLICES:,} values: slice by something coarser, "
-                    "a day or a region"
+                    f"{by} has more than {MOST_SLICES:,} values: slice by a coarser column, such "
+                    "as a day or a region"
                 )
             self.slots[key] = len(self.slots)
             self.n_rows.append(0)

@@ -42,7 +42,7 @@ COUNTS = (*range(1, 51), 60, 70, 80, 90, 100)
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 NOT_OVER_CLASSES = (
-    "Errors over all classes are not here: with this many rows or classes each number of bins "
+    "Errors over all classes are not shown: with this many rows or classes, each number of bins "
     "takes long."
 )
 

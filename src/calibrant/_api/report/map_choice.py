@@ -16,7 +16,7 @@ from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of, setting
 from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
-from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._recommendation import UNCHANGED
 from calibrant.scaling._load import new_scaler
 from calibrant.scaling._scaler import Scaler
 
@@ -48,12 +48,14 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
     given = [names] if isinstance(names, str) else names
     if not isinstance(given, Iterable) or not (listed := list(given)):
         raise InputError(
-            f"{name_of('recalibrate')} must name one map or more, such as ['beta', 'isotonic']; "
+            f"{name_of('recalibrate')} must name at least one map, such as ['beta', 'isotonic']; "
             f"got {names!r}"
         )
     for name in listed:
         if name not in METHODS:
-            raise InputError(f"{setting('recalibrate', name)} is no map: {nearest(name, METHODS)}")
+            raise InputError(
+                f"{setting('recalibrate', name)} is not a map: {nearest(name, METHODS)}"
+            )
     return tuple(dict.fromkeys(listed))
 
 
@@ -72,7 +74,7 @@ def try_maps(
         return Trial(
             _unfitted_maps(samples, names or _maps_to_show(samples, ())), None, f"{error}.", {}
         )
-    table = {AS_THEY_ARE: AS_THEY_ARE, **METHODS}
+    table = {UNCHANGED: UNCHANGED, **METHODS}
     scores = {table[row.map]: row.loss for row in found}
     chosen = METHODS[found.best] if found.helps else None
     shown = names or _maps_to_show(samples, tuple(row.map for row in found), found.best)
@@ -88,13 +90,13 @@ def try_maps(
 def _reason_in_words(reason: str, n: int) -> str:
     """The sentence on why a map, or none, was chosen from n rows."""
     return (
-        f"By the rule of cal.recommend and of calibrant scale --map auto, on {n:,} rows of both "
-        f"halves: {reason}"
+        f"The rule of cal.recommend and calibrant scale --map auto, on {n:,} rows of both halves, "
+        f"gives: {reason}"
     )
 
 
 def _maps_to_show(
-    samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE
+    samples: Samples, tried: tuple[str, ...], best: str = UNCHANGED
 ) -> tuple[str, ...]:
     """The names of the maps to show, the simplest first.
 
@@ -102,7 +104,7 @@ def _maps_to_show(
     """
     usual = (*_MULTICLASS, *_BY_CLASS) if samples.multiclass else _BINARY
     kept = [name for name in usual if name in tried or name in _MULTICLASS or not tried]
-    if best not in (AS_THEY_ARE, *kept):
+    if best not in (UNCHANGED, *kept):
         kept.append(best)
     return tuple(sorted(kept, key=lambda name: n_parameters(name, samples.n_classes)))
 

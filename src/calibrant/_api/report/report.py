@@ -332,6 +332,6 @@ def _other_tools(samples: Samples, rule: Rule, whole: ScalarRows) -> Conventions
     `whole` has the predictions, targets, weights and findings.
     """
     if samples.weights is not None:
-        return "The rows have weights, which most other tools do not take."
+        return "The rows have weights, which most other tools do not support."
     own = EqualWidth(kind_and_count(rule)[1] or 15)
     return conventions_of(samples, own, resolve_notion(samples, None), whole)

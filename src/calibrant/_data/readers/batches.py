@@ -30,7 +30,7 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
-from calibrant._data.readers.confidences import IN_WORDS, UNANSWERED, correctness_column
+from calibrant._data.readers.confidences import IN_WORDS, OVERRULED, UNANSWERED, correctness_column
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -161,6 +161,7 @@ def batch_of(
     refused = _missing_rows(predictions) if refusals is not None else np.zeros(0, dtype=np.bool_)
     forms[UNANSWERED] += int(np.count_nonzero(refused))
     if refusals == "wrong":
+        forms[OVERRULED] += int(np.count_nonzero(targets.values[refused] > 0))
         predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
     parts = {"y_proba": predictions, "y_true": targets}
     for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._core.messages import name_of, setting, settings, worded
+from calibrant._core.messages import (
+    CLASSES,
+    FOUND,
+    Note,
+    name_of,
+    setting,
+    settings,
+    worded,
+)
 from calibrant._core.texts import message
 from calibrant._data.answers import says_right
 from calibrant._data.columns import (
@@ -269,13 +277,14 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
     """
     y_true, y_proba = request.labels, request.y_proba
     classes, answers = request.classes, request.answers
-    messages = []
+    messages: list[str] = []
     if answers is not None:
         labels = _answer_columns(reader, y_true, classes, answers)
         messages.append(COMPARED.format(*answers))
     elif y_true is None:
         labels = _guess_columns(reader, "y_true", ("y_true",))
-        messages.append(f"y_true is {_in_words(labels)}, by its name")
+        text = f"y_true is {_in_words(labels)}, by its name"
+        messages.append(Note(text, FOUND, argument="y_true", columns=labels.names))
     else:
         labels = _named_spec(reader, "y_true", y_true)
     if y_proba is None:
@@ -284,7 +293,8 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         )
         if answers is None:
             _check_whose_confidence(reader, labels, predictions)
-        messages.append(f"y_proba is {_in_words(predictions)}, by name")
+        text = f"y_proba is {_in_words(predictions)}, by name"
+        messages.append(Note(text, FOUND, argument="y_proba", columns=predictions.names))
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
     predictions = _classes_from_one(predictions, classes)
@@ -297,7 +307,8 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
     if named:
         predictions, order = _order_by_classes(predictions, order, "y_proba")
         if classes is None:
-            messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+            text = f"classes are {', '.join(map(repr, order))}, by the columns' names"
+            messages.append(Note(text, CLASSES))
     messages += _order_of_counts_note(reader, labels, predictions)
     if labels.classes is not None:
         labels, order = _order_by_classes(labels, order, "y_true")

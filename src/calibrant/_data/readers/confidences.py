@@ -35,6 +35,8 @@ FORMS = {
 }
 # Counted beside the forms: rows without a confidence, where there is a rule for them.
 UNANSWERED = "unanswered"
+# Those among them that the file calls right, and the rule counts as wrong.
+OVERRULED = "overruled"
 REFUSALS = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}
 _SIGN = re.compile(r"(.*?)\s*(?:%|percent|per cent)")
 _SHARE = re.compile(r"([\d.]+)\s*(?:/|out of|of)\s*([\d.]+)")

@@ -34,7 +34,7 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
-from calibrant._data.readers.confidences import REFUSALS, UNANSWERED, note_on_forms
+from calibrant._data.readers.confidences import OVERRULED, REFUSALS, UNANSWERED, note_on_forms
 from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
 from calibrant._data.readers.lm_eval import task_of
 from calibrant._data.readers.recognise import find_files
@@ -129,7 +129,9 @@ class FileRows:
         refused: tuple[str, ...] = ()
         if self.refusals is not None:
             n, rule = self.forms[UNANSWERED], REFUSALS[self.refusals]
-            refused = (f"{counted(n, 'answer')} without a confidence: {rule}",)
+            right = self.forms[OVERRULED]
+            although = f", although {right:,} of them are labelled correct" if right else ""
+            refused = (f"{counted(n, 'answer')} without a confidence: {rule}{although}",)
         return (*self.found, *note_on_forms(self.forms), *refused)
 
     @property

@@ -44,7 +44,7 @@ def _verdict(subject: Subject) -> AuditVerdict:
     strategy, value = _search(subject, _WORLD, plain)
     evidence = {"truth": subject.error(truth), "cheat": subject.error(value)}
     if truth - value <= _ROUNDING * max(1.0, abs(truth)):
-        words = "no strategy that sees earlier outcomes was found to beat the truth (not a proof)"
+        words = "no strategy that sees earlier outcomes beats the truth (by search, not a proof)"
         return subject.verdict("sequential", True, words, evidence)
     first, *_, last = strategy
     words = (

@@ -24,7 +24,7 @@ from calibrant._research.papers.folder import Columns
 
 Array: TypeAlias = NDArray[np.float64]
 
-AS_THEY_ARE = "as they are"
+AS_THEY_ARE = "unchanged"
 MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
 TARGETS = (MAJORITY, ONE_VOTE, SHARES)
 MAPS = ("temperature", "vector", "matrix", "Dirichlet", "isotonic")
@@ -323,7 +323,7 @@ def toy_errors(seed: int, n: int = 3000) -> Columns:
     shares = counts / N_VOTES
     # The distribution of votes at a point: that of each cluster, times its probability there.
     truth = _softmax(new_logits) @ CLUSTER_VOTES
-    rows: list[tuple[str, Any, Any, Array]] = [("as they are", "", None, _softmax(new_logits))]
+    rows: list[tuple[str, Any, Any, Array]] = [("unchanged", "", None, _softmax(new_logits))]
     for map_, name, targets, kind in (
         (scaling.TemperatureScaling(), "temperature", clusters, "majority"),
         (scaling.VectorScaling(), "vector", clusters, "majority"),

@@ -83,7 +83,7 @@ def read_votes(
     if not found:
         broken = f" ({', '.join(unreadable)} cannot be read)" if unreadable else ""
         raise InputError(
-            f"data={str(data)!r} has no predictor with votes{broken}: there must be {ACCEPTED}"
+            f"data={str(data)!r} has no predictor with votes{broken}. It must hold {ACCEPTED}"
         )
     return _name_sets(found), unreadable
 
@@ -191,7 +191,7 @@ def _join_pairs(name: str, set_name: str, pairs: list[tuple[Array, Array]]) -> V
     voted = votes.sum(axis=1) > 0
     if np.count_nonzero(voted) < 2 * logits.shape[1]:
         raise InputError(
-            f"data: {name}: votes were given on {np.count_nonzero(voted)} rows; half of them are "
-            f"fitted to, which takes {2 * logits.shape[1]} at least"
+            f"data: {name}: only {np.count_nonzero(voted)} rows have votes; at least "
+            f"{2 * logits.shape[1]} are needed, since half are used for fitting"
         )
     return VotedPredictor(name, set_name, logits[voted], votes[voted].astype(np.int64))

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
+from calibrant._measures.catalogue import find
 from calibrant.results._plots.canvas import DrawnFromPredictions
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
@@ -138,7 +139,8 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            ax.set_xlabel(f"{measure} less that of\n{short_name(self._best_name(measure), 20)}")
+            called = find(measure, self.comparison.shape).called(soft=self.comparison.soft)
+            ax.set_xlabel(f"{called} minus that of\n{short_name(self._best_name(measure), 20)}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")

@@ -1,0 +1,139 @@
+"""An evaluation in ten lines, and tables that fit a width."""
+
+from __future__ import annotations
+
+import itertools
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._core.lines import shortened_middle, wrapped
+from calibrant._core.messages import FOUND, Note, about_measures
+from calibrant.results._fitting import fitted_text
+from calibrant.results._summary import input_lines, summary_columns, summary_notes
+
+rng = np.random.default_rng(5)
+N = 800
+P = rng.random(N)
+Y = (rng.random(N) < 0.3 + 0.4 * P).astype(int)
+ROWS = rng.dirichlet([1.0, 1.0, 1.0], N)
+LABELS = (rng.random(N)[:, None] > ROWS.cumsum(axis=1)).sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return cal.evaluate(Y, P, uncertainty=True, by=np.where(P > 0.5, "high", "low"))
+
+
+def test_a_session_shows_what_a_person_reads(evaluation):
+    text = repr(evaluation)
+    lines = text.splitlines()
+    assert 8 <= len(lines) <= 16 and max(map(len, lines)) <= 88
+    assert lines[0] == "Evaluation of 800 rows"
+    assert str(evaluation.verdict) in " ".join(text.split())
+    for name in ("ECE", "smooth ECE", "Brier score", "AUROC", "calibration slope"):
+        assert sum(line.startswith(f"  {name}  ") for line in lines) == 1, name
+    assert f"all {len(evaluation)} measures: to_text(), to_frame()" in text
+    assert "slices: .slices" in text
+
+
+def test_its_numbers_are_those_of_the_evaluation(evaluation):
+    columns = summary_columns(evaluation)
+    rows = dict(zip(columns["measure"], zip(*list(columns.values())[1:], strict=True), strict=True))
+    ece = evaluation.estimate("ece")
+    estimate, interval, value = rows["ECE"]
+    assert estimate == ece.estimate and value == ece.value
+    assert interval == f"{ece.interval.low:.4f} to {ece.interval.high:.4f}"
+    verdict = evaluation.verdict
+    assert rows["calibration slope"][0] == verdict.slope
+    assert rows["calibration slope"][1].endswith("(98%)")
+
+
+def test_nothing_is_lost(evaluation):
+    whole = evaluation.to_text()
+    assert all(f"\n  {name} " in whole for name in evaluation)
+    assert all(line in whole for line in (*evaluation.inferred, *evaluation.notes))
+    assert "Slices by" in whole
+    assert "measure" in evaluation.to_markdown().splitlines()[0]
+    assert len(evaluation.to_markdown().splitlines()) == 2 + len(evaluation)
+
+
+def test_measures_that_were_named_are_all_shown():
+    named = cal.evaluate(Y, P, measures=["log_loss", "mce"])
+    assert summary_columns(named)["measure"] == ["log loss", "maximum calibration error"] or (
+        summary_columns(named)["value"] == [named["log_loss"], named["mce"]]
+    )
+    assert "uncertainty=True adds confidence intervals" in repr(named)
+    assert "all 2 measures" not in repr(named)
+
+
+def test_of_several_classes_it_has_the_accuracy():
+    names = summary_columns(cal.evaluate(LABELS, ROWS))["measure"]
+    assert names == ["ECE", "smooth ECE", "Brier score", "accuracy", "AUROC"]
+
+
+def test_notebooks_show_the_summary_and_the_rest_folded(evaluation):
+    page = evaluation._repr_html_()
+    before, _, folded = page.partition("<details>")
+    assert "smooth ECE" in before and "sweep_ece" not in before
+    assert f"All {len(evaluation)} measures" in folded and "sweep_ece" in folded
+
+
+def test_columns_that_were_found_are_one_line():
+    found = [
+        Note("y_true is the column 'label', by its name", FOUND, argument="y_true", columns=("y",)),
+        Note("y_proba is ...", FOUND, argument="y_proba", columns=("p_0", "p_1", "p_2")),
+    ]
+    assert input_lines(["binary probabilities", "labels are hard (0 or 1)", *found, found[0]]) == [
+        "binary probabilities; labels are hard (0 or 1)",
+        "columns found by name: label 'y', prediction 'p_0' to 'p_2'",
+    ]
+
+
+def test_notes_on_other_measures_are_left_out():
+    evaluation = cal.evaluate(Y, P, measures=["ece"])
+    notes = ["for all", about_measures("on one", ["mce"]), about_measures("mine", ["ece", "mce"])]
+    assert summary_notes(notes, evaluation.estimates) == ["for all", "mine"]
+
+
+class TestFitting:
+    TABLE: ClassVar = {
+        "slice": ["a very long name of a hospital and its department", "b"],
+        "n": [10, 2000],
+        "mean_predicted": [0.25, 0.5],
+        "mean_target": [0.125, 0.75],
+        "verdict": ["not enough data", "calibrated within noise"],
+        **{f"measure_{i}": [i / 100, 0.5] for i in range(8)},
+    }
+
+    @pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 300])
+    def test_lines_fit_and_no_number_is_lost(self, width):
+        text = fitted_text(self.TABLE, width, indent="  ")
+        assert max(map(len, text.splitlines())) <= width
+        words = text.split()
+        for name, values in itertools.islice(self.TABLE.items(), 1, None):
+            assert all(piece in text for piece in name.split("_")), name
+            if isinstance(values[0], float):
+                assert all(words.count(f"{value:.4f}") for value in values)
+
+    def test_a_table_that_fits_is_left_alone(self):
+        assert fitted_text({"a_b": [1], "c": ["x"]}, 80) == "a_b  c\n  1  x"
+
+    def test_names_are_cut_in_the_middle(self):
+        assert shortened_middle("predictions_of_2026.csv", 11) == "predi…6.csv"
+        text = fitted_text({"name": ["x" * 60 + "end"], "n": [1]}, 40)
+        assert "end  1" in text and "…" in text
+
+    def test_tables_below_begin_with_the_names_of_the_rows(self):
+        text = fitted_text(self.TABLE, 60)
+        assert text.count("slice") == text.count("\n\n") + 1
+
+
+def test_sentences_are_broken_at_spaces():
+    lines = wrapped("  one two " + "x" * 50 + " three", 30)
+    assert lines[0] == "  one two" and len(lines) == 3
+    assert all(len(line) <= 30 and line.startswith("  ") for line in lines)
+    assert wrapped("", 30) == [""]
+    assert wrapped("aa bb", 4, hanging="  ") == ["aa", "  bb"]
