@@ -211,7 +211,7 @@ def test_columns_named_in_another_order_are_put_right(tmp_path, capsys, columns,
     ("fit", "new", "said"),
     [
         (ORDER, ("--proba", "proba_eel,proba_cat,proba_dog", "--classes", "cat,dog,eel"),
-         "name them in the order of the classes"),
+         "name the columns in the order of the classes"),
         (ORDER, ("--proba", "proba_cat,proba_dog,proba_eel", "--classes", "cat,dog,fox"),
          "the map was fitted to the classes cat, dog, eel; these are cat, dog, fox"),
         (("--proba", "proba_cat,proba_dog,proba_eel", "--label", "y"),

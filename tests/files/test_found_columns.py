@@ -119,7 +119,7 @@ def test_a_confidence_beside_a_predicted_class_may_be_of_that_class(tmp_path):
     confidence = np.maximum(REPORTS, 1 - np.asarray(REPORTS))
     columns = {"y_pred": predicted, "Confidence": confidence, "label": OUTCOMES}
     path = write(tmp_path, "npz", columns)
-    with pytest.raises(InputError, match="beside 'y_pred' may be the confidence in the predicted"):
+    with pytest.raises(InputError, match="also has 'y_pred', so it may be the confidence"):
         cal.evaluate_file(path, measures=["ece"])
     found = cal.evaluate_file(
         path, answer="y_pred", gold="label", y_proba="Confidence", measures=["ece"]

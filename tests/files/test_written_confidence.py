@@ -262,7 +262,7 @@ def test_log_probabilities_are_named() -> None:
         cal.ece(RIGHT, np.log(P))
     with pytest.raises(cal.InputError, match="pass from_logprobs=True"):
         cal.ece(1 - RIGHT, np.log(ROWS))
-    with pytest.warns(cal.CalibrantWarning, match="from_logprobs=True in place"):
+    with pytest.warns(cal.CalibrantWarning, match="from_logprobs=True instead"):
         cal.ece(RIGHT, np.log(P), from_logits=True)
     with pytest.raises(cal.InputError, match=r"y_proba\[0\] is .*: log-probabilities are at most"):
         cal.ece(RIGHT, P, from_logprobs=True)
@@ -405,7 +405,7 @@ def test_confidences_on_the_command_line(tmp_path: Path) -> None:
     file = written(tmp_path, "json", correct=["yes", "no"] * 20, confidence=["85%", 1] * 20)
     result = run("report", file, "--confidence", "auto")
     assert result.returncode == 3
-    assert "--words 1=1.0 or --words 1=0.01" in result.stderr
+    assert "--words 1=1.0 and --words 1=0.01" in result.stderr
     result = run("report", file, "--confidence", "auto", "--words", "1=1", "--measures", "ece")
     assert "words 20, with a percent sign (85%) 20" in result.stdout
     lists = written(tmp_path, "jsonl", label=[0, 1], probs=[[0.5, 0.5], [0.1, 0.9]])

@@ -115,7 +115,7 @@ class TestOptions:
         assert scorer("soft_ece").name == "ece"
         with pytest.raises(UnknownOption, match="no option 'bin': did you mean 'bins'"):
             scorer("ece", bin=3)
-        with pytest.raises(InputError, match=r"'mce' is ece\(norm='max'\)"):
+        with pytest.raises(InputError, match=r"'mce' calls ece\(norm='max'\)"):
             scorer("mce", norm="l1")
         with pytest.raises(UnknownOption, match="metadata"):
             scorer("ece", sample_weight=[1, 2])
@@ -358,7 +358,7 @@ class TestStrangeEstimators:
 
     def test_one_class_is_refused(self):
         X, _ = data(2)
-        with pytest.raises(InputError, match="1 class only"):
+        with pytest.raises(InputError, match="only 1 class"):
             scorer("ece")(GaussianNB().fit(X, np.zeros(len(X))), X, np.zeros(len(X)))
 
     def test_an_estimator_without_classes_is_refused(self):

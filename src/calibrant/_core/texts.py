@@ -18,9 +18,9 @@ TEXTS = {
     "which_column": "{argument} could be {candidates} of {file}: name one of them",
     "no_column": "{argument} is not given, and no column of {file} has a usual name for it "
     "({names}). The columns are {columns}{hint}",
-    "whose_confidence": "{subject} could be the column {found} of {file}. As {file} also "
-    "has {answer}, it may be the confidence in the predicted class, not the probability of "
-    "class 1. If it is: {if_so}; if not: {if_not}",
+    "whose_confidence": "{subject} could be the column {found} of {file}. The file also has "
+    "{answer}, so it may be the confidence in the predicted class, not the probability of class 1. "
+    "If it is: {if_so}; if not: {if_not}",
     "no_number": "{location}: {column} is {value}, which is not a number{hint}",
     "each_percent": ". Percentages are not guessed: {percents}; {written} reads each value as "
     "it is written",

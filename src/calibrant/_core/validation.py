@@ -125,7 +125,7 @@ def check_resamples(n_resamples: Any, seed: Any) -> None:
         "n_resamples",
         n_resamples,
         50,
-        "a whole number of at least 50: fewer cannot give a 95% point",
+        "a whole number, at least 50: fewer cannot give a 95% point",
     )
     check_seed(seed)
 

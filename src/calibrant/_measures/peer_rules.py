@@ -313,8 +313,8 @@ PEER_RULES: tuple[PeerRule, ...] = (
         "its "
         "own; precision of the input",
         why=(
-            "Predictions of exactly 1 have a bin of their own, apart from the top bin, and the "
-            "division may round a prediction on an edge into the bin below."
+            "Predictions of exactly 1 have a bin of their own, apart from the top bin. The "
+            "division may also round a prediction on an edge into the bin below."
         ),
         soft_targets="right",
         compute=relplot_ece,

@@ -119,8 +119,7 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
         raise InputError(
             f"y_true[{row}] is {unseen[0]!r}, which the estimator has not seen; its classes are "
             f"{names}. If a training fold may lack a class, use a stratified split, or name all "
-            "classes with scorer(..., classes=[...]), so that an unseen class has the probability "
-            "0"
+            "classes with scorer(..., classes=[...]): unseen classes then have the probability 0"
         )
 
 

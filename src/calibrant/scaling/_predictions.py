@@ -143,7 +143,7 @@ def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictio
         y_proba = pick(data, y_proba, "y_proba")
     shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
     if shape and shape[0] == 0:
-        raise InputError("y_proba must hold at least one row; got none")
+        raise InputError("y_proba must have at least one row; got none")
     samples = to_samples(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=given)
     _ = Summary(samples).losses  # the pass that checks every value
     return predictions_of(samples)

@@ -323,7 +323,7 @@ def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, 
     each = next(d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
     raise NoConfidence(
         f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
-        "the text of a choice, and there is no acc to say whether the answer was right",
+        "the text of a choice. There is no acc either to say whether the answer was right",
         "its targets name no choice, and there is no acc",
     )
 
