@@ -4,7 +4,7 @@ Hard labels are drawn from the predictions. How soft labels and the rows of a cl
 predictions do not say: there the signs of the residuals are drawn, block by block, which assumes no
 more than that their means are 0. In bins in which few events are expected even that fails: of ten
 bins that expect a tenth of an event each, nine have none, and their residuals hardly vary. So a
-second sample has outcomes drawn from the predictions in such bins.
+second sample has outcomes drawn from the predictions in these bins.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def _measures_in_bins(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
     """
 
     def is_shown(measure: Measure) -> bool:
-        """Whether the diagram shows the measure, in one problem, in such bins."""
+        """Whether the diagram shows the measure, in one problem, in bins of this kind."""
         statistic = STATISTICS[measure.statistic]
         own_bins = statistic.binning == "fixed" or in_truthful_bins
         return bool(measure.rank_in("bins", shape)) and not statistic.over_classes and own_bins
