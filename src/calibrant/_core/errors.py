@@ -93,7 +93,7 @@ class StateError(CalibrantError):
 
 
 class CheckFailed(CalibrantError, AssertionError):
-    """A check did not pass: a limit is broken, or these rows cannot decide.
+    """A check did not pass: a limit failed or is undecided.
 
     Raised by `Check.assert_passed`. It is an `AssertionError` too, so that test runners count a
     failure and not an error.
@@ -105,7 +105,7 @@ class CheckFailed(CalibrantError, AssertionError):
     ...     cal.check([0, 1, 1, 0] * 50, [0.1] * 200, at_most={"ece": 0.05}).assert_passed()
     ... except cal.CheckFailed as failed:
     ...     print(str(failed).splitlines()[0])
-    calibration check: fail, 1 of 1 limits not shown to be kept
+    calibration check: fail, 1 of 1 limits did not pass
     """
 
 
