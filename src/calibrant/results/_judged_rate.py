@@ -164,8 +164,8 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
         total = self.n + self.n_unlabelled
         beyond = f": {total:,} rows are too few" if self.labels_needed > total else ""
         need = (
-            f"An interval {self.width:.3g} wide needs {counted(self.labels_needed, 'human label')}"
-            f" in all, {more:,} more{beyond}."
+            f"An interval of width {self.width:.3g} needs "
+            f"{counted(self.labels_needed, 'human label')} in all, {more:,} more{beyond}."
             if more > 0
             else f"The interval is already narrower than {self.width:.3g}."
         )
