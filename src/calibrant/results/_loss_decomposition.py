@@ -85,10 +85,8 @@ class LossDecomposition(Result):
     @property
     def title(self) -> str:
         """The loss and the map, in one line."""
-        return (
-            f"Decomposition of the {find(self.measure, 'binary').called()} of {self.n:,} rows by the "
-            f"map {self.map}"
-        )
+        loss = find(self.measure, "binary").called()
+        return f"Decomposition of the {loss} of {self.n:,} rows by the map {self.map}"
 
     @property
     def sentence(self) -> str:
