@@ -164,7 +164,8 @@ class Recommendation(TableOfRows[TriedMap]):
     @property
     def title(self) -> str:
         """What was compared, in one line."""
-        return f"{self._called} of {self.n:,} rows by recalibration map, {self.folds}-fold cross-validated"
+        folds = f"{self.folds}-fold cross-validated"
+        return f"{self._called} of {self.n:,} rows by recalibration map, {folds}"
 
     @property
     def _called(self) -> str:
