@@ -1,4 +1,4 @@
-"""The bootstrap: a measure computed anew in resamples of the rows, and its basic interval.
+"""The bootstrap: a measure recomputed in resamples of the rows, and its basic interval.
 
 It serves the measures that are not a formula of sums.
 """

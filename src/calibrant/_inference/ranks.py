@@ -1,4 +1,5 @@
-"""Ranks: whether two quantities order the same predictors alike, and the order all losses share.
+"""Ranks: whether two quantities order predictors in the same way, and the order that all losses
+share.
 
 A pool of predictors is a table with a row for each of them.
 """

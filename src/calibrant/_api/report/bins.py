@@ -140,8 +140,8 @@ def _values_in_bins(
 
 @dataclass(frozen=True, eq=False)
 class ViewCells:
-    """The cells from which the diagram's tables are put together where rows are summed: they have
-    the edges of equal-width bins of every number among theirs. Quantile bins are as fine as cells.
+    """The cells from which the diagram's tables are made if rows are summed: they have the edges of
+    equal-width bins of every number among theirs. Quantile bins are as fine as cells.
     """
 
     counts: tuple[int, ...]
