@@ -204,10 +204,10 @@ class TestPairing:
         (("--max", "ece=0.1", "--id", "id"), "--id has no effect without --baseline"),
         (("--max", "ece=0.1", "--unpaired"), "--unpaired has no effect without --baseline"),
         (("--baseline", "OLD", *INCREASE, "--own-labels"), "--own-labels needs --id"),
-        (("--max", "auroc=0.9"), "say --min auroc=..."),
-        (("--min", "ece=0.01"), "say --max ece=..."),
-        (("--baseline", "OLD", "--max-decrease", "ece=0.1"), "say --max-increase ece=..."),
-        (("--baseline", "OLD", "--max-increase", "auroc=0.1"), "say --max-decrease auroc=..."),
+        (("--max", "auroc=0.9"), "use --min auroc=..."),
+        (("--min", "ece=0.01"), "use --max ece=..."),
+        (("--baseline", "OLD", "--max-decrease", "ece=0.1"), "use --max-increase ece=..."),
+        (("--baseline", "OLD", "--max-increase", "auroc=0.1"), "use --max-decrease auroc=..."),
         (("--baseline", "OLD", "--max-increase", "ece=1.5"), "always true"),
         (("--baseline", "OLD", "--max-increase", "ecc=0.1"), "did you mean 'ece'?"),
         (("--baseline", "OLD", *INCREASE, *INCREASE), "--max-increase names a measure twice"),
@@ -291,7 +291,7 @@ class TestIndependentSamples:
             cal.check(
                 OUTCOMES, REPORTS, baseline=BETTER, max_increase={"brier": 0}, own_labels=True
             )
-        with pytest.raises(cal.InputError, match="there is none"):
+        with pytest.raises(cal.InputError, match="no baseline was given"):
             cal.check(OUTCOMES, REPORTS, at_most={"brier": 0.5}, own_labels=True)
 
     def test_ids_that_have_nothing_in_common(self):

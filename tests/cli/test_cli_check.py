@@ -62,7 +62,7 @@ class TestNeverAPassBySkipping:
             ("label,p\n1,0.9\n", [], 2, "too few to decide"),
             ("label,p\n1,1\n" + "0,0\n" * 20, [], 2, "too few to decide"),
             ("label,p,w\n" + "1,0.9,0\n" * 99, ["--weight", "w"], 3, "0 in every row"),
-            ("label,p,w\n1,1,1\n" + "1,1,0\n" * 99, ["--weight", "w"], 2, "as good as 1 of"),
+            ("label,p,w\n1,1,1\n" + "1,1,0\n" * 99, ["--weight", "w"], 2, "equivalent to 1 of"),
             ("label,p,g\n" + "1,1,a\n0,0,b\n" * 99, ["--groups", "g"], 2, "2 clusters are too few"),
             ("label,q\n1,0.5\n", [], 3, "no column"),
         ],
@@ -205,7 +205,7 @@ class TestRules:
             y, p, groups=np.arange(3000) // 3, baseline=old, paired=False,
             max_increase={"ece": 0.01},
         ).rows[0]  # fmt: skip
-        assert "but 10 clusters are too few to decide, 18,400 rows" in found.sentence
+        assert "but 10 clusters are too few to decide (18,400 rows" in found.sentence
 
     def test_multiclass_and_python(self):
         limits = {"at_most": {"ece": 0.05, "log_loss": 9}, "at_least": {"log_loss": 0.5}}

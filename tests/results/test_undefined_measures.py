@@ -133,7 +133,7 @@ def test_measures_of_equal_mass_keep_their_bins_and_say_so(bins, own):
         assert found["tace"] == cal.tace(y, p, bins=own)
         for name in ("ace", "tace"):
             assert found.estimate(name).rule == str(cal.Quantile(own))
-        said = f"ace and tace are defined by bins of equal mass: they took {cal.Quantile(own)}"
+        said = f"ace and tace are defined by bins of equal mass and use {cal.Quantile(own)}"
         assert said in found.notes
         # Truthful in any bins, and of any bins: they follow the rule.
         assert found["debiased_l2"] == cal.debiased_l2(y, p, bins=bins)

@@ -278,7 +278,7 @@ class _Scorer:
     def annotators_line(self, name: str, splits: list[Split]) -> Predictor:
         """The line `name` of the table: each measure's mean over some splits of the votes.
 
-        Measures that are means over rows have confidence limits too, from the variation between
+        Measures that are means over rows also have confidence intervals, from the variation between
         items.
         """
         drawn = [self.split_values(split) for split in splits]
@@ -321,7 +321,7 @@ def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Ar
 
 
 def _limits_of_mean(value: float, rows: Array, level: float) -> tuple[float, float]:
-    """The lower and upper confidence limit of the mean `value` of the values `rows`, (n,)."""
+    """The confidence interval of the mean `value` of the values `rows`, (n,)."""
     low, high, _ = mean_limits(influences(rows, None, None), level)
     return value + low, value + high
 

@@ -176,10 +176,10 @@ def _estimate_with_limits(
     note: str,
     bounds: tuple[float, float] | None = None,
 ) -> BayesError:
-    """The result of `bayes_error`: the point estimate `found` with confidence limits.
+    """The result of `bayes_error`: the point estimate `found` with a confidence interval.
 
-    `bounds` are limits of every value that so few votes leave possible; the confidence limits are
-    widened to contain them. None widens nothing. `method` and `note` are texts of the result.
+    `bounds` contain every value that the few votes allow; the interval is widened to contain them.
+    None widens nothing. `method` and `note` are texts of the result.
     """
     parts = influences(found.row_values, weights, None)
     low, high, _ = mean_limits(parts, level)

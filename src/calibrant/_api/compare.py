@@ -488,7 +488,8 @@ def _pair_limits(
     chosen: tuple[Measure, ...],
     level: float,
 ) -> Array:
-    """The limits of every difference between two predictors, (measures, predictors, predictors, 3).
+    """The confidence interval of every difference between two predictors, (measures, predictors,
+    predictors, 3).
 
     The last axis has the lower limit, the upper limit and the estimate of the first's value less
     the second's. `values` are (predictors, measures).

@@ -143,8 +143,8 @@ class SummedComparison:
         values: Sequence[Sequence[float]],
         clusters: Any,
     ) -> tuple[Array, int]:
-        """The limits of every difference, (measures, predictors, predictors, 3), and the number of
-        rows in which some predictor has other labels than the first.
+        """The confidence interval of every difference, (measures, predictors, predictors, 3), and
+        the number of rows in which some predictor has other labels than the first.
 
         The last axis has the lower limit, the upper limit and the estimate of the first's value
         less the second's. `values` are (predictors, measures).

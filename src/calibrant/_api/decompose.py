@@ -173,7 +173,9 @@ def _decompose_folded(
 
 
 def _map_names(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
-    """The names of the maps to try: the user's, or those that suit so many rows and classes."""
+    """The names of the maps to try: the user's, or those suitable for the numbers of rows and
+    classes.
+    """
     if recalibrate is not None:
         named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
         return [one_of("recalibrate", name, METHODS) for name in named]

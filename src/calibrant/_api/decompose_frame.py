@@ -1,4 +1,4 @@
-"""decompose() of a lazy frame: rows pooled in narrow cells, and dealt into folds at random."""
+"""decompose() of a lazy frame: rows pooled in narrow cells, and split into folds at random."""
 
 from __future__ import annotations
 

@@ -141,7 +141,9 @@ def add_uncertainty(
 
 
 def _weights_go_with_labels(samples: Samples) -> bool:
-    """Whether each class has weights in a range of its own, as if weights followed the label."""
+    """Whether each class has weights in its own range, which suggests that weights depend on
+    labels.
+    """
     if samples.weights is None or samples.targets.ndim > 1:
         return False
     labels, weights = np.asarray(samples.targets), np.asarray(samples.weights, dtype=np.float64)

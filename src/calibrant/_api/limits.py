@@ -1,4 +1,4 @@
-"""Limits: what users may limit, whether a limit can be kept and broken, and whether it is kept."""
+"""Limits: what users may limit, whether a limit can pass and fail, and whether it passes."""
 
 from __future__ import annotations
 
@@ -176,15 +176,15 @@ def checked_limit(
 
 
 def effective_rows(samples: Samples, groups: Any, counts: Any = None) -> float:
-    """The effective number of rows: (sum w)^2 / sum w^2, with clusters in place of rows if any.
-    `counts` is how many equal rows each row stands for; one each if None.
+    """The effective number of rows: (sum w)^2 / sum w^2, with clusters instead of rows if there are
+    any. `counts` is how many equal rows each row stands for; one each if None.
     """
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     return effective(w, groups, counts) if w.any() else 0.0
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
-    """The number of rows needed to show that a limit is kept.
+    """The number of rows needed for a limit to pass.
 
     In so many rows a fault large enough to break the limit would be seen, except with probability
     (1 - level) / 2. `scale` translates the measure to a gap.

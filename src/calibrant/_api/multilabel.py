@@ -186,7 +186,8 @@ def multilabel(
 
 
 def _lower_limit_to_show(row: Slice, level: float) -> float:
-    """The lower limit of a label's error, or 0 if the error may be chance among so many labels.
+    """The lower limit of a label's error, or 0 if the error may be due to chance among so many
+    labels.
 
     Of twenty calibrated labels one has a limit above 0 in four of ten samples, and then the mean of
     the limits would be above 0 too.

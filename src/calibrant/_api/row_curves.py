@@ -235,7 +235,7 @@ def local_curve(
 
 
 def _outcomes_per_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
-    """The number of independent 0/1 outcomes that one soft label is worth.
+    """The number of independent 0/1 outcomes that one soft label is equivalent to.
 
     It is the variance of an outcome over that of the labels about the curve; u and w are the places
     and weights of the curve.

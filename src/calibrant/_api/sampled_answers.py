@@ -137,7 +137,7 @@ def sampled_answers(
 
 
 def _line(name: str, y: Array, p: Sequence[float], evaluation: Evaluation) -> SampledConfidence:
-    """The line of a confidence p, held against labels or counts y."""
+    """The line of a confidence p, compared with labels or counts y."""
     mean = float(np.mean(y)) if y.ndim == 1 else float(np.mean(y[:, 1] / y.sum(axis=1)))
     interval = evaluation.estimate("ece").interval
     ece, low, high = evaluation["ece"], np.nan, np.nan

@@ -72,7 +72,7 @@ def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any
 
 
 def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
-    """The frame with the new predictions `out`, by predictor, in place of the old columns.
+    """The frame with the new predictions `out`, by predictor, instead of the old columns.
 
     `y_proba` has the name or names of each predictor's columns; other columns stay.
     """

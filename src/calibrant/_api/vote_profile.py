@@ -182,8 +182,8 @@ def _reliability_columns(
 ) -> tuple[dict[str, list[Any]], str]:
     """The reliability table as columns by name, and the notion: "binary" or "confidence".
 
-    "low" and "high" are limits of the mean target that votes show by chance if predictions are
-    right; `votes` is the number of votes of each row.
+    "low" and "high" bound the mean target that votes show by chance if predictions are right;
+    `votes` is the number of votes of each row.
     """
     from scipy.special import ndtri
 
@@ -209,7 +209,7 @@ def _reliability_columns(
 def _band_columns(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list[Any]]:
     """The means of each band of rows with similar label entropy, as columns by name.
 
-    `index` has the band of each row. `parts` has the means and limits of simulated votes by name
+    `index` has the band of each row. `parts` has the means and bounds of simulated votes by name
     (see `_mean_and_limits`).
     """
     size = int(index.max()) + 1

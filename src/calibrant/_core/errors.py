@@ -106,7 +106,7 @@ class CheckFailed(CalibrantError, AssertionError):
     ...     cal.check([0, 1, 1, 0] * 50, [0.1] * 200, at_most={"ece": 0.05}).assert_passed()
     ... except cal.CheckFailed as failed:
     ...     print(str(failed).splitlines()[0])
-    calibration check: fail, 1 of 1 limits not shown to be kept
+    calibration check: fail, 1 of 1 limits did not pass
     """
 
 

@@ -1,4 +1,4 @@
-"""Blocks of rows that are resampled whole: clusters, or rows dealt out at random."""
+"""Blocks of rows that are resampled whole: clusters, or random blocks of rows."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Blocks:
 
 def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:
     """The blocks of n rows: each row, or each cluster in `groups`, is one; if there are more than
-    `MAX_BLOCKS`, they are dealt into that many at random.
+    `MAX_BLOCKS`, they are grouped into that many at random.
     """
     units = n if groups is None else int(groups.max()) + 1
     block = np.arange(units)

@@ -11,7 +11,7 @@ Such a bound is that of a bet. For 0 < lambda < 1 and X >= -1 (X <= 1 after a ch
 
 (Fan, Grama and Liu 2015, lemma 4.1), so that the product of exp(-lambda X - psi X^2) over n
 independent rows, divided by (1 - lambda m)^n for the mean m of their expectations, is at most 1 in
-expectation. So is an average of such products over several lambda. By Markov's inequality it
+expectation. So is an average of these products over several lambda. By Markov's inequality it
 exceeds 1 / delta with probability at most delta; by Ville's it does so at no time at all. The bound
 is the largest m at which it does not.
 """

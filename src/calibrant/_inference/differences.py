@@ -177,7 +177,7 @@ class Differences:
     def _clip_to_single_limits(
         self, measure: Measure, values: tuple[float, float], limits: DifferenceLimits, level: float
     ) -> DifferenceLimits:
-        """The limits and estimate, moved into the range that the limits of the two single values
+        """The limits and estimate, clipped to the range that the intervals of the two single values
         leave for their difference.
         """
         low, high, estimate = limits

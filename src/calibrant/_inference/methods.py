@@ -49,7 +49,7 @@ Method = Callable[[NoiseFloors, Measure, float], Limits | None]
 
 
 def find_limits(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """The limits of a measure by the first method that applies to it; `value` is the observed
+    """The interval of a measure by the first method that applies to it; `value` is the observed
     value.
     """
     each = (METHODS[name](rows, measure, value) for name in method_names(rows, measure))
@@ -122,7 +122,7 @@ def root(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
 
 
 def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
-    """The paths of populations along which limits of a measure are found, for its reading from
+    """The paths of populations along which the interval of a measure is found, for its reading from
     slots (bins).
     """
 
@@ -230,8 +230,8 @@ def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     """Limits of the variance of the targets, the uncertainty term of the Brier score.
 
     For outcomes of the rate q it is ``q (1 - q)``, which is largest at 1/2: it follows from the
-    limits of the rate (Wilson's; with clusters or weights those of as many independent equal rows).
-    Soft labels have limits of a mean of squared deviations.
+    interval of the rate (Wilson's; with clusters or weights, for the equivalent number of
+    independent rows). Soft labels have the interval of a mean of squared deviations.
     """
     problem, groups = rows.plain_problem, rows.groups
     if rows.removes_vote_noise(measure) or rows.resampling == "votes":
@@ -336,7 +336,7 @@ def bounds(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 
 def parts(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """Limits of a difference of two measures, from the limits of both at half the error each
+    """Interval of a difference of two measures, from the intervals of both at half the error each
     (Bonferroni): they hold however the two vary together.
     """
     assert measure.parts is not None

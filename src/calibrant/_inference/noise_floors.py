@@ -57,7 +57,7 @@ def without_rounding_errors(values: Array) -> Array:
 
 
 def largest_null(nulls: Sequence[Array]) -> Array:
-    """Of the values drawn under several noise models, (draws,) each, those with the largest 95 %
+    """Among the values drawn under several noise models, (draws,) each, those with the largest 95 %
     quantile.
     """
     if len(nulls) == 1:
@@ -147,8 +147,8 @@ class NoiseFloors(Context):
 
     @property
     def _labels_vary_freely(self) -> bool:
-        """Whether labels are soft or in clusters: the predictions do not tell how much such labels
-        vary.
+        """Whether labels are soft or in clusters: the predictions do not determine how much these
+        labels vary.
         """
         return self.soft or self.groups is not None
 

@@ -190,7 +190,7 @@ class PooledSums:
         """The sums of each cell divided between two labels, which have the cell's sums of weights,
         of labels and of squared labels.
 
-        Labels of 0 and 1 are their own squares. Of soft labels the two are one standard deviation
+        Labels of 0 and 1 are their own squares. For soft labels, the two are one standard deviation
         below and above their mean or, if that is beyond 0 or 1, there.
         """
         n, w, w2, wu, wz, wz2, w2z = (

@@ -1,4 +1,5 @@
-"""Ranks: whether two quantities order the same predictors alike, and the order all losses share.
+"""Ranks: whether two quantities order predictors in the same way, and the order that all losses
+share.
 
 A pool of predictors is a table with a row for each of them.
 """
@@ -180,7 +181,7 @@ def maximum_dominance_set(losses: ArrayLike, *, names: Sequence[str] | None = No
     of the line from the best to the worst. `names` are only for error messages.
 
     Predictors with equal losses are not comparable: one of them at most is in the line, the first
-    in the table. Of several longest lines it is the one with the least losses, compared from its
+    in the table. Among several longest lines it is the one with the least losses, compared from its
     best predictor on and from the first column on; so which losses are in it does not depend on the
     order of the rows. Takes O(n^2 c) time and O(n c) memory.
 

@@ -1,6 +1,6 @@
 """Uncertainty: confidence intervals of measures, by the method that fits each, and their widenings.
 
-A widening makes limits allow for what the rows do not show. Each has a name, which the interval
+A widening makes an interval cover what the rows cannot show. Each has a name, which the interval
 records, its reason, its source, and the line of `benchmarks/coverage.py` that shows its effect.
 """
 
@@ -91,8 +91,8 @@ class Uncertainty(NoiseFloors):
         return note_on_votes(measure, self.vote_rows, self.resampling)
 
     def without_vote_noise(self, measure: Measure, value: float) -> float:
-        """The estimate of the measure against the label distributions behind the votes, for these
-        very rows; the value itself where only rows are resampled.
+        """The estimate of the measure against the label distributions, for these very rows; the
+        value itself where only rows are resampled.
         """
         if self.resampling == "rows":
             return value
@@ -273,7 +273,7 @@ FEW_CLUSTERS = "few clusters"
 def _few_events(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
-    """The low and high that the Poisson limits of the number of events give a mean loss; the given
+    """The low and high of a mean loss by the Poisson interval of the number of events; the given
     limits for other measures and for soft labels.
     """
     if measure.interval_method != "mean":
@@ -335,7 +335,7 @@ def _all_alike(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
     """The low and high of an interval of no width at an end of the measure's range, widened by the
-    largest share of rows that a sample may miss; the given limits of other intervals.
+    largest share of rows that a sample may miss; other intervals are unchanged.
     """
     low, high = limits.low, limits.high
     if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):

@@ -74,8 +74,8 @@ class VoteLimits:
         return value if measure.vote_excess is None else value - self.rows.excess(measure)
 
     def bounded(self, measure: Measure) -> Limits:
-        """Limits of a distance from the label distributions behind the votes, from its bounds in
-        every row. They hold for these rows, and for a sample of such rows.
+        """Interval of a distance from the label distributions, from its bounds in every row. It
+        holds for these rows, and for samples of their population.
         """
         bounds = self.rows.bounds(measure)
         low, high, estimate, error = self.rows.limits_between(bounds, self.level)

@@ -131,7 +131,7 @@ class VotedRows:
     # --- distances, which votes identify only in part --------------------------------------------
 
     def bounds(self, measure: Measure) -> Bounds:
-        """Bounds, in every row, of a distance from the label distributions behind the votes."""
+        """Bounds, in every row, of a distance from the label distributions."""
         if measure.loss not in self._bounds:
             self._bounds[measure.loss] = self._distances(self.p).bounds(measure.loss)
         return self._bounds[measure.loss]

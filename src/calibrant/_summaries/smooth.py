@@ -70,8 +70,8 @@ def spacing_for(sigma: float) -> float:
 
 
 def is_fine_enough(value: float, width: float, cells: int) -> bool:
-    """Whether a unit grid of so many cells resolves noise of this width; always if the error
-    `value` is 0, since a finer grid would show nothing more.
+    """Whether a unit grid with this number of cells resolves noise of this width; always if the
+    error `value` is 0, since a finer grid would show nothing more.
     """
     # Without any residual there is nothing that a finer grid would show.
     return value == 0.0 or width * cells >= CELLS_PER_SIGMA

@@ -1,4 +1,4 @@
-"""StreamSummary: the statistics of a stream, put together from its sums."""
+"""StreamSummary: the statistics of a stream, computed from its sums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calibrant._summaries.smooth import is_fine_enough
 
 @dataclass
 class StreamSummary(Statistics):
-    """The `Statistics` of a stream, put together from its sums by cell.
+    """The `Statistics` of a stream, computed from its sums by cell.
 
     The scalar problem is the binary one, or that of the confidence for (n, k) predictions.
     """

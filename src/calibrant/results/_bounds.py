@@ -245,7 +245,7 @@ class Bounds(WithPage, Result):
     Bounds over the labels of 4 rows
       SMECE of these rows is at least 0.0250 and at most 0.1500.
       binary probabilities
-      labels are sets: each lies between lo and hi
+      labels are intervals: each lies between lo and hi
     <BLANKLINE>
       measure     low    high  exact  notion  bins
       ece      0.0250  0.1500    yes  binary  10 equal-width bins, left-closed

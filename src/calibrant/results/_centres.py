@@ -32,7 +32,7 @@ class AcrossCentres:
     tau : float
         The standard deviation between centres, on the scale of `scale`.
     new_low, new_high : float
-        The prediction interval: limits of the true value of a new centre.
+        The prediction interval of the true value of a new centre.
     error : float
         The standard error of the mean, on the scale of `scale`.
     scale : {"identity", "log", "logit"}

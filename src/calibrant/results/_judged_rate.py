@@ -161,7 +161,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     def _messages(self) -> tuple[str, ...]:
         """The sentence, how many labels are still needed, and the notes."""
         more, total = self.labels_needed - self.n, self.n + self.n_unlabelled
-        needs = f"An interval {self.width:.3g} wide needs {self.labels_needed:,} human labels"
+        needs = f"An interval of width {self.width:.3g} needs {self.labels_needed:,} human labels"
         if more <= 0:
             need = f"The interval is already narrower than {self.width:.3g}."
         elif self.labels_needed <= total:

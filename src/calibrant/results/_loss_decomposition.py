@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant._measures.catalogue import find
 from calibrant.results._base import Result
 from calibrant.results._rendering import interval_text, shown
 
@@ -84,7 +85,8 @@ class LossDecomposition(Result):
     @property
     def title(self) -> str:
         """The loss and the map, in one line."""
-        return f"Decomposition of the {self.measure} of {self.n:,} rows by the map {self.map}"
+        loss = find(self.measure, "binary").called()
+        return f"Decomposition of the {loss} of {self.n:,} rows by the map {self.map}"
 
     @property
     def sentence(self) -> str:

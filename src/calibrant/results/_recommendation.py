@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from calibrant._measures.catalogue import find
 from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import as_records, json_value, shown
 
@@ -163,10 +164,13 @@ class Recommendation(TableOfRows[TriedMap]):
     @property
     def title(self) -> str:
         """What was compared, in one line."""
-        return (
-            f"{self.measure} of {self.n:,} rows by recalibration map, {self.folds}-fold "
-            "cross-validated"
-        )
+        folds = f"{self.folds}-fold cross-validated"
+        return f"{self._called} of {self.n:,} rows by recalibration map, {folds}"
+
+    @property
+    def _called(self) -> str:
+        """The loss as sentences name it."""
+        return find(self.measure, "binary").called()
 
     @property
     def why(self) -> str:
@@ -176,7 +180,7 @@ class Recommendation(TableOfRows[TriedMap]):
         chosen = self[self.best]
         gain = f"{shown(chosen.gain)} (standard error {shown(self.gain_error)})"
         reason = f"{self.best}: {self._why_this_map}."
-        return f"{reason} It lowers the {self.measure} by {gain}."
+        return f"{reason} It lowers the {self._called} by {gain}."
 
     @property
     def _why_this_map(self) -> str:
@@ -188,10 +192,10 @@ class Recommendation(TableOfRows[TriedMap]):
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
             near = "no simpler map is within one standard error"
             rest = near if simpler else "no other map is simpler"
-            return f"its {self.measure} is the lowest, and {rest}"
+            return f"its {self._called} is the lowest, and {rest}"
         return (
             f"the simplest map within one standard error of the best, {lowest.map} (its "
-            f"{self.measure} is {shown(chosen.above)} lower, standard error "
+            f"{self._called} is {shown(chosen.above)} lower, standard error "
             f"{shown(chosen.standard_error)})"
         )
 
@@ -208,7 +212,7 @@ class Recommendation(TableOfRows[TriedMap]):
         if first.gain < 0:
             is_so = f"is worse than no map {by}"
         else:
-            is_so = f"brings no clear gain: its {self.measure} is lower {by}"
+            is_so = f"brings no clear gain: its {self._called} is lower {by}"
         return f"No map is recommended: {which} {is_so}."
 
     def _messages(self) -> tuple[str, ...]:

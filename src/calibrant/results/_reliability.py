@@ -135,7 +135,7 @@ class ReliabilityTable(Result):
         }
 
     def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
-        """Give the columns with confidence limits of each bin's mean target.
+        """Give the columns with the confidence interval of each bin's mean target.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class ReliabilityTable(Result):
         return f"ECE {self.ece:.3f}", f"{100 * (level or 0):g}% interval"
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
-        """The columns of the table, by name; with a level, also the limits of `intervals`."""
+        """The columns of the table, by name; with a level, also `low` and `high` of `intervals`."""
         return self.columns() if level is None else self.intervals(level)
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:

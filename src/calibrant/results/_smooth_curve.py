@@ -185,7 +185,7 @@ class SmoothCurve(Result):
         return out * math.sqrt(2.0 * math.pi)
 
     def intervals(self, level: float = 0.95) -> dict[str, list[Any]]:
-        """Give the columns with confidence limits of each point's mean target (Wilson's).
+        """Give the columns with the confidence interval (Wilson's) of each point's mean target.
 
         They are for one point at a time, and for the *smoothed* mean target: what the curve would
         be if every outcome were replaced by its probability. Soft labels have none.

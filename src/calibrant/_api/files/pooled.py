@@ -79,7 +79,7 @@ class Pool:
         return cls(names, *_summed(cluster, key, [pool.sums for pool in pools]), blocks)
 
     def in_blocks(self) -> Pool:
-        """The same rows, with their clusters put together into blocks by their names."""
+        """The same rows, with their clusters grouped into blocks by their names."""
         if self.blocks:
             return self
         block = blocks_of_names(self.names)[self.cluster]

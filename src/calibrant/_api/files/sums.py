@@ -106,7 +106,7 @@ MOST_CODES = 1 << 20
 
 
 def codes_of(names: Sequence[Names]) -> tuple[Index, Callable[[int], Key]]:
-    """A number for each row that tells combinations of values apart, and the key of such a number.
+    """A number for each row that tells combinations of values apart, and the key of this number.
 
     `names` has, for each column, the distinct values and the code of each row's value.
     """

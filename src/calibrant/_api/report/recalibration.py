@@ -317,7 +317,7 @@ class _HeldOut:
     def changes(self, after: Samples) -> tuple[Change, ...]:
         """The change of each measure from the unchanged predictions to those `after` a map.
 
-        A loss has limits of its change; an error has an interval before and one after.
+        A loss has an interval of its change; an error has an interval before and one after.
         """
         values, losses = self._measure_values(after), self._row_losses(after)
         own = self._uncertainty(after)

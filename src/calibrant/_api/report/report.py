@@ -121,8 +121,8 @@ def report(
     seed
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
-        that such rows can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". By default,
+        those that these rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).

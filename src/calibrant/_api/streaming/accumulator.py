@@ -604,7 +604,7 @@ class Accumulator:
     def _kind_of_logits(self) -> str:
         """What the "logits" may be instead: PROBABILITIES, LOG_PROBABILITIES, or "" for neither.
 
-        The fine cells show whether all predictions lie in the range of sigmoids of such values.
+        The fine cells show whether all predictions lie in the range of sigmoids of these values.
         """
         edges = np.concatenate([[0.0], self._cells.cuts(np.dtype(np.float64)).inner, [1.0]])
         nonempty = np.flatnonzero(self._state["cells"][:, 0] > 0)

@@ -42,7 +42,7 @@ class AddedFiles:
         """Raise an InputError if a file was added before; return its name, size and hash.
 
         A file was added before if one with the same content was, or one of the same name that has
-        grown since. Of a compressed file the unpacked content is compared.
+        grown since. For a compressed file, the unpacked content is compared.
         """
         name = file.path.name
         own_name = _name_without_compression(name)

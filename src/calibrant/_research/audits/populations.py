@@ -219,7 +219,9 @@ def _constant_row(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 
 def _reversed_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Draw predictions and truth, (n, 3), where a surer top class is less likely to be right."""
+    """Draw predictions and truth, (n, 3), in which a more confident top class is less likely to be
+    right.
+    """
     c, share, top = _draw_rows(rng, n)
     return _rows_of_three(c, share, top), _rows_of_three(1.5 - c, share, top)
 

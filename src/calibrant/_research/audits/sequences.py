@@ -1,7 +1,7 @@
 """Forecasters who see the outcomes of earlier rows: can they beat the true probabilities?
 
-Truthful errors reward the truth among predictions that are made before any outcome. Whoever sees
-outcomes as they come can make up for earlier ones: predict too much after an event that was not
+Truthful errors reward the truth among predictions that are made before any outcome. A predictor
+that sees earlier outcomes can compensate for them: predict too much after an event that was not
 expected, so that sums agree. The best strategy, a prediction for each history of a small world, is
 searched by optimisation, and its expectation is exact.
 """

@@ -226,7 +226,7 @@ def _set_sentence(rows: str, group: list[Outcome], predictor: VotedPredictor) ->
     m = predictor.votes.sum(axis=1)
     votes = f"{m.min()}" if m.min() == m.max() else f"{m.min()} to {m.max()}"
     named = BENCHMARKS.get(group[0].n_classes)
-    beside = f"; beside it, the paper's {named[0]}" if named else ""
+    beside = f"; compared with the paper's {named[0]}" if named else ""
     return (
         f"{rows}: {len(group)} predictors, {group[0].n:,} rows of {group[0].n_classes} classes, "
         f"{votes} votes per row{beside}. A vote departs from the majority in "

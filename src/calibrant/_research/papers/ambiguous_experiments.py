@@ -39,7 +39,7 @@ N_VOTES = 10
 
 
 class Method(NamedTuple):
-    """A recalibration map and the targets that it is fitted to; both as they are printed."""
+    """A recalibration map and the targets that it is fitted to; both as printed."""
 
     map: str
     targets: str
@@ -311,9 +311,9 @@ def toy_errors(seed: int, n: int = 3000) -> Columns:
     A row is a map and what it is fitted to. Its ECE is measured against the voted label, and
     against the distribution that votes are drawn from.
 
-    The paper trains a network on the voted labels. The predictor here is the limit of such a
-    network, the exact probability of the voted label given the point, so that errors come from the
-    target of the fit alone.
+    The paper trains a network on the voted labels. The predictor here is the limit of that network,
+    the exact probability of the voted label given the point, so that errors come from the target of
+    the fit alone.
     """
     rng = np.random.default_rng(seed)
     clusters, points = _draw_points(rng, n)

@@ -2,8 +2,8 @@
 
 Each .npz file holds a predictor (`logits` or `probs`) with the votes on its rows in an array whose
 name ends in `counts` or `votes`; or votes with `labels`, which belong to every predictor of the
-folder that has the same labels. Names may begin with `dev_`, `val_` or `test_`: the parts of such a
-file are put together. Rows without a vote are left out.
+folder that has the same labels. Names may begin with `dev_`, `val_` or `test_`: the parts of this
+file are concatenated. Rows without a vote are left out.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _same_rows(sets: Mapping[str, Candidate]) -> dict[str, Candidate]:
 
 
 def _sorted(rows: Rows) -> Rows:
-    """The rows in the order of their clusters, those of one cluster as they are."""
+    """The rows in the order of their clusters, unchanged within a cluster."""
     if rows.clusters is None:
         return rows
     order = np.argsort(rows.clusters, kind="stable")

@@ -351,9 +351,9 @@ def _differences_sentence(found: Columns) -> str:
     binned = np.array(found["binned ECE"])[many]
     gap = {other: np.abs(binned - np.array(found[other])[many]).mean() for other in OTHERS}
     return (
-        f"Over all predictors and 10 to 100 bins, binned ECE is {binned.mean():.4f} on average, "
-        f"and differs from LS-ECE with Gaussian noise by {gap['LS-ECE']:.4f}, from smECE by "
+        f"Over all predictors and 10 to 100 bins, binned ECE is {binned.mean():.4f} on average. "
+        f"It differs from LS-ECE with Gaussian noise by {gap['LS-ECE']:.4f}, from smECE by "
         f"{gap['smECE']:.4f}, and from LS-ECE with uniform noise by {gap['LS-ECE, uniform']:.4f}. "
-        "At one sigma the uniform window is less than a third as wide as the Gaussian in "
-        "standard deviation, so that it smooths less and keeps more of the sampling noise."
+        "At one sigma, the standard deviation of the uniform noise is less than a third of the "
+        "Gaussian's. It smooths less and keeps more of the sampling noise."
     )

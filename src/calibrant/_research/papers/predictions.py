@@ -50,7 +50,7 @@ class Predictor:
 
 @dataclass(frozen=True)
 class Predictions:
-    """All predictors of a folder, and why the other files were left out."""
+    """All predictors of a folder, and why the other files were skipped."""
 
     predictors: tuple[Predictor, ...]
     left_out: Mapping[str, str]

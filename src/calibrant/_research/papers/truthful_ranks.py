@@ -1,6 +1,6 @@
 """Table 1 of Lu, Wu, Hartline and Hu on its own ground: pools of checkpoints on CIFAR-100.
 
-Each checkpoint of such a pool is measured on several halves of the test images, so that a rank
+Each checkpoint of the pool is measured on several halves of the test images, so that a rank
 correlation has an interval over training runs (traces) and over test images. Some halves are
 measured a second time with labels drawn from the predictions: a null of predictors that are exactly
 calibrated.
