@@ -59,7 +59,7 @@ def test_it_prints_the_rate_and_what_it_rests_on(file):
     [
         (["--human", "human"], "--judged is missing"),
         (["--human", "human", "--judged", "jugde"], "did you mean 'judge'?"),
-        (["--human", "human", "--judged", "human"], "a judge held against itself"),
+        (["--human", "human", "--judged", "human"], "name the column of each"),
         (["--human", "human", "--judged", "stars"], "--judged[1] is 2: it must be 0, 1"),
         (["--human", "human", "--judged", "judge", "--width", "5"], "not between 0 and 1"),
     ],

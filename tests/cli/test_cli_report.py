@@ -302,9 +302,9 @@ def test_a_depth_below_1_is_refused_in_words_of_the_command(tmp_path, capsys, de
         ("decide a.csv --label p --models a=p", "both name the column 'p'"),
         ("report a.csv --stream --label p --proba p", "both name the column 'p'"),
         ("report a.csv --multilabel --label p --proba p", "both name the column 'p'"),
-        ("report a.csv --title X", "--title is of the page"),
-        ("compare a=a.csv b=a.csv --title X", "--title is of the page"),
-        ("monitor a.state --title X", "--title is of the page"),
+        ("report a.csv --title X", "--title needs a page"),
+        ("compare a=a.csv b=a.csv --title X", "--title needs a page"),
+        ("monitor a.state --title X", "--title needs a page"),
         ("report a.csv --stream --all-intervals", "--all-intervals needs the rows in memory"),
         ("report a.csv --one-pass --all-intervals", "--all-intervals needs the rows in memory"),
     ],
@@ -330,7 +330,7 @@ def test_labels_between_two_columns_have_bounds(tmp_path):
     found = json.loads(run("report", "a.csv", *ends, "--json", cwd=tmp_path).stdout)
     assert {each["name"]: each["low"] for each in found["bounds"]} == own.low
     for more, words in (
-        (("--label", "lo"), "--label alone, or both"),
+        (("--label", "lo"), "either --label, or both"),
         (("--votes", "lo"), "--votes needs labels that are known"),
         (("--by", "lo"), "--by needs labels that are known"),
     ):

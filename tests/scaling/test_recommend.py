@@ -38,7 +38,7 @@ def test_the_table_is_what_a_loop_by_hand_gives(clustered):
     y, p = BINARY.hard, BINARY.proba
     groups = np.arange(400) // 8 if clustered else None
     found = cal.recommend(y, p, maps=FEW, folds=4, seed=5, groups=groups)
-    rows = {"as they are": log_losses(y, p)}
+    rows = {"unchanged": log_losses(y, p)}
     rows |= {name: by_hand(y, p, name, 4, 5, groups) for name in FEW}
     lowest = min(FEW, key=lambda name: rows[name].mean())
     assert found.lowest.map == lowest
@@ -49,7 +49,7 @@ def test_the_table_is_what_a_loop_by_hand_gives(clustered):
         each = behind if groups is None else behind.reshape(50, 8).mean(axis=1)
         error = each.std(ddof=1) / math.sqrt(len(each))
         assert row.standard_error == pytest.approx(error, rel=1e-6, abs=1e-15)
-        assert row.gain == pytest.approx(rows["as they are"].mean() - row.loss, abs=1e-12)
+        assert row.gain == pytest.approx(rows["unchanged"].mean() - row.loss, abs=1e-12)
     within = [n for n in FEW if found[n].above <= found[n].standard_error]
     assert found.best == within[0]
 
@@ -75,7 +75,7 @@ def test_calibrated_predictions_may_stay():
     p = rng.random(1000)
     found = cal.recommend((rng.random(1000) < p).astype(int), p, maps=FEW)
     assert not found.helps and "The predictions may stay" in found.why
-    assert found.best == found.lowest.map == "as they are" and found.scaler.n_rows_ == 1000
+    assert found.best == found.lowest.map == "unchanged" and found.scaler.n_rows_ == 1000
     assert "worse than leaving them as they are" in found.why
     assert min(row.above for row in found) == 0.0
     assert found.columns()["recommended"] == [True, False, False, False]
@@ -172,8 +172,8 @@ def test_soft_labels_votes_weights_and_losses():
         BINARY.hard, BINARY.proba, maps=FEW, loss="brier", sample_weight=np.full(400, 2.5)
     )
     assert weighted["platt"].loss == pytest.approx(hard["platt"].loss, rel=1e-9)
-    assert weighted["as they are"].standard_error == pytest.approx(
-        hard["as they are"].standard_error, rel=1e-9
+    assert weighted["unchanged"].standard_error == pytest.approx(
+        hard["unchanged"].standard_error, rel=1e-9
     )
 
 
@@ -204,7 +204,7 @@ def test_every_map_is_tried_where_it_suits():
     wanted = {name for name, kind in MAPS.items() if "binary" in SCALERS[kind]._tried_on}
     noted = " ".join(found.notes)
     assert {row.map for row in found} | {n for n in wanted if n in noted} == wanted | {
-        "as they are"
+        "unchanged"
     }
     sizes = [row.parameters for row in found]
     assert sizes == sorted(sizes)
@@ -224,7 +224,7 @@ def test_few_rows_leave_large_maps_out_and_say_so():
     named = cal.recommend(
         MULTICLASS.hard[few], MULTICLASS.logits[few], from_logits=True, maps="vector"
     )
-    assert [row.map for row in named] == ["as they are", "vector"]
+    assert [row.map for row in named] == ["unchanged", "vector"]
 
 
 @pytest.mark.parametrize("clustered", [False, True])
