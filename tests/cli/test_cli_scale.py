@@ -355,7 +355,10 @@ class TestPriorShift:
             (["--prior", "0.02"], "need --fit FILE --method prior-shift"),
             (["--method", "prior-shift", "--prior", "2"], "If it is a percentage, divide"),
             (["--method", "prior-shift", "--prior", ".2,.3,.5"], "the 2 classes of y_proba"),
-            (["--method", "prior-shift", "--prior", "few"], "'few' is not a share: give one such as"),
+            (
+                ["--method", "prior-shift", "--prior", "few"],
+                "'few' is not a share: give one such as",
+            ),
         ],
     )
     def test_what_is_wrong_is_one_sentence(self, halves, capsys, arguments, said):

@@ -60,7 +60,10 @@ def test_the_worst_comes_first_and_chance_is_shared_out():
     assert values == sorted(values, reverse=True)
     assert result.worst.name == "fox" and result.miscalibrated == ("fox",)
     assert result.worst.p_corrected == pytest.approx(min(1.0, 3 * result.worst.p_value))
-    assert "the worst is fox" in result.sentence and "1 of 3 labels is miscalibrated" in result.sentence
+    assert (
+        "the worst is fox" in result.sentence
+        and "1 of 3 labels is miscalibrated" in result.sentence
+    )
 
 
 def test_of_a_score_the_lowest_is_the_worst():

@@ -203,9 +203,7 @@ def test_every_map_is_tried_where_it_suits():
     found = cal.recommend(BINARY.hard, BINARY.proba)
     wanted = {name for name, kind in MAPS.items() if "binary" in SCALERS[kind]._tried_on}
     noted = " ".join(found.notes)
-    assert {row.map for row in found} | {n for n in wanted if n in noted} == wanted | {
-        "unchanged"
-    }
+    assert {row.map for row in found} | {n for n in wanted if n in noted} == wanted | {"unchanged"}
     sizes = [row.parameters for row in found]
     assert sizes == sorted(sizes)
 
