@@ -37,7 +37,7 @@ def test_files_and_baseline_lie_beside_the_configuration(tmp_path):
     text = f'files = "{name}"\nbaseline = "{name}"\nlevel = 0.9\n[max-increase]\nece = 0.01\n'
     done = run("check", "--config", config(folder, text))
     assert done.returncode == 0, done.stderr
-    assert "says --baseline" in done.stdout and "--level 0.9" in done.stdout
+    assert ": --baseline" in done.stdout and "--level 0.9" in done.stdout
 
 
 def test_what_is_typed_comes_first(tmp_path):
@@ -86,5 +86,5 @@ def test_what_cannot_be_said_is_an_error(tmp_path, text, said):
 
 def test_a_file_is_needed(tmp_path):
     done = run("check", "--config", config(tmp_path, LIMITS))
-    assert done.returncode == 3 and "there is no file to check" in done.stderr
+    assert done.returncode == 3 and "no file to check is named" in done.stderr
     assert "cannot be read" in run("check", "--config", tmp_path / "no.toml").stderr

@@ -151,7 +151,7 @@ class TestPairing:
         lines[3] = f"{OUTCOMES[2]},,2,{SITES[2]}"
         old.write_text("\n".join(lines) + "\n")
         note = self.notes(new, "--baseline", old, "--missing", "drop", *INCREASE)
-        assert f"the same {N - 1} rows, paired by place in the files" in note
+        assert f"the same {N - 1} rows, paired by position in the files" in note
 
     def test_ids_of_which_some_are_missing(self, files):
         new, old = files
@@ -211,7 +211,7 @@ class TestPairing:
         (("--baseline", "OLD", "--max-increase", "ece=1.5"), "always true"),
         (("--baseline", "OLD", "--max-increase", "ecc=0.1"), "did you mean 'ece'?"),
         (("--baseline", "OLD", *INCREASE, *INCREASE), "--max-increase names a measure twice"),
-        (("--baseline", "OLD", *INCREASE, "--id", "id", "--unpaired"), "drop one of them"),
+        (("--baseline", "OLD", *INCREASE, "--id", "id", "--unpaired"), "contradict each other"),
         (("--baseline", "none.csv", *INCREASE), "none.csv"),
         (("--baseline", "OLD", *INCREASE, "--junit", "OLD"), "is read by this command"),
     ],

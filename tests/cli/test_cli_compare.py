@@ -281,7 +281,7 @@ class TestScaleOn:
             (("--scale-on", "prt=val"), "nor a column 'prt'"),
             (("--scale-on", "label=7"), "no row has that value"),
             (("--scale-on", "none.csv"), "--scale-on: there is no file"),
-            (("--method", "beta"), "--method is the map of --scale-on"),
+            (("--method", "beta"), "--method needs --scale-on"),
             (("--table", "x.pdf"), "name it .tex or .md"),
         ):
             done = run("compare", path, *models, *options)

@@ -77,14 +77,14 @@ class TestUpdates:
         assert found["n_missing"] == expected["n_missing"] == [1, 1, 1]
         assert (found["start"], found["n"]) == (expected["start"], expected["n"])
         assert found["ece"] == pytest.approx(expected["ece"])
-        # What a state was begun with holds for all of it.
+        # What a state was created with holds for all of it.
         assert run("monitor", path, "--update", log, *asked, "--again").returncode == 0
         assert cal.Monitor.load(path).n_missing == 6
         whole = csv(tmp_path / "whole.csv", {**rows, "at": at, "p": p})
         begun = tmp_path / "whole.state"
         assert run("monitor", begun, "--update", whole, *asked).returncode == 0
         refused = run("monitor", begun, "--update", log, *asked, "--missing", "drop")
-        assert refused.returncode == 3 and "was begun with 'error'" in refused.stderr
+        assert refused.returncode == 3 and "was created with 'error'" in refused.stderr
 
     def test_classes_keep_their_order(self, tmp_path):
         state = tmp_path / "k.state"
@@ -107,7 +107,7 @@ class TestUpdates:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            (("--every", "1h"), "was begun with '1d'"),
+            (("--every", "1h"), "was created with '1d'"),
             (("--bins", "7"), "--bins: "),
             (("--update", "CALM"), "--time COLUMN"),
             (("--update", "CALM", "--time", "att", "--again"), "--time names the column 'att'"),
@@ -128,7 +128,7 @@ class TestUpdates:
 
     def test_no_state_yet(self, tmp_path):
         done = run("monitor", tmp_path / "no.state")
-        assert done.returncode == 3 and "begin it with --update FILE" in done.stderr
+        assert done.returncode == 3 and "create it with --update FILE" in done.stderr
         csv(tmp_path / "rows.csv", {"label": [0], "p": [0.5]})
         done = run("monitor", tmp_path / "rows.csv")
         assert done.returncode == 3 and done.stdout == ""
@@ -149,7 +149,7 @@ class TestStatesInPlaceOfRows:
         assert run("check", state, "--max", "ece=0.5", "--point").returncode == 0
         assert run("check", state, "--max", "brier=0.01", "--point").returncode == 1
         done = run("check", state, "--min", "slope=0.5", "--point")
-        assert done.returncode == 3 and "slope is fitted with its interval" in done.stderr
+        assert done.returncode == 3 and "slope always has an interval" in done.stderr
 
     @pytest.mark.parametrize("options", [("report", "--by", "x"), ("report", "--groups", "g")])
     def test_what_needs_rows(self, state, options):
@@ -158,7 +158,7 @@ class TestStatesInPlaceOfRows:
 
     def test_beside_rows(self, state, tmp_path):
         done = run("report", state, tmp_path / "calm.csv")
-        assert done.returncode == 3 and "give it alone" in done.stderr
+        assert done.returncode == 3 and "give it as the only file" in done.stderr
 
 
 def test_the_page_has_every_window_and_both_charts(state, tmp_path):
@@ -272,7 +272,7 @@ def test_slices_in_one_state_and_as_metrics(tmp_path):
     shown = run("monitor", state)
     assert "Slices by country" in shown.stdout and "alarm in 1 slice by country" in shown.stdout
     refused = run("monitor", state, "--by", "label")
-    assert refused.returncode == 3 and "was begun with ['country']" in refused.stderr
+    assert refused.returncode == 3 and "was created with ['country']" in refused.stderr
 
 
 def test_dropped_rows_are_counted_in_their_slice(tmp_path):

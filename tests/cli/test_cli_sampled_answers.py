@@ -30,10 +30,10 @@ def test_the_command(tmp_path):
     for options, message in (
         ((), "--question needs --answer"),
         (("--correct", "c", "--gold", "gold"), "either --correct"),
-        (("--correct", "c", "--by", "q"), "--by is not for --question"),
+        (("--correct", "c", "--by", "q"), "--by cannot be combined with --question"),
         (("--correct", "a"), "--correct[0] is"),
     ):
         done = run(*asked, *options)
         assert done.returncode == 3
         assert message in done.stderr
-    assert "--correct is for --question" in run("report", file, "--correct", "c").stderr
+    assert "--correct needs --question" in run("report", file, "--correct", "c").stderr

@@ -88,7 +88,7 @@ def test_every_method(halves, capsys, request, method):
     np.testing.assert_array_equal(written["y_true"], OUTCOMES[HALF:])
     table = said["apply"]["measures"]
     at = table["measure"].index("ece")
-    assert table["as reported"][at] == cal.ece(OUTCOMES[HALF:], REPORTS[HALF:], bins=10)
+    assert table["unchanged"][at] == cal.ece(OUTCOMES[HALF:], REPORTS[HALF:], bins=10)
     assert table["recalibrated"][at] == cal.ece(OUTCOMES[HALF:], mapped, bins=10)
     assert ({"low", "high"} <= set(table)) == with_limits and said["apply"]["share_fitted"] == 0
 
@@ -119,7 +119,7 @@ def test_maps_are_fitted_to_votes_in_each_form(tmp_path, capsys):
         assert any("fitted to the votes" in line for line in said["fit"]["inferred"])
     said = scaled(capsys, "--fit", wide, "--method", "label-smoothing", "--proba", "p",
                   "--counts", "no,yes", "-o", tmp_path / "map.json")  # fmt: skip
-    assert any("the majority of the votes" in line for line in said["fit"]["inferred"])
+    assert any("the majority vote" in line for line in said["fit"]["inferred"])
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
@@ -263,7 +263,7 @@ def test_the_rows_of_the_fit_are_called_so(tmp_path, capsys):
     path = str(csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS}))
     assert main(["scale", "--fit", path, "--apply", path, "-o", str(tmp_path / "o.csv")]) == 0
     printed = capsys.readouterr()
-    assert printed.out.count("on the rows of the fit: every map looks too good there") == 2
+    assert printed.out.count("on the rows of the fit, where every map looks too good") == 2
     assert "no row of the fit" not in printed.out and printed.err.count("\n") == 1
 
 
@@ -288,14 +288,14 @@ def test_soft_labels_and_weights(tmp_path, capsys):
 def test_large_inputs_get_values_without_limits(tmp_path, capsys):
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS})
     table = scaled(capsys, "--fit", path)["fit"]["measures"]
-    assert set(table) == {"measure", "as reported", "recalibrated"}
+    assert set(table) == {"measure", "unchanged", "recalibrated"}
 
 
 class TestWhatIsWrong:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            ([], "there is nothing to do"),
+            ([], "nothing is asked for"),
             (["--apply", "test.csv", "-o", "o.csv"], "--apply needs a map"),
             (["--fit", "fit.csv", "--apply", "test.csv"], "needs a file to write to: -o"),
             (["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.txt"], "this is none of them"),
@@ -336,7 +336,7 @@ class TestPriorShift:
         )  # fmt: skip
         expected = scaling.PriorShift(prior=0.02).fit(OUTCOMES[:HALF], REPORTS[:HALF])
         assert said["scaler"]["options"]["prior"] == 0.02
-        assert "measured at theirs, and looks worse" in said["fit"]["inferred"][-1]
+        assert "looks worse on them than it is" in said["fit"]["inferred"][-1]
         np.testing.assert_array_equal(
             np.load(halves / "out.npz")["y_proba"], expected.transform(REPORTS[HALF:])
         )
@@ -355,7 +355,10 @@ class TestPriorShift:
             (["--prior", "0.02"], "need --fit FILE --method prior-shift"),
             (["--method", "prior-shift", "--prior", "2"], "If it is a percentage, divide"),
             (["--method", "prior-shift", "--prior", ".2,.3,.5"], "the 2 classes of y_proba"),
-            (["--method", "prior-shift", "--prior", "few"], "'few' is no share: give one such as"),
+            (
+                ["--method", "prior-shift", "--prior", "few"],
+                "'few' is not a share: give one such as",
+            ),
         ],
     )
     def test_what_is_wrong_is_one_sentence(self, halves, capsys, arguments, said):
@@ -404,7 +407,7 @@ def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
 @pytest.mark.parametrize("arguments", [("--map", "beta"), ()])
 def test_clusters_are_for_the_choice_of_a_map(halves, capsys, arguments):
     assert main(["scale", "--fit", str(halves / "fit.csv"), "--groups", "site", *arguments]) == 3
-    assert "it needs --fit and --map auto" in capsys.readouterr().err
+    assert "--groups needs --fit and --map auto" in capsys.readouterr().err
 
 
 class TestLabelsAsTheyWere:
@@ -458,12 +461,12 @@ class TestLabelsAsTheyWere:
 
     def test_other_labels_are_told(self, tmp_path):
         to, inferred = self.written(tmp_path, self.Y + 1, (1, 2, 3), "out.npz")
-        assert "labels are written by their numbers: '1' as 0, '2' as 1, '3' as 2" in inferred
+        assert "labels are written as numbers: '1' as 0, '2' as 1, '3' as 2" in inferred
         assert np.load(to)["y_true"].tolist() == self.Y.tolist()
         names = ["--proba", "p_10", "--classes", "no,yes"]
         labels = np.where(self.Y == 0, "yes", "no")
         _, inferred = self.written(tmp_path, labels, (10, 20, 30), "out.csv", *names)
-        assert "labels are written by their numbers: 'no' as 0, 'yes' as 1" in inferred
+        assert "labels are written as numbers: 'no' as 0, 'yes' as 1" in inferred
 
 
 def test_a_map_is_written_without_hashes_of_rows(halves, values_alone):
@@ -529,11 +532,11 @@ def test_large_files_are_fitted_in_passes_and_never_loaded(
         assert found["scaler"][name] == pytest.approx(known["scaler"][name], abs=1e-8)
     assert found["scaler"]["fitted_rows"]["hashes"] == known["scaler"]["fitted_rows"]["hashes"]
     assert (found["fit"]["n"], known["fit"]["n"]) == (HALF, HALF)
-    assert any("summed in passes" in line for line in found["fit"]["inferred"])
+    assert any("summed while reading" in line for line in found["fit"]["inferred"])
     before, after = (each["fit"]["measures"] for each in (known, found))
     for name in ("brier", "log_loss"):
         at = before["measure"].index(name), after["measure"].index(name)
-        for column in ("as reported", "recalibrated"):
+        for column in ("unchanged", "recalibrated"):
             values = before[column][at[0]], after[column][at[1]]
             assert values[0] == pytest.approx(values[1], abs=1e-9)
 

@@ -94,7 +94,7 @@ def test_a_state_of_all_measures_is_begun_and_told_by_that_word(tmp_path, capsys
     assert cal.Monitor.load(state).recipe()["measures"] is None
     assert said(capsys, "monitor", state, "--measures", "all")[0] == 0
     code, _, err = said(capsys, "monitor", state, "--measures", "ece")
-    assert code == 3 and "was begun with 'all'" in err
+    assert code == 3 and "was created with 'all'" in err
     for command in (("report", state), ("merge", state, "-o", tmp_path / "merged.state")):
         code, out, _ = said(capsys, *command)
         assert code == 0 and "not computed, because a stream" in out and "approximate=" not in out

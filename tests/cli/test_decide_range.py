@@ -25,7 +25,7 @@ def test_losses_over_a_range_with_intervals_of_their_differences(tmp_path):
     assert "Loss averaged over the thresholds 0.1 to 0.4" in alone.stdout
     assert "behind_best" not in alone.stdout
     wrong = run("decide", path, "--range", "20:5")
-    assert wrong.returncode == 3 and "is no range of thresholds" in wrong.stderr
+    assert wrong.returncode == 3 and "is not a range of thresholds" in wrong.stderr
 
 
 def test_report_writes_a_table_of_one_model(tmp_path):

@@ -138,7 +138,7 @@ def test_the_command_with_columns_of_each_model(tmp_path, capsys):
     assert values(capsys) == pytest.approx({"a": TRUTH["gpt"], "b": TRUTH["qwen"]})
     for labels, words in (
         (["a=correct_qwen", "b=correct_gpt"], "--labels gives 'a' the labels 'correct_qwen'"),
-        (["a=correct_gpt"], "--labels has none for 'b'"),
+        (["a=correct_gpt"], "--labels names no column for 'b'"),
         (["a=correct_gpt", "c=correct_qwen"], "no model has that name"),
         (["correct_gpt"], "write NAME=COLUMN"),
     ):
@@ -189,7 +189,7 @@ def test_decision_curves_are_of_one_outcome(tmp_path, capsys, column, more):
         frame.to_csv(paths[-1], index=False)
     assert main(["decide", *paths, *more, "--thresholds", "0.2"]) == 3
     said = capsys.readouterr().err
-    assert "have different labels in" in said and "one by one" in said
+    assert "have different labels in" in said and "one at a time" in said
     assert "--own-labels" not in said
     assert main(["decide", paths[1], "--thresholds", "0.2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["curves"]["net_benefit"][0]
@@ -203,7 +203,7 @@ def test_decision_curves_of_one_model_s_own_column_are_refused(tmp_path, capsys)
     told = ("--label", "correct_gpt", "--models", "a=conf_gpt", "b=conf_qwen")
     assert main(["decide", str(path), *told]) == 3
     said = capsys.readouterr().err
-    assert "'correct_qwen'" in said and "one by one" in said and "--labels" not in said
+    assert "'correct_qwen'" in said and "one at a time" in said and "--labels" not in said
     for data in (FRAME, FRAME.to_dict("list")):
         with pytest.raises(InputError, match="evaluate the models one by one"):
             cal.decision_curve("correct_gpt", {"a": "conf_gpt", "b": "conf_qwen"}, data=data)

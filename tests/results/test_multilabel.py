@@ -60,7 +60,10 @@ def test_the_worst_comes_first_and_chance_is_shared_out():
     assert values == sorted(values, reverse=True)
     assert result.worst.name == "fox" and result.miscalibrated == ("fox",)
     assert result.worst.p_corrected == pytest.approx(min(1.0, 3 * result.worst.p_value))
-    assert "worst: fox" in result.sentence and "1 of 3 labels is miscalibrated" in result.sentence
+    assert (
+        "the worst is fox" in result.sentence
+        and "1 of 3 labels is miscalibrated" in result.sentence
+    )
 
 
 def test_of_a_score_the_lowest_is_the_worst():
@@ -228,10 +231,10 @@ def test_the_command_reads_labels_with_gaps(tmp_path, kind):
     if kind != "csv":
         return
     shown = run("report", str(path), "--multilabel", *columns)
-    assert "worst: fox" in shown.stdout and "Labels, worst first" in shown.stdout
+    assert "the worst is fox" in shown.stdout and "Labels, worst first" in shown.stdout
     for options, match in (
         (["--label", "cat,dog", "--proba", "p_cat"], "got 2 and 1"),
-        ([*columns, "-o", str(tmp_path / "page.html")], "-o is not for --multilabel"),
+        ([*columns, "-o", str(tmp_path / "page.html")], "-o cannot be combined with --multilabel"),
         (["--label", "cat,dgo", "--proba", "p_cat,p_dog"], "did you mean 'dog'"),
         (["--label", "cat,p_cat", "--proba", "p_dog,p_dog"], "twice"),
     ):
