@@ -2304,7 +2304,7 @@ def compare(
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     tolerance : float in (0, 1), default 0.05
-        Largest calibration error, as a gap, that you can accept in a slice (`by`).
+        Largest calibration error, as a gap, that you can accept, in a slice (`by`) and on the page.
     level : float in (0, 1), default 0.95
         Confidence level of values and differences.
     groups : array-like of shape (n,) or str, optional
@@ -5705,11 +5705,14 @@ def rank_robustness(
       ece      dominance  dominance order  ece(20)    0.6000  0.6272  4
       ece      dominance  dominance order  ece(5)    -1.0000  0.0000  4
 
-    The same predictors as two checkpoints of each of two runs:
+    Eight checkpoints, two from each of four training runs. Four runs say little:
 
-    >>> runs = ["a", "b", "a", "b"]
-    >>> cal.rank_robustness(errors, losses, groups=runs).select(relation="bins")[0].low
-    -1.0
+    >>> losses = {"log_loss": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}
+    >>> errors = {("ece", 20): [0.02, 0.01, 0.04, 0.08, 0.06, 0.05, 0.07, 0.03]}
+    >>> runs = ["a", "b", "c", "d", "a", "b", "c", "d"]
+    >>> row = cal.rank_robustness(errors, losses, groups=runs).select(relation="loss")[0]
+    >>> round(row.value, 2), round(row.low, 2), round(row.high, 2)
+    (0.45, -0.87, 0.98)
     """
 
 def read_confidences(

@@ -16,7 +16,7 @@ from calibrant.results._pages.page import (
     table_columns,
 )
 from calibrant.results._pages.rows import (
-    ORIGINAL,
+    UNCHANGED,
     class_rows,
     largest_slice,
     map_rows,
@@ -220,7 +220,7 @@ def _before_after_series(report: ReportData) -> list[tuple[str, dict[str, Any], 
     if not maps:
         return []
     none = not any(each.chosen for each in maps)
-    names = [(ORIGINAL, True), *((each.method_name, each.chosen or none) for each in maps)]
+    names = [(UNCHANGED, True), *((each.method_name, each.chosen or none) for each in maps)]
     return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 

@@ -13,7 +13,7 @@ from calibrant.results._rendering import as_records, range_text, shown
 from calibrant.results._uncertainty import Interval, NoiseFloor
 
 # What the predictions without a map are called, in tables and legends.
-ORIGINAL = "original"
+UNCHANGED = "unchanged"
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
@@ -109,7 +109,7 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     before = [
         _error_cell(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
     ]
-    rows = [{"name": ORIGINAL, "learned": "", "chosen": False, "flag": "", "cells": before}]
+    rows = [{"name": UNCHANGED, "learned": "", "chosen": False, "flag": "", "cells": before}]
     for each in maps:
         cells = [_recalibrated_cell(row) for row in each.changes]
         own = {"name": each.method_name, "learned": each.learned, "chosen": each.chosen}

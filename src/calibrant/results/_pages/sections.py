@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from calibrant._data.checks import shape_from_notes
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import chart_numbers, limits_text
-from calibrant.results._pages.rows import ORIGINAL
+from calibrant.results._pages.rows import UNCHANGED
 from calibrant.results._plots.typing import ReportData
 from calibrant.results._rendering import range_text, shown
 
@@ -107,7 +107,7 @@ def _decision_section(report: ReportData) -> Section:
     model = curve.models[0]
     own = curve.benefits[model]
     strategies = {
-        ORIGINAL: (own.value, charts.ONE),
+        UNCHANGED: (own.value, charts.ONE),
         "recalibrated": (own.recalibrated, charts.TWO),
         "act on all": (curve.benefits["all"].value, charts.MUTED),
         "act on none": (curve.benefits["none"].value, charts.INK),
