@@ -187,7 +187,7 @@ def test_the_page_has_decisions_clinic_ranking_and_outcomes() -> None:
     page = report.to_html()
     for part in ("decisions", "clinical", "ranking", "outcome-chart"):
         assert f'id="{part}"' in page
-    assert "Not calibration" in page and "observed_expected" in page
+    assert "not calibration" in page and "observed_expected" in page
     rows = np.stack([1 - q, q / 2, q / 2], axis=1)
     several = cal.report(y, rows, measures=["ece", "auroc"], recalibrate="temperature")
     assert several.decisions is None and several.evaluation.clinical is None
