@@ -2076,6 +2076,8 @@ def clinical_plot(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     ax: Any = None,
+    legend: bool | str = True,
+    size: str | tuple[float, float] | None = None,
     sample_weight: ArrayLike | None = None,
     votes: ArrayLike | int | None = None,
     from_logits: bool = False,
@@ -2104,7 +2106,12 @@ def clinical_plot(
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     ax : matplotlib Axes, optional
-        Where to draw; left out, on a new figure.
+        Where to draw; left out, on a new figure. On `ax` and in one column of a paper, the
+        statistics are in `caption` alone.
+    legend : bool or str, default True
+        Whether to draw a legend where there is room, or its location inside the axes.
+    size : "column" or tuple of two floats, optional
+        Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
@@ -5705,11 +5712,14 @@ def rank_robustness(
       ece      dominance  dominance order  ece(20)    0.6000  0.6272  4
       ece      dominance  dominance order  ece(5)    -1.0000  0.0000  4
 
-    The same predictors as two checkpoints of each of two runs:
+    Eight checkpoints, two from each of four training runs. Four runs say little:
 
-    >>> runs = ["a", "b", "a", "b"]
-    >>> cal.rank_robustness(errors, losses, groups=runs).select(relation="bins")[0].low
-    -1.0
+    >>> losses = {"log_loss": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}
+    >>> errors = {("ece", 20): [0.02, 0.01, 0.04, 0.08, 0.06, 0.05, 0.07, 0.03]}
+    >>> runs = ["a", "b", "c", "d", "a", "b", "c", "d"]
+    >>> row = cal.rank_robustness(errors, losses, groups=runs).select(relation="loss")[0]
+    >>> round(row.value, 2), round(row.low, 2), round(row.high, 2)
+    (0.45, -0.87, 0.98)
     """
 
 def read_confidences(
