@@ -40,7 +40,7 @@ class BeforeAfterDisplay(Drawn):
     ----------
     before, after : ReliabilityTable
         The bins of both.
-    names : tuple of two str, default ("before", "after")
+    names : tuple of two str, default ('before', 'after')
         The titles of the panels.
 
     Attributes
@@ -160,7 +160,7 @@ def before_after(
     ----------
     before, after : ReliabilityTable or Evaluation
         What is drawn on the left and on the right.
-    names : tuple of two str, default ("before", "after")
+    names : tuple of two str, default ('before', 'after')
         The titles of the panels; the error is added to each.
     ax : matplotlib Axes, optional
         Whose place both take; left out, a new figure.

@@ -125,7 +125,7 @@ class ComparisonDisplay(DrawnFromPredictions):
             for axes, measure in zip(several, drawn, strict=True):
                 self._draw_panel(axes, kind, measure, color)
                 if n > 1 and kind != "ranks":  # four-digit tick labels need room
-                    axes.locator_params(axis="x", nbins=3)
+                    axes.locator_params(axis="x", nbins=3 if ax is None and size is None else 2)
             name_rows(several[0], self.names_, 12 if n == 2 else 20)
             own_figure = ax is None or n > 1
             entries = self._legend_entries(kind, color)

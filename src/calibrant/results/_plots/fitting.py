@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 SMALLEST = 6.0
 # The share of its width and height that a diagram keeps at least where its labels take room.
 _LEAST = 0.3
+# Inches from which on axes have labels as large as others of their figure.
+_FULL_LETTERS = 2.2
 # Inches by which a tick label may reach over the right edge of its axes.
 _REACH = 0.12
 
@@ -60,10 +63,27 @@ def settle(ax: Axes) -> None:
         run_layout(ax)
         return
     if isinstance(ax.get_axes_locator(), Inset):
-        ax.set_axes_locator(None)  # type: ignore[arg-type]
+        ax.set_axes_locator(Inset(np.zeros(4)))
+    elif ax.get_axes_locator() is None:
+        ax.set_axes_locator(Inset(np.zeros(4)))
+        _shrink_letters(ax)
     for _ in range(2):
         fit_into_cell(ax)
         wrap_labels(ax)
+
+
+def _shrink_letters(ax: Axes) -> None:
+    """Print the labels of small axes smaller, down to `SMALLEST`."""
+    size = np.array(ax.get_position(original=True).size) * ax.figure.bbox.size / ax.figure.dpi
+    share = float(size.min()) / _FULL_LETTERS
+    if share >= 1.0:
+        return
+    for each in (ax, *ax.child_axes):
+        for axis in (each.xaxis, each.yaxis):
+            axis.label.set_fontsize(max(SMALLEST, share * axis.label.get_fontsize()))
+            ticks = axis.get_ticklabels()
+            if ticks:
+                axis.set_tick_params(labelsize=max(SMALLEST, share * ticks[0].get_fontsize()))
 
 
 def run_layout(ax: Axes) -> None:
@@ -156,15 +176,37 @@ def wrap_labels(ax: Axes) -> None:
             letters = max(map(len, label.get_text().split("\n")))
             wide = max(int(letters * room / long), 8)
             text = "\n".join(
-                line for part in label.get_text().split("\n") for line in textwrap.wrap(part, wide)
+                line
+                for part in label.get_text().split("\n")
+                for line in textwrap.wrap(part, wide, break_long_words=False)
             )
             if text == label.get_text():
                 label.set_fontsize(max(SMALLEST, float(label.get_fontsize()) * room / long))
                 break
             label.set_text(text)
+    _thin_ticks(ax)
     for strip in ax.child_axes:  # a low strip has no room for its name, which the caption has
-        label = strip.yaxis.label
-        label.set_visible(label.get_window_extent().height <= strip.get_window_extent().height)
+        height, label = strip.get_window_extent().height, strip.yaxis.label
+        label.set_visible(label.get_window_extent().height <= height)
+        ticks = strip.yaxis.get_ticklabels()
+        high = max((each.get_window_extent().height for each in ticks), default=0.0)
+        strip.tick_params(labelleft=high <= height)
+
+
+def _thin_ticks(ax: Axes) -> None:
+    """Give the horizontal axis fewer ticks, until their labels do not touch."""
+    from matplotlib.ticker import MaxNLocator
+
+    for most in (4, 3, 2, 1):
+        if not isinstance(ax.xaxis.get_major_locator(), MaxNLocator):
+            return
+        boxes = sorted(
+            (tick.label1.get_window_extent() for tick in ax.xaxis._update_ticks()),  # type: ignore[attr-defined]
+            key=lambda box: box.x0,
+        )
+        if all(one.x1 + 1 < other.x0 for one, other in pairwise(boxes)):
+            return
+        ax.locator_params(axis="x", nbins=most)
 
 
 def fit_panels(figure: Any, axes: list[Any], below: float = 0.0, beside: float = 0.0) -> None:

@@ -38,7 +38,9 @@ _LOOKS: dict[str, Any] = {
     "labelspacing": 0.35,
 }
 # Of the height that axes have without a legend, they keep at least this share above one.
-_KEPT = 0.6
+_KEPT = 0.75
+# A legend under several diagrams on axes of the caller takes at most this share of their height.
+_MOST = 0.25
 
 
 def check_legend(legend: Any) -> LegendOption:
@@ -85,13 +87,9 @@ def legend_below_figure(figure: Any, handles: list[Any], legend: LegendOption = 
     """
     labels = _visible_labels(handles)
     has_engine = has_layout_engine(figure)
-    if has_engine:
-        run_layout(figure.axes[0])
-        for ax in figure.axes:
-            wrap_labels(ax)
+    is_ours = is_new_figure(figure.axes[0])
+    _fit_labels(figure, 0.0)
     if legend is not True or not handles:
-        if not has_engine:
-            fit_panels(figure, figure.axes)
         if isinstance(legend, str) and handles:
             _place_inside(figure.axes[-1], handles, labels, legend)
         return
@@ -102,8 +100,28 @@ def legend_below_figure(figure: Any, handles: list[Any], legend: LegendOption = 
         made = figure.legend(handles, labels, loc=where, ncols=columns, fontsize=size, **_LOOKS)
         if made.get_window_extent().width <= figure.bbox.width:
             break
-    if not has_engine:
-        fit_panels(figure, figure.axes, made.get_window_extent().height)
+    height = made.get_window_extent().height
+    if not is_ours and height > _MOST * figure.bbox.height:  # the diagrams need the room
+        made.remove()
+        return
+    _fit_labels(figure, height)
+
+
+def _fit_labels(figure: Any, below: float) -> None:
+    """Break long labels of diagrams into lines, and without a layout engine set their margins.
+
+    `below` is the height of what is under them, in pixels.
+    """
+    if has_layout_engine(figure):
+        run_layout(figure.axes[0])
+        for ax in figure.axes:
+            wrap_labels(ax)
+        return
+    for _ in range(2):
+        fit_panels(figure, figure.axes, below)
+        for ax in figure.axes:
+            wrap_labels(ax)
+    fit_panels(figure, figure.axes, below)
 
 
 def legend_below_panels(
@@ -178,7 +196,9 @@ def _place_in_cell(ax: Axes, handles: list[Any], labels: list[str]) -> bool:
         if made.get_window_extent().width > right - left:
             continue
         fit_into_cell(ax)
-        wrap_labels(ax)
+        wrap_labels(ax)  # which may have more lines now
+        made = _place_below(ax, handles, labels, columns, size)
+        fit_into_cell(ax)
         box, now = made.get_window_extent(), ax.get_window_extent()
         in_cell = box.x0 >= left - 1 and box.x1 <= right + 1 and box.y0 >= bottom - 1
         if in_cell and now.height >= _KEPT * before.height and now.width >= _KEPT * before.width:
