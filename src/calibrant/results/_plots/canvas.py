@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
+from calibrant.results._plots.figure_cells import fill_cell
 from calibrant.results._plots.style import COLUMN, COLUMN_STYLE, GREY, Looks
 
 if TYPE_CHECKING:
@@ -257,6 +258,8 @@ def panels(
         )
     ax.set_axis_off()
     subfigure: Any = ax.figure.add_subfigure(spec)
+    if ax.figure.figure.get_layout_engine() is None:  # type: ignore[union-attr]
+        fill_cell(subfigure, ax)
     with style_context(ax):
         yield subfigure, subfigure.subplots(rows, columns, squeeze=False, **shared)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.results._plots.canvas import has_chosen_size, is_new_figure
+from calibrant.results._plots.figure_cells import cell_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +20,6 @@ SMALLEST = 6.0
 _LEAST = 0.3
 # Inches from which on axes have labels as large as others of their figure.
 _FULL_LETTERS = 2.2
-# Inches by which a tick label may reach over the right edge of its axes.
-_REACH = 0.12
 
 
 class Inset:
@@ -122,51 +121,10 @@ def fit_into_cell(ax: Axes) -> None:
         ax.set_axes_locator(Inset(margins))
 
 
-def cell_of(ax: Axes) -> Any:
-    """The cell of the axes in pixels, (left, bottom, right, top), between those of its neighbours.
-
-    The gap on the left and the gap below belong to it, less the room for a title below.
-    """
-    root: Any = ax.figure.figure
-    own, figure = _place(ax), root.bbox
-    inch = ax.figure.dpi
-    left, bottom, right, top = figure.x0, figure.y0, figure.x1, own.y1
-    title = 1.8 * ax.title.get_fontsize() / 72 * inch
-    for other in root.axes:
-        if other is ax or other.get_subplotspec() is None or not _is_beside(other, ax):
-            continue
-        box = _place(other)
-        if box.x1 <= own.x0 and _overlap(box.intervaly, own.intervaly):
-            left = max(left, box.x1 + (_REACH + 0.04) * inch)
-        if box.x0 >= own.x1 and _overlap(box.intervaly, own.intervaly):
-            right = min(right, own.x1 + _REACH * inch)
-        if box.y1 <= own.y0 and _overlap(box.intervalx, own.intervalx):
-            bottom = max(bottom, box.y1 + title)
-    if ax.get_title():
-        top = min(own.y1 + title, figure.y1)
-    return left, bottom, right, top
-
-
-def _is_beside(other: Axes, ax: Axes) -> bool:
-    """Whether two axes are of the same figure, and not in one another's place."""
-    return other.figure is ax.figure or other.axison
-
-
-def _place(ax: Axes) -> Any:
-    """Where the axes would be without a locator, in pixels."""
-    figure: Any = ax.figure
-    return ax.get_position(original=True).transformed(figure.transSubfigure)
-
-
-def _overlap(first: Any, second: Any) -> bool:
-    """Whether two intervals have more than an end in common."""
-    return bool(min(first[1], second[1]) > max(first[0], second[0]) + 1)
-
-
 def wrap_labels(ax: Axes) -> None:
     """Break labels of the axes that are longer than these into lines, or print them smaller."""
     box = ax.get_window_extent()
-    for axis, room in ((ax.xaxis, box.width), (ax.yaxis, 1.05 * box.height)):
+    for axis, room in ((ax.xaxis, box.width), (ax.yaxis, box.height)):
         label = axis.label
         for _ in range(3):
             extent = label.get_window_extent()
@@ -186,8 +144,11 @@ def wrap_labels(ax: Axes) -> None:
             label.set_text(text)
     _thin_ticks(ax)
     for strip in ax.child_axes:  # a low strip has no room for its name, which the caption has
+        strip.apply_aspect(strip.get_axes_locator()(strip, None))  # type: ignore[misc, arg-type]
         height, label = strip.get_window_extent().height, strip.yaxis.label
-        label.set_visible(label.get_window_extent().height <= height)
+        label.set_visible(True)  # a hidden one has no size
+        label.set_visible(label.get_window_extent().height <= 0.9 * height)
+        strip.tick_params(labelleft=True)
         ticks = strip.yaxis.get_ticklabels()
         high = max((each.get_window_extent().height for each in ticks), default=0.0)
         strip.tick_params(labelleft=high <= height)
@@ -197,16 +158,24 @@ def _thin_ticks(ax: Axes) -> None:
     """Give the horizontal axis fewer ticks, until their labels do not touch."""
     from matplotlib.ticker import MaxNLocator
 
+    if not isinstance(ax.xaxis.get_major_locator(), MaxNLocator):
+        return
     for most in (4, 3, 2, 1):
-        if not isinstance(ax.xaxis.get_major_locator(), MaxNLocator):
-            return
-        boxes = sorted(
-            (tick.label1.get_window_extent() for tick in ax.xaxis._update_ticks()),  # type: ignore[attr-defined]
-            key=lambda box: box.x0,
-        )
-        if all(one.x1 + 1 < other.x0 for one, other in pairwise(boxes)):
+        if not _ticks_touch(ax):
             return
         ax.locator_params(axis="x", nbins=most)
+    low, high = sorted(ax.get_xlim())
+    ticks = [each for each in ax.get_xticks() if low <= each <= high]
+    if _ticks_touch(ax) and ticks:
+        ax.set_xticks([ticks[0], ticks[-1]] if len(ticks) > 2 else ticks[:1])
+
+
+def _ticks_touch(ax: Axes) -> bool:
+    """Whether labels of the horizontal axis touch each other."""
+    axis: Any = ax.xaxis
+    boxes = [tick.label1.get_window_extent() for tick in axis._update_ticks()]
+    boxes.sort(key=lambda box: box.x0)
+    return any(one.x1 + 1 >= other.x0 for one, other in pairwise(boxes))
 
 
 def fit_panels(figure: Any, axes: list[Any], below: float = 0.0, beside: float = 0.0) -> None:
@@ -221,7 +190,8 @@ def fit_panels(figure: Any, axes: list[Any], below: float = 0.0, beside: float =
     for _ in range(2):
         around = []
         for ax in axes:
-            own, box = ax.get_window_extent(), ax.get_tightbbox()
+            box = ax.get_tightbbox()  # which makes squares of square diagrams
+            own = ax.get_window_extent()
             around.append((own.x0 - box.x0, own.y0 - box.y0, box.x1 - own.x1, box.y1 - own.y1))
         left, bottom, right, top = np.maximum(np.max(around, axis=0), 0.0) + 2
         aside = beside + columns * (left + right)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, one_of
 from calibrant.results._plots.canvas import has_chosen_size, is_new_figure
+from calibrant.results._plots.figure_cells import cell_of
 from calibrant.results._plots.fitting import (
     SMALLEST,
     Inset,
-    cell_of,
     covers_data,
     fit_into_cell,
     fit_panels,

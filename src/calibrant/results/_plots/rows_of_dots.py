@@ -16,7 +16,8 @@ from calibrant.results._plots.canvas import (
     is_new_figure,
     style_frame,
 )
-from calibrant.results._plots.fitting import SMALLEST, cell_of
+from calibrant.results._plots.figure_cells import cell_of
+from calibrant.results._plots.fitting import SMALLEST
 from calibrant.results._plots.legends import LegendOption, legend_below_figure, place_legend
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
