@@ -28,6 +28,8 @@ def clinical_plot(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     ax: Any = None,
+    legend: bool | str = True,
+    size: str | tuple[float, float] | None = None,
     **rows: Unpack[Rows],
 ) -> ClinicalDisplay:
     """Draw the calibration plot of clinical papers. Needs matplotlib.
@@ -50,7 +52,12 @@ def clinical_plot(
         Number of resamples behind the interval of the ICI.
     seed
     ax : matplotlib Axes, optional
-        Axes to draw on; by default, a new figure.
+        Axes to draw on; by default, a new figure. On `ax` and in one column of a paper, the
+        statistics are in `caption` alone.
+    legend : bool or str, default True
+        Whether to draw a legend where there is room, or its location inside the axes.
+    size : "column" or tuple of two floats, optional
+        Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
     data
 
     Returns
@@ -81,4 +88,4 @@ def clinical_plot(
     summary = clinical_summary(y_true, y_proba, n_resamples=n_resamples, **own)
     curve = reliability_curve(y_true, y_proba, method="local", span=SPAN, **own)
     table = reliability(y_true, y_proba, bins=40, **rows)
-    return ClinicalDisplay(curve, table, summary).plot(ax=ax)
+    return ClinicalDisplay(curve, table, summary).plot(ax=ax, legend=legend, size=size)

@@ -132,7 +132,12 @@ class BinSensitivity(Result):
         return self.bins[self.values[name].index(value)]
 
     def plot(
-        self, *, ax: Any = None, measures: Sequence[str] | None = None
+        self,
+        *,
+        ax: Any = None,
+        measures: Sequence[str] | None = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> BinSensitivityDisplay:
         """Draw each measure against the number of bins. Needs matplotlib.
 
@@ -142,6 +147,10 @@ class BinSensitivity(Result):
             Axes to draw on, or to replace by several panels; by default, a new figure.
         measures : sequence of str, optional
             Measures to draw; by default, all.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -150,7 +159,7 @@ class BinSensitivity(Result):
         """
         from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 
-        return BinSensitivityDisplay(self).plot(ax=ax, measures=measures)
+        return BinSensitivityDisplay(self).plot(ax=ax, measures=measures, legend=legend, size=size)
 
     def chart(self) -> Any:
         """Draw the lines interactively, for notebooks. Needs Altair.

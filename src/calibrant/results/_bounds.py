@@ -192,7 +192,15 @@ class ReliabilityBounds(Result):
             self.bars().intervals(), axes, {"prediction": [], "mean_target": []}
         )
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ReliabilityDisplay:
         """Draw the bar of each bin on which its mean label lies. Needs matplotlib.
 
         Parameters
@@ -201,6 +209,12 @@ class ReliabilityBounds(Result):
             Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -210,7 +224,9 @@ class ReliabilityBounds(Result):
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
         unjoined = {"linestyle": "none"}
-        return ReliabilityDisplay(self.bars(), name=name).plot(ax=ax, line_kwargs=unjoined)
+        return ReliabilityDisplay(self.bars(), name=name).plot(
+            ax=ax, line_kwargs=unjoined, counts=counts, legend=legend, size=size
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -323,7 +339,15 @@ class Bounds(WithPage, Result):
     def display_columns(self) -> dict[str, list[Any]]:
         return {name: values for name, values in self.columns().items() if name != "title"}
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ReliabilityDisplay:
         """Draw the reliability diagram: the bar of each bin on which its mean label lies.
 
         Parameters
@@ -332,13 +356,19 @@ class Bounds(WithPage, Result):
             Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         ReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        return self.reliability.plot(ax=ax, name=name)
+        return self.reliability.plot(ax=ax, name=name, counts=counts, legend=legend, size=size)
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.bounds_page import bounds_page

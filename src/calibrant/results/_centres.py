@@ -129,7 +129,14 @@ class Centres(TableOfRows[AcrossCentres]):
         """The centres without a value, by quantity."""
         return tuple(f"{row.quantity}: {row.note}" for row in self.rows if row.note)
 
-    def plot(self, quantity: str = "slope", *, ax: Any = None) -> ForestDisplay:
+    def plot(
+        self,
+        quantity: str = "slope",
+        *,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ForestDisplay:
         """Draw a forest plot: each centre, their mean, and the interval of a new one.
 
         Parameters
@@ -138,6 +145,10 @@ class Centres(TableOfRows[AcrossCentres]):
             `slope`, `intercept_in_the_large`, `observed_expected` or `c_statistic`.
         ax : matplotlib Axes, optional
             Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -146,15 +157,27 @@ class Centres(TableOfRows[AcrossCentres]):
         """
         from calibrant.results._plots.forest import ForestDisplay
 
-        return ForestDisplay(self, quantity=self[quantity].quantity).plot(ax=ax)
+        return ForestDisplay(self, quantity=self[quantity].quantity).plot(
+            ax=ax, legend=legend, size=size
+        )
 
-    def plot_curve(self, *, ax: Any = None) -> CentreCurveDisplay:
+    def plot_curve(
+        self,
+        *,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> CentreCurveDisplay:
         """Draw the mean calibration curve, with its band and that of a new centre.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -163,4 +186,4 @@ class Centres(TableOfRows[AcrossCentres]):
         """
         from calibrant.results._plots.forest import CentreCurveDisplay
 
-        return CentreCurveDisplay(self).plot(ax=ax)
+        return CentreCurveDisplay(self).plot(ax=ax, legend=legend, size=size)

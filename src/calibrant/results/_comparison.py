@@ -289,6 +289,8 @@ class Comparison(RankedPairs, WithPage, Result):
         kind: str = "values",
         measures: Sequence[str] | None = None,
         cap: int = 30,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ComparisonDisplay:
         """Draw the predictors, best first, with uncertainty. Needs matplotlib.
 
@@ -302,6 +304,10 @@ class Comparison(RankedPairs, WithPage, Result):
             Measures to draw; by default, the first.
         cap : int, default 30
             The largest number of predictors shown.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -310,15 +316,27 @@ class Comparison(RankedPairs, WithPage, Result):
         """
         from calibrant.results._plots.comparison import ComparisonDisplay
 
-        return ComparisonDisplay(self).plot(ax=ax, kind=kind, measures=measures, cap=cap)
+        return ComparisonDisplay(self).plot(
+            ax=ax, kind=kind, measures=measures, cap=cap, legend=legend, size=size
+        )
 
-    def plot_risk(self, *, ax: Any = None) -> RiskCoverageDisplay:
+    def plot_risk(
+        self,
+        *,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> RiskCoverageDisplay:
         """Draw the risk-coverage curves of all predictors in one diagram. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -334,8 +352,10 @@ class Comparison(RankedPairs, WithPage, Result):
             )
         band, shown = len(self.risks) == 1, None
         for name, curve in zip(self.names, self.risks, strict=True):
-            shown = RiskCoverageDisplay(curve, name=name).plot(ax=ax, band=band)
-            ax = shown.ax_
+            shown = RiskCoverageDisplay(curve, name=name).plot(
+                ax=ax, band=band, legend=legend, size=size
+            )
+            ax, size = shown.ax_, None
         assert shown is not None
         if self.shape == "answers":
             ax.set_ylabel("risk: error rate")

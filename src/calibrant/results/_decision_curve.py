@@ -303,7 +303,14 @@ class DecisionCurve(Result):
             f"{', '.join(losses)}",
         )
 
-    def plot(self, *, ax: Any = None, recalibrated: bool = False) -> DecisionCurveDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        recalibrated: bool = False,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> DecisionCurveDisplay:
         """Draw the net benefits by threshold. Needs matplotlib.
 
         Parameters
@@ -312,6 +319,10 @@ class DecisionCurve(Result):
             Axes to draw on; by default, a new figure.
         recalibrated : bool, default False
             Whether to draw the models after recalibration too, dashed.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -320,4 +331,6 @@ class DecisionCurve(Result):
         """
         from calibrant.results._plots.decision_curve import DecisionCurveDisplay
 
-        return DecisionCurveDisplay(self).plot(ax=ax, recalibrated=recalibrated)
+        return DecisionCurveDisplay(self).plot(
+            ax=ax, recalibrated=recalibrated, legend=legend, size=size
+        )

@@ -270,6 +270,10 @@ class ReliabilityTable(Result):
         level: float | None = 0.95,
         curve: str | None = "default",
         cutoff: CalibrationTest | tuple[float, float] | None = None,
+        style: str = "points",
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability diagram: a curve of the rows, and the bins. Needs matplotlib.
 
@@ -286,6 +290,15 @@ class ReliabilityTable(Result):
             bins by a line.
         cutoff : CalibrationTest or tuple of two floats, optional
             The interval of predictions to shade: the result of `cutoff_test`, or two predictions.
+        style : {"points", "bars"}, default "points"
+            How bins are drawn: as points with a curve of the rows, or as bars with the gap to the
+            mean prediction shaded.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -296,7 +309,14 @@ class ReliabilityTable(Result):
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
         return ReliabilityDisplay(self, name=name).plot(
-            ax=ax, level=level, curve=curve, cutoff=cutoff
+            ax=ax,
+            level=level,
+            curve=curve,
+            cutoff=cutoff,
+            style=style,
+            counts=counts,
+            legend=legend,
+            size=size,
         )
 
     def chart(
@@ -543,6 +563,8 @@ class ClasswiseReliability(Result):
         cap: int = 12,
         level: float | None = 0.95,
         curve: str | None = "default",
+        counts: bool = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ClasswiseDisplay:
         """Draw a small diagram for each of the worst classes. Needs matplotlib.
 
@@ -557,6 +579,10 @@ class ClasswiseReliability(Result):
         curve : {"default", "isotonic", "local"} or None, default "default"
             The curve of the rows: isotonic by default, where rows are in memory. None joins the
             bins by a line.
+        counts : bool, default True
+            Whether to draw columns that show the share of rows in each bin.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -565,7 +591,9 @@ class ClasswiseReliability(Result):
         """
         from calibrant.results._plots.classwise import ClasswiseDisplay
 
-        return ClasswiseDisplay(self).plot(ax=ax, cap=cap, level=level, curve=curve)
+        return ClasswiseDisplay(self).plot(
+            ax=ax, cap=cap, level=level, curve=curve, counts=counts, size=size
+        )
 
     @property
     def title(self) -> str:

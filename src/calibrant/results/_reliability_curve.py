@@ -155,7 +155,15 @@ class ReliabilityCurve(Result):
         """Sentences shown with the table: what the band is, if there is one, and the note."""
         return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ReliabilityCurveDisplay:
         """Draw the curve, with its band and where the predictions lie. Needs matplotlib.
 
         Parameters
@@ -164,6 +172,12 @@ class ReliabilityCurve(Result):
             Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        counts : bool, default True
+            Whether to draw the strip that shows where the predictions lie.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -172,7 +186,9 @@ class ReliabilityCurve(Result):
         """
         from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
-        return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
+        return ReliabilityCurveDisplay(self, name=name).plot(
+            ax=ax, counts=counts, legend=legend, size=size
+        )
 
     def _repr_html_(self) -> str:
         """A drawing of the curve and some of its points as HTML, for notebooks."""

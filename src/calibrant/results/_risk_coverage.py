@@ -137,7 +137,14 @@ class RiskCoverage(Result):
         """Sentences shown with the table: that this is ranking, not calibration, and the note."""
         return tuple(filter(None, [NOT_CALIBRATION, self.note]))
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> RiskCoverageDisplay:
         """Draw the curve, with its band. Needs matplotlib.
 
         Parameters
@@ -146,6 +153,10 @@ class RiskCoverage(Result):
             Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -154,4 +165,4 @@ class RiskCoverage(Result):
         """
         from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
-        return RiskCoverageDisplay(self, name=name).plot(ax=ax)
+        return RiskCoverageDisplay(self, name=name).plot(ax=ax, legend=legend, size=size)

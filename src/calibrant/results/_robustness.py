@@ -175,7 +175,12 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         return None if self.names is None else [self.names[i] for i in self.chain]
 
     def plot(
-        self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None
+        self,
+        *,
+        ax: Any = None,
+        relation: Relation = "bins",
+        measures: Sequence[str] | None = None,
+        size: str | tuple[float, float] | None = None,
     ) -> RankRobustnessDisplay:
         """Draw the correlations of one relation with their intervals or margins. Needs matplotlib.
 
@@ -187,6 +192,8 @@ class RankRobustness(TableOfRows[RankCorrelation]):
             What the errors are correlated with.
         measures : sequence of str, optional
             Measures to draw; by default, all.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -195,7 +202,9 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         """
         from calibrant.results._plots.robustness import RankRobustnessDisplay
 
-        return RankRobustnessDisplay(self).plot(ax=ax, relation=relation, measures=measures)
+        return RankRobustnessDisplay(self).plot(
+            ax=ax, relation=relation, measures=measures, size=size
+        )
 
     @property
     def title(self) -> str:

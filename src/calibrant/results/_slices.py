@@ -165,7 +165,14 @@ class Slices(TableOfRows[Slice]):
         """
         return any(row.n_clusters is not None for row in self.rows) or None
 
-    def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        cap: int = 30,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> SlicesDisplay:
         """Draw the worst slices with their noise floors. Needs matplotlib.
 
         Parameters
@@ -174,6 +181,10 @@ class Slices(TableOfRows[Slice]):
             Axes to draw on; by default, a new figure.
         cap : int, default 30
             The largest number of slices shown.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -182,7 +193,7 @@ class Slices(TableOfRows[Slice]):
         """
         from calibrant.results._plots.slices import SlicesDisplay
 
-        return SlicesDisplay(self).plot(ax=ax, cap=cap)
+        return SlicesDisplay(self).plot(ax=ax, cap=cap, legend=legend, size=size)
 
     @property
     def title(self) -> str:

@@ -226,7 +226,14 @@ class SmoothCurve(Result):
         return as_frame(self.columns() if level is None else self.intervals(level), backend)
 
     def plot(
-        self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        level: float | None = 0.95,
+        density: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> SmoothReliabilityDisplay:
         """Draw the smoothed diagram, with a band. Needs matplotlib.
 
@@ -238,6 +245,12 @@ class SmoothCurve(Result):
             The name of the predictor, for the legend.
         level : float or None, default 0.95
             Level of the band; None draws none.
+        density : bool, default True
+            Whether to draw the strip that shows the density of the predictions.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -246,7 +259,9 @@ class SmoothCurve(Result):
         """
         from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
-        return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
+        return SmoothReliabilityDisplay(self, name=name).plot(
+            ax=ax, level=level, density=density, legend=legend, size=size
+        )
 
     @property
     def title(self) -> str:

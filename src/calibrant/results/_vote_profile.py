@@ -95,7 +95,14 @@ class VoteProfile(Result):
         """Sentences shown with the table: what the bands of entropy are, and the note."""
         return tuple(filter(None, [BAND_NOTE, self.note]))
 
-    def plot(self, *, kind: str | None = None, ax: Any = None) -> VoteProfileDisplay:
+    def plot(
+        self,
+        *,
+        kind: str | None = None,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> VoteProfileDisplay:
         """Draw the profile. Needs matplotlib.
 
         Parameters
@@ -104,6 +111,10 @@ class VoteProfile(Result):
             One diagram; by default all four, on a new figure.
         ax : matplotlib Axes, optional
             Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -112,4 +123,4 @@ class VoteProfile(Result):
         """
         from calibrant.results._plots.vote_profile import VoteProfileDisplay
 
-        return VoteProfileDisplay(self).plot(kind=kind, ax=ax)
+        return VoteProfileDisplay(self).plot(kind=kind, ax=ax, legend=legend, size=size)

@@ -179,7 +179,15 @@ class Windows(WithPage, TableOfRows[Window]):
             return None if window is None else window.start.isoformat()
         return super()._json_item(attribute)
 
-    def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        measure: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> WindowsDisplay:
         """Draw a measure over time with its noise floor. Needs matplotlib.
 
         Parameters
@@ -188,6 +196,12 @@ class Windows(WithPage, TableOfRows[Window]):
             Axes to draw on; by default, a new figure.
         measure : str, optional
             A numeric column; by default, the measure with a noise floor.
+        counts : bool, default True
+            Whether to draw the strip of rows.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -196,7 +210,9 @@ class Windows(WithPage, TableOfRows[Window]):
         """
         from calibrant.results._plots.windows import WindowsDisplay
 
-        return WindowsDisplay(self).plot(ax=ax, measure=measure)
+        return WindowsDisplay(self).plot(
+            ax=ax, measure=measure, counts=counts, legend=legend, size=size
+        )
 
     def to_openmetrics(self, *, model: str | None = None) -> str:
         """Give the newest window as OpenMetrics text, which Prometheus and others scrape.

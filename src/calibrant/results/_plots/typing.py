@@ -275,7 +275,7 @@ class WindowsData(Protocol):
 class VoteProfileData(Protocol):
     """Predictions beside votes: a `VoteProfile`.
 
-    Each table has what was seen and what right predictions would show: `bins` of predictions,
+    Each table has what was seen and what calibrated predictions would show: `bins` of predictions,
     `distances` between predictions and votes, `entropies` by the entropy of the predictions, and
     `bands` by the entropy of the votes. `level` is that of their limits.
     """
