@@ -393,7 +393,7 @@ def test_the_workflow_in_the_docs_says_what_the_command_has(tmp_path, monkeypatc
 
     import yaml
 
-    page = (Path(__file__).parents[2] / "docs" / "for" / "engineer.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "ci-gate.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```yaml title=.*?\n(.*?)```", page, re.DOTALL)
     steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
     scripts = [step["run"] for step in steps if "calibrant check" in step.get("run", "")]

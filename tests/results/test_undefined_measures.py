@@ -40,7 +40,9 @@ def test_nothing_above_the_threshold_of_tace(kind, tmp_path):
     data = need("polars").LazyFrame({"y": y} | dict(zip(columns, np.atleast_2d(p.T), strict=True)))
     lazy = cal.evaluate("y", columns if p.ndim == 2 else "p", data=data)
     assert "tace" not in lazy and lazy["ece"] == pytest.approx(found["ece"], rel=1e-12)
-    assert told(lazy.notes) or any("tace" in note and "ask by name" in note for note in lazy.notes)
+    assert told(lazy.notes) or any(
+        "tace" in note and "name them to get them" in note for note in lazy.notes
+    )
 
 
 def test_prediction_and_comparison_of_click_rates():
