@@ -511,9 +511,9 @@ def test_parquet_files_are_read_where_they_are(tmp_path):
         (cal.decision_curve, ["o", "p"], {}, "needs one outcome"),
         (
             cal.reliability_curve, "p", {"band": "confidence", "sample_weight": "w"},
-            "counts outcomes",
+            "does not support weights",
         ),
-        (cal.reliability_curve, "p", {"band": "confidence", "groups": "g"}, "counts outcomes"),
+        (cal.reliability_curve, "p", {"band": "confidence", "groups": "g"}, "needs hard labels"),
         (cal.reliability_curve, ["o", "p"], {"notion": "classwise"}, "a curve needs one problem"),
         (cal.cox_calibration, "p", {"groups": "nobody"}, "which data does not have"),
         (cal.cox_calibration, "p", {"groups": "m"}, "groups is missing in 600 rows"),
