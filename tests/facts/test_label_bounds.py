@@ -306,7 +306,7 @@ def test_the_report_is_a_page_of_bounds(tmp_path):
         ([0.5], [0.6, 0.7], [0.1], {}, "one shape"),
         (["a"], ["b"], [0.1], {}, "must be numbers"),
         ("a", "b", [0.1], {}, "no data=frame"),
-        ([0.5], [0.6], [[0.1, 0.9]], {}, "one for each class"),
+        ([0.5], [0.6], [[0.1, 0.9]], {}, "one column per class"),
         ([[0.5, 0.6]], [[1, 1]], [[0.1, 0.9]], {}, "lo[0] sums to 1.1"),
         ([[0.0, 0.1]], [[0.2, 0.3]], [[0.1, 0.9]], {}, "hi[0] sums to 0.5"),
         ([0.1], [0.2], [0.1], {"uncertainty": True}, "uncertainty needs known labels"),
