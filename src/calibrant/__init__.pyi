@@ -51,6 +51,7 @@ from calibrant.results._audit import Audit
 from calibrant.results._bayes_error import BayesError
 from calibrant.results._bin_sensitivity import BinSensitivity
 from calibrant.results._bounds import Bound, Bounds
+from calibrant.results._box_matches import BoxMatches
 from calibrant.results._centres import Centres
 from calibrant.results._certificate import Certificate
 from calibrant.results._check import Check, Policy
@@ -103,6 +104,7 @@ __all__ = [
     "BinSensitivity",
     "Bound",
     "Bounds",
+    "BoxMatches",
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
@@ -219,12 +221,14 @@ __all__ = [
     "log_loss",
     "ls_ece",
     "manhattan",
+    "match_boxes",
     "mce",
     "multilabel",
     "noise_floor",
     "optimism",
     "rank_cs",
     "rank_robustness",
+    "read_coco",
     "read_confidences",
     "read_file",
     "recommend",
@@ -277,13 +281,13 @@ def accuracy(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -292,7 +296,7 @@ def accuracy(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -307,9 +311,10 @@ def accuracy(
 
     Notes
     -----
-    Where labels say whether an answer was right, the answer was given whatever the confidence in
-    it: accuracy is then the mean label, and no prediction is held against 1/2. Labels are taken so
-    if their column or series is called `correct`, `is_correct` or alike; an array has no name.
+    If labels say whether an answer was right, the answer was given whatever its confidence.
+    Accuracy is then the mean label, and no prediction is compared with 1/2. Labels are read in this
+    way if their column or series is called `correct`, `is_correct` or similar; an array has no
+    name.
 
     References
     ----------
@@ -344,7 +349,7 @@ def accuracy_at_coverage(
     .. math:: \frac{1}{c W} \sum_{i \text{ among the highest } c W} w_i z_i
 
     It measures ranking and accuracy together, **not calibration**. Range [0, 1], higher is better.
-    Of equal predictions that are kept in part, each counts in part.
+    If equal predictions are kept only in part, each of them counts in part.
 
     Parameters
     ----------
@@ -355,14 +360,14 @@ def accuracy_at_coverage(
     coverage : float in (0, 1], default 0.8
         The share of rows (of their weight) that is answered.
     notion : {"binary", "confidence"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)).
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`), or the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -371,7 +376,7 @@ def accuracy_at_coverage(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -424,18 +429,18 @@ def ace(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str or Quantile, default 15
-        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error. `"cbrt"` and
+        `"auto"` choose the number of bins by the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
         default) or the top label (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -444,7 +449,7 @@ def ace(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -481,14 +486,14 @@ def annotator_ceiling(
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
 ) -> AnnotatorCeiling:
-    """How well annotators predict each other: what a model of people can be held to.
+    """How well annotators predict each other: the standard for a model of people.
 
-    Votes stand in for predictions, in three ways. *One annotator*: every vote, as a certain
-    prediction, against the shares of the item's other votes. *Half of the votes*: the shares of
-    half of an item's votes against those of the other half. *As many annotators again*: what all
-    votes would reach against as many others; halves are noisier, and what twice as many votes
-    change in a Dirichlet population with the same mean and the same agreement of two votes is
-    added. Models are scored against the shares of all votes, in the same table.
+    Votes are used as predictions in three ways. *One annotator*: every vote, as a certain
+    prediction, against the shares of the item's other votes. *Half of the votes*: shares of half of
+    an item's votes against shares of the other half. *As many annotators again*: shares of all
+    votes against shares of as many new votes. It is extrapolated from the halves, which are
+    noisier, by a Dirichlet model with the same mean and the same agreement of two votes. Models are
+    scored against the shares of all votes, in the same table.
 
     Parameters
     ----------
@@ -499,7 +504,7 @@ def annotator_ceiling(
     measures : iterable of str, optional
         Names of `catalogue()`; by default those that compare distributions, and losses.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each row of shares; counts bring theirs.
+        Number of votes behind each row of shares; counts need none.
     n_splits : int, default 20
         How often votes are split into halves.
     level : float in (0, 1), default 0.95
@@ -527,9 +532,9 @@ def annotator_ceiling(
 
     Notes
     -----
-    A certain prediction that is wrong has infinite `kl` and `log_loss`; they count as much as
-    1e-12 does, here as everywhere, which for single votes says little. One annotator is nearly
-    always worse than a good model: it is certain where people are not.
+    A certain prediction that is wrong has infinite `kl` and `log_loss`; predictions are clipped to
+    1e-12, as everywhere, so the value for single votes means little. One annotator is nearly always
+    worse than a good model, because a single vote is certain even if people disagree.
 
     References
     ----------
@@ -564,32 +569,32 @@ def annotators(
     from_logits: bool = False,
     from_logprobs: bool = False,
 ) -> Annotators:
-    """Each annotator's agreement with the rest, and how calibrated a predictor is for each.
+    """Each annotator's agreement with the others, and how calibrated a predictor is for each.
 
     The agreement of an annotator is the mean, over his or her votes, of the share of the item's
-    other votes that are the same. Were annotators exchangeable, an item's votes would be handed out
-    at random among those who voted on it: the expected agreement is that of two votes of the same
-    items, so that nobody looks odd for having been given the hard ones, and the p-value is the
-    chance of one as far from it, whatever the number of votes. With `y_proba`, each annotator's
-    votes are labels that the predictor is held against, with the noise floor of so many votes. Both
+    other votes that are the same. If annotators are exchangeable, an item's votes are distributed
+    at random among those who voted on it. The expected agreement is therefore that of two votes on
+    the same items, so difficult items do not count against an annotator. The p-value is the chance
+    of an agreement as far from it, whatever the number of votes. With `y_proba`, the predictor is
+    evaluated against each annotator's votes, with the noise floor for that number of votes. Both
     p-values are corrected for the number of annotators (Holm).
 
     Parameters
     ----------
     votes : VoteTable
-        Votes with who gave them, from ``count_votes(..., annotator=...)``.
+        Votes with their annotators, from ``count_votes(..., annotator=...)``.
     y_proba : array-like of shape (n, k) or (n,), optional
         Predicted probabilities, a row for each of ``votes.items`` and a column for each of
         ``votes.classes``; (n,) is the probability of the second of two.
     groups : mapping, optional
-        Group of each annotator: rows of the table are then groups, and the rest is everybody
-        outside.
+        Group of each annotator: rows of the table are then groups, compared with everybody outside
+        the group.
     measure : str, default "ece"
         Any name of `catalogue()` that has a noise floor.
     bins : int, str or rule, default 15
         Bins of the measure.
     level : float in (0, 1), default 0.95
-        Level of the intervals; a row stands out where a corrected p-value is below 1 less it.
+        Level of the intervals; a row stands out if a corrected p-value is below ``1 - level``.
     n_resamples : int, default 200
         Number of draws behind each noise floor.
     seed : int, default 0
@@ -602,19 +607,19 @@ def annotators(
     Returns
     -------
     Annotators
-        A table, those that stand out first; `to_frame` and `to_markdown` give it away.
+        A table, significant rows first; `to_frame` and `to_markdown` export it.
 
     Raises
     ------
     InputError
-        If the votes do not say who gave them, an annotator has no group, or the predictions do not
-        fit the items.
+        If the votes do not name their annotators, an annotator has no group, or the predictions do
+        not fit the items.
 
     Notes
     -----
-    An annotator's interval is that of a mean over his or her items. Few votes make it wide, and
-    p-values large; nobody is dropped for having few. Predictions that fit people on average need
-    not fit any of them: where annotators differ on purpose, a predictor of shares is miscalibrated
+    An annotator's interval is for a mean over his or her items. With few votes it is wide and
+    p-values are large; nobody is dropped. Predictions that fit people on average need not fit any
+    single annotator: if annotators systematically differ, a predictor of shares is miscalibrated
     for each.
 
     References
@@ -654,10 +659,11 @@ def atb(
     .. math:: \frac{1}{W^2} \int_0^1 \Bigl( \sum_{u_i < q} w_i (u_i - z_i) \Bigr)^2
         + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
 
-    The squared gaps of two bins, averaged over where they meet. Range [0, 1], lower is better. For
-    (n,) predictions, the true probabilities have the lowest expectation of all reports, which is
-    ``sum w^2 u (1 - u) / W^2``. A small change of a prediction changes the value as little. Both
-    hold for each class against the rest too, but not for the top label, which changes at a tie.
+    The squared gaps of two bins, averaged over their boundary. Range [0, 1], lower is better. For
+    (n,) predictions, the true probabilities have the lowest expectation of all predictions, which
+    is ``sum w^2 u (1 - u) / W^2``. A small change of a prediction changes the value only a little.
+    Both hold for each class against the rest too, but not for the top label, which changes at a
+    tie.
 
     Values are small and squared: `root` gives them on the scale of gaps.
 
@@ -670,16 +676,16 @@ def atb(
     norm : {"l2", "l1"}, default "l2"
         Squares over W^2, or absolute values over W, which are not truthful.
     root : bool, default False
-        Whether the square root is returned, for `norm="l2"`: of a mean over classes the root of the
-        mean. It ranks predictors alike, but is not truthful.
+        Whether the square root is returned, for `norm="l2"`: for a mean over classes, the root of
+        the mean. It ranks predictors in the same order, but is not truthful.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -688,7 +694,7 @@ def atb(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -699,12 +705,12 @@ def atb(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if `norm` is none of these, or `root` is asked of absolute values.
+        row. Also if `norm` is none of these, or `root` is combined with absolute values.
 
     See Also
     --------
-    lin_ce : the truthful error of bins that stay where they are.
-    truthful_test : a test of calibration by this error, with ``measure="atb"``.
+    lin_ce : the truthful error of fixed bins. truthful_test : a test of calibration by this error,
+    with ``measure="atb"``.
 
     References
     ----------
@@ -740,9 +746,9 @@ def audit(
 ) -> Audit:
     """Test which properties measures have, in worlds where the truth is known.
 
-    Small worlds are summed over every outcome; large ones are drawn. Each property gets a verdict
-    with a witness, beside what the catalogue claims. An audit that does not bear out every claim is
-    false, so that ``assert audit(...)`` can fail.
+    Small worlds are summed over every outcome; large ones are simulated. Each property gets a
+    verdict with a witness, and the claim of the catalogue. An audit is false unless it confirms
+    every claim, so ``assert audit(...)`` can fail.
 
     Parameters
     ----------
@@ -765,9 +771,9 @@ def audit(
         - "sequential": no strategy that sees the outcomes of earlier rows beats the truth; the best
           one is searched by optimisation.
     shape : {"binary", "multiclass"}, optional
-        Audit one shape of predictions only; by default both.
+        Audit only one shape of predictions; by default both.
     bins : int or binning rule, optional
-        Another rule than each measure's own; nothing is claimed then.
+        A bin rule other than each measure's own; the catalogue then makes no claims.
     claims : mapping of str to bool, optional
         What you claim of your own function, such as ``{"complete": True}``.
     n_draws : int, default 50
@@ -809,7 +815,7 @@ def aurc(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
+    r"""Area under the risk-coverage curve: the mean risk of answering only the most confident rows.
 
     .. math:: \frac{1}{W} \sum_i w_i \,
         \frac{\sum_{u_j \ge u_i} w_j (1 - z_j)}{\sum_{u_j \ge u_i} w_j}
@@ -817,7 +823,7 @@ def aurc(
     Each row in turn sets the threshold; its risk is the error rate among all rows predicted at
     least as high. It measures ranking and accuracy together, **not calibration**: monotone
     recalibration does not change it. Range [0, 1], lower is better. Equal predictions are kept or
-    dropped together, so that the order of rows does not matter.
+    dropped together, so the order of rows does not matter.
 
     Parameters
     ----------
@@ -826,14 +832,14 @@ def aurc(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     notion : {"binary", "confidence"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)).
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`), or the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -842,7 +848,7 @@ def aurc(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -857,9 +863,9 @@ def aurc(
 
     Notes
     -----
-    For (n,) predictions the risk is the share of y = 0 among the rows kept: what is wanted where y
-    says whether an answer is right and y_proba how sure it was. For a classifier of two classes
-    give ``notion="confidence"``: the risk is then its classification error.
+    For (n,) predictions the risk is the share of y = 0 among the rows kept: the right choice if y
+    says whether an answer is right and y_proba is its confidence. For a classifier of two classes
+    use ``notion="confidence"``: the risk is then its classification error.
 
     References
     ----------
@@ -901,15 +907,15 @@ def auroc(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     notion : {"binary", "confidence", "classwise"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`); the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`); the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
         ``multi_class="ovr"``).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -918,7 +924,7 @@ def auroc(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -931,7 +937,7 @@ def auroc(
         If the input cannot be read as labels and probabilities; the message names the first bad
         row.
     NotDefined
-        If all labels are alike: no pair can be ranked.
+        If all labels are equal: no pair can be ranked.
 
     References
     ----------
@@ -963,12 +969,12 @@ def bayes_error(
     where q is the distribution of the labels of a row: for two classes the mean of min(q, 1 - q).
     Range [0, 1 - 1/k].
 
-    Shares of few votes are surer than what they were drawn from, and the mean above is then too
-    low: of two votes a row by a third and more. With `debias` the difference is taken out that so
-    many votes make in a Dirichlet population with the same mean and the same chance that two votes
-    on a row agree; no votes need be drawn for it. Of other populations a part may be left: where
-    some rows are level between two classes and the others certain, a third of the value with two
-    votes and a quarter with five. The interval allows for all populations.
+    Shares of few votes are more extreme than the distributions that they were drawn from, and the
+    mean above is then too low: with two votes per row by a third or more. `debias` removes this
+    bias by a Dirichlet model with the same mean and the same chance that two votes on a row agree,
+    in closed form. For other populations, part of the bias may remain: if some rows are tied
+    between two classes and the others are certain, a third of the value with two votes and a
+    quarter with five. The interval covers all populations.
 
     With `labels`, shares need not be the true distributions: an isotonic regression of the labels
     on the shares, class by class, corrects them first.
@@ -979,17 +985,17 @@ def bayes_error(
         Counts of votes, a row for each item and a column for each class; or shares. (n,): shares of
         class 1, or with `votes` counts of it.
     debias : bool, default True
-        Whether to take out the bias of few votes; it needs counts, or `votes`.
+        Whether to remove the bias of few votes; it needs counts, or `votes`.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each row of shares; counts bring theirs.
+        Number of votes behind each row of shares; counts need none.
     labels : array-like of shape (n,), optional
-        Hard labels, one a row: class indices, or 0/1.
+        Hard labels, one per row: class indices, or 0/1.
     sample_weight : array-like of shape (n,), optional
         Weight of each row, at least 0; every row counts 1 by default.
     level : float in (0, 1), default 0.95
         Level of the interval.
     n_resamples : int, default 200
-        Number of resamples of rows behind the interval with `labels`; otherwise none are drawn.
+        Number of resamples of rows for the interval with `labels`; otherwise none are drawn.
     seed : int, default 0
         Seed of these resamples.
 
@@ -1007,12 +1013,11 @@ def bayes_error(
 
     Notes
     -----
-    Two votes of a row disagree with the chance ``1 - sum(q^2)``, which is known without bias and is
-    at least the row's error. So are a least and a greatest error of all populations with the same
-    votes: rows that are all alike, and rows that are level between classes beside certain ones. The
-    interval reaches from the one to the other, and beyond by the limits that a BCa bootstrap of the
-    rows would have (DiCiccio and Efron, 1992). More rows do not make it narrower than that; more
-    votes do.
+    Two votes of a row disagree with probability ``1 - sum(q^2)``, which can be estimated without
+    bias and is at least the row's error. It also bounds the error over all populations with the
+    same votes: from identical rows to a mixture of certain rows and rows tied between classes. The
+    interval covers this range, widened by BCa bootstrap intervals over rows (DiCiccio and Efron,
+    1992). More rows cannot make it narrower than the range, but more votes can.
 
     References
     ----------
@@ -1043,10 +1048,10 @@ def bin_sensitivity(
     data: Any = None,
     missing: str = "error",
 ) -> BinSensitivity:
-    """Each measure at every number of bins: how much of a value is the choice of its bins?
+    """Each measure at every number of bins: how much does a value depend on its bins?
 
-    A count means so many equal-width bins for the ordinary errors and so many quantile bins for the
-    truthful ones, as in `evaluate`.
+    A count gives that many equal-width bins for ordinary errors and quantile bins for truthful
+    ones, as in `evaluate`.
 
     Parameters
     ----------
@@ -1057,13 +1062,13 @@ def bin_sensitivity(
     bins : iterable of int, default range(1, 101)
         Numbers of bins, each at least 1.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default those with bins that one pass over the rows can give.
-        Those without bins are the same throughout.
+        Names of `catalogue()`; by default, those with bins that need one pass over the rows.
+        Measures without bins are constant.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1120,8 +1125,8 @@ def brier(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1130,7 +1135,7 @@ def brier(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1164,12 +1169,12 @@ def brier_decomposition(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> BrierDecomposition:
-    r"""The Brier score as miscalibration, less discrimination, plus uncertainty.
+    r"""The Brier score as miscalibration minus discrimination plus uncertainty.
 
     .. math:: \mathrm{Brier} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
 
-    where, with ``method="isotonic"`` (CORP), MCB is what an isotonic recalibration gains, DSC what
-    the recalibrated predictions gain over a constant prediction of the mean target, and UNC the
+    where, with ``method="isotonic"`` (CORP), MCB is the gain of isotonic recalibration, DSC the
+    gain of the recalibrated predictions over a constant prediction of the mean target, and UNC the
     score of that constant. With ``method="binned"`` the recalibration is each bin's mean target,
     and a fourth part, the spread of predictions within bins, completes the sum. Classwise parts are
     summed over classes, as the Brier score is. All parts but `within_bin` are at least 0.
@@ -1184,15 +1189,15 @@ def brier_decomposition(
         How predictions are recalibrated: by isotonic regression, or by bins.
     bins : int, str, sequence of float or bin rule, default 15
         Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
-        `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Quantile`. `"cbrt"` and `"auto"` choose the number of bins by the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1201,7 +1206,7 @@ def brier_decomposition(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1238,7 +1243,7 @@ def brier_discrimination(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    """What recalibrated predictions gain over a constant one: a part of `brier_decomposition`.
+    """Gain of recalibrated predictions over a constant one: a part of `brier_decomposition`.
 
     Parameters
     ----------
@@ -1249,8 +1254,8 @@ def brier_discrimination(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1259,7 +1264,7 @@ def brier_discrimination(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1290,7 +1295,7 @@ def brier_miscalibration(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    """What isotonic recalibration would gain in the Brier score: a part of `brier_decomposition`.
+    """Gain of isotonic recalibration in the Brier score: a part of `brier_decomposition`.
 
     Parameters
     ----------
@@ -1301,8 +1306,8 @@ def brier_miscalibration(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1311,7 +1316,7 @@ def brier_miscalibration(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1358,8 +1363,8 @@ def brier_score(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1368,7 +1373,7 @@ def brier_score(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1414,8 +1419,8 @@ def brier_uncertainty(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1424,7 +1429,7 @@ def brier_uncertainty(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1450,8 +1455,8 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     Parameters
     ----------
     shape : {"binary", "answers", "multiclass"}, optional
-        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
-        (n, k) ("multiclass"); by default those of (n,) and (n, k).
+        Predictions (n,) ("binary"; "answers" if labels say whether an answer was right) or (n, k)
+        ("multiclass"); by default those of (n,) and (n, k).
 
     Returns
     -------
@@ -1481,7 +1486,7 @@ def centres(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Centres:
-    r"""Calibration and discrimination over several centres, and what a new centre may show.
+    r"""Calibration and discrimination over several centres, and of a new centre.
 
     Each centre has a calibration slope, an intercept in the large, an O:E ratio and a C-statistic.
     Their values :math:`y_j` with the variances :math:`v_j` are summarised by random effects,
@@ -1500,14 +1505,14 @@ def centres(
     by : array-like of shape (n,), str or list of str
         Centre of each row (hospital, study), or names of columns.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row within its centre (patient); rows of one cluster scatter together.
+        Cluster of each row within its centre (patient); rows of one cluster vary together.
     level : float in (0, 1), default 0.95
         Level of the intervals.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1532,15 +1537,14 @@ def centres(
     -----
     tau is that of restricted maximum likelihood, and the interval of the mean is Hartung and
     Knapp's. The usual prediction interval, ``estimate +- t(k - 2) sqrt(tau^2 + error^2)`` (Higgins,
-    Thompson and Spiegelhalter 2009), takes tau as known, and held the true value of a new centre in
-    81 to 93 % of simulations with 10 to 30 moderately different centres in place of 95 %. The one
-    here averages over the values of tau that the centres allow; `tau` and `error` give the usual
-    one.
+    Thompson and Spiegelhalter 2009), treats tau as known. It contained the true value of a new
+    centre in 81 to 93 % of simulations with 10 to 30 moderately different centres, instead of 95 %.
+    This function averages over plausible values of tau; `tau` and `error` give the usual interval.
 
     The mean curve summarises, at each prediction, the centres' logistic curves of a restricted
     cubic spline with three knots (two-stage meta-analysis of Barrenada et al. 2025). A centre
-    without events, or whose outcomes are separated by the predictions, has no finite value of some
-    quantities: it is left out there, and a note says so.
+    without events, or whose predictions separate the outcomes, has no finite value of some
+    quantities. It is not used for these, and a note says so.
 
     References
     ----------
@@ -1578,7 +1582,7 @@ def certify(
 
     The population's error exceeds the bound with probability at most ``1 - level``, for every
     population and every number of rows, if rows (or clusters) are independent. An interval by
-    resampling holds for many rows; this one costs width, and holds always.
+    resampling is valid for many rows; this bound is wider but always valid.
 
     Parameters
     ----------
@@ -1591,21 +1595,21 @@ def certify(
         one of squares, whose root is bounded: "lin_ce", "classwise_ce", "atb",
         "confidence_ce_uncorrected".
     bins : int, sequence of float, EqualWidth, Edges, LevelSets or Cells, default 15
-        Bins that are fixed before the rows are seen. A number means equal-width bins for truthful
-        errors too. Quantile bins follow the rows, and are refused.
+        Bins that are fixed in advance. A number means equal-width bins for truthful errors too.
+        Quantile bins depend on the rows and are an error.
     level : float in (0, 1), default 0.999
-        Probability with which the bound holds, at least.
+        Minimum probability with which the bound holds.
     sigma : float, optional
-        Width of the noise of a smooth error, chosen before the rows are seen: by default 0.1 for
-        "ls_ece"; "smooth_ece" is bounded at its fixed point by default.
+        Width of the noise of a smooth error, fixed in advance: by default 0.1 for "ls_ece";
+        "smooth_ece" is bounded at its fixed point by default.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row, where rows are not independent. Clusters are then one bounded number
-        each.
+        Cluster of each row, where rows are not independent. Each cluster then counts as one bounded
+        number.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1614,7 +1618,7 @@ def certify(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1625,14 +1629,14 @@ def certify(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also for a measure without a certificate, and for bins that follow the rows.
+        row. Also for a measure without a certificate, and for bins that depend on the rows.
 
     Notes
     -----
     These errors are the largest mean of ``f(u) (u - z)`` over functions f between -1 and 1, such as
-    signs by bin. In the population that is the mean of one of them; on the sample this one has at
-    most the sample's value e. Bets on a mean of n rows with a mean square s (Fan, Grama and Liu
-    2015) give for each lambda
+    signs by bin. In the population, the error is the mean of one of these functions; on the sample,
+    the mean of that function is at most the sample's value e. Bets on a mean of n rows with a mean
+    square s (Fan, Grama and Liu 2015) give for each lambda
 
     .. math:: \frac{1}{\lambda} \left(1 - \exp\left(-\lambda e - \psi s
         - \tfrac{1}{n} \log \tfrac{1}{\delta}\right)\right),
@@ -1640,8 +1644,8 @@ def certify(
 
     as a bound with probability :math:`1 - \delta`; several lambda are averaged.
 
-    Weights, and the sizes of clusters, count as fixed: the bound is of the weighted mean over the
-    populations of these rows. The largest weight costs width.
+    Weights and cluster sizes count as fixed: the bound is for the weighted mean over the
+    populations of these rows. A large weight makes it wider.
 
     References
     ----------
@@ -1691,11 +1695,11 @@ def check(
 ) -> Check:
     """Check measures against limits, or against a baseline: pass, fail, or undecided by noise.
 
-    A limit is kept if the whole confidence interval of the measure, or of its change from the
-    baseline, lies on its good side, broken if the whole interval lies on the other, and undecided
-    otherwise. All must be kept to pass; one broken limit fails. Only a pass is true:
-    ``assert check(...)`` fails where a limit is broken and where noise decides, and
-    ``check(...).assert_passed()`` says why.
+    A limit passes if the whole confidence interval of the measure, or of its change from the
+    baseline, satisfies it. It fails if the whole interval violates it, and is undecided otherwise.
+    The check passes if all limits pass, and fails if one limit fails. Only a pass is true: ``assert
+    check(...)`` fails on a fail and on an undecided check, and ``check(...).assert_passed()`` says
+    why.
 
     Parameters
     ----------
@@ -1707,12 +1711,12 @@ def check(
         Largest acceptable value by name of a measure: a name of `catalogue()`, or "slope",
         "intercept" or "intercept_in_the_large" of `cox_calibration`.
     at_least : mapping of str to float, optional
-        Smallest acceptable value by name of a measure. What is better the higher it is takes this
-        limit; a slope may have both.
+        Smallest acceptable value by name of a measure. Use it for measures that are better the
+        higher they are; a slope may have both.
     baseline : array-like, str or mapping, optional
-        What to compare with. Predictions (or the name of their column) are of the same rows in the
-        same order. Other rows come as a mapping with `y_true` and `y_proba`, and where there are
-        any `sample_weight`, `groups`, `by`, `ids` and `data`.
+        What to compare with: predictions (or the name of their column) for the same rows in the
+        same order. For other rows, a mapping with `y_true` and `y_proba` and, if used,
+        `sample_weight`, `groups`, `by`, `ids` and `data`.
     max_increase : mapping of str to float, optional
         Largest acceptable increase from the baseline by name of a measure that is better the lower
         it is; 0 asks for no increase, a negative number for an improvement.
@@ -1724,35 +1728,33 @@ def check(
     paired : bool, optional
         Whether the baseline has the same rows. By default it has if ids or, without ids, all labels
         agree; `notes` of the result says so. Otherwise the two are independent samples, whose
-        difference is known less well; with ids that have to be said.
+        difference has a wider interval; with ids, pass `paired=False` for that.
     own_labels : bool, default False
         Whether labels of rows with the same id may differ, because they say whether each model's
-        own answer was right. Without it that is an error.
+        own answer was right. Otherwise different labels are an error.
     level : float in (0, 1), default 0.95
         Confidence level of the intervals.
     point : bool, default False
         Whether to compare the values alone, without intervals, which is unreliable on few rows.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
     by : array-like of shape (n,), str or list of str, optional
         A value for each row, or names of columns: every slice must meet the limits too.
     tolerance : float in (0, 1), optional
-        Largest acceptable ECE of a slice: slices are then held to it, and not to the limits, which
-        are of all rows.
+        Largest acceptable ECE of a slice: slices are then checked against it instead of the limits,
+        which apply to all rows.
     undecided_slices : {"undecided", "warn", "fail"}, default "undecided"
-        What a slice that its rows cannot decide makes of the check: undecided, like any limit;
-        no more than a note ("warn"); or a fail.
+        How an undecided slice counts: undecided, like any limit; only a note ("warn"); or a fail.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` need none. Losses and distances
+        have no noise floor without it.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -1765,7 +1767,7 @@ def check(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -1779,22 +1781,21 @@ def check(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if there is no limit, one that every value keeps or none can keep, or one that a
-        model keeps by becoming worse.
+        row. Also if there is no limit, if a limit always or never passes, or if worse models would
+        pass it.
 
     Notes
     -----
-    Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
-    limit is broken in truth, and all are found to be kept. The one that is broken must then have
-    been found to be kept too, so every interval has the plain level, however many there are. (An
-    undecided slice that only warns is not found to be kept, and is not covered by this.) A false
-    fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
-    over limits and slices, so what fails must do so at a level that takes their number into
-    account, ``1 - (1 - level) / number``.
+    Two errors are possible, each with a chance of at most ``(1 - level) / 2``. A false pass: some
+    limit is violated, but the check passes. This needs a wrong decision on the violated limit
+    itself, so intervals need no correction for the number of limits. (An undecided slice that only
+    warns is not covered.) A false fail: no limit is violated, but one fails. These chances add up
+    over limits and slices, so a fail is decided at the corrected level ``1 - (1 - level) /
+    number``.
 
-    What a sample does not show, no resampling of it shows either: a fault in a share s of all rows
-    is not seen once in n rows with probability ``(1 - s)^n``. So a pass also needs rows enough to
-    have shown a fault as large as the limit, and fewer than 30 decide nothing.
+    Resampling cannot show what the sample lacks: an error in a share s of all rows is absent from n
+    rows with probability ``(1 - s)^n``. So a pass also needs enough rows to show an error as large
+    as the limit, and fewer than 30 rows are always undecided.
 
     Examples
     --------
@@ -1838,8 +1839,8 @@ def classification_error(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1848,7 +1849,7 @@ def classification_error(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1900,12 +1901,12 @@ def classwise_ce(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1914,7 +1915,7 @@ def classwise_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -1966,12 +1967,12 @@ def classwise_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -1980,7 +1981,7 @@ def classwise_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2028,12 +2029,12 @@ def classwise_reliability(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2042,7 +2043,7 @@ def classwise_reliability(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2076,6 +2077,8 @@ def clinical_plot(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     ax: Any = None,
+    legend: bool | str = True,
+    size: str | tuple[float, float] | None = None,
     sample_weight: ArrayLike | None = None,
     votes: ArrayLike | int | None = None,
     from_logits: bool = False,
@@ -2085,7 +2088,7 @@ def clinical_plot(
 ) -> ClinicalDisplay:
     """Draw the calibration plot of clinical papers. Needs matplotlib.
 
-    One figure has the local regression that the ICI is of with its band, the line of logistic
+    One figure has the local regression of the ICI with its band, the line of logistic
     recalibration, the risks by outcome, and slope, intercept, O:E, C, Brier score and ICI with
     their intervals, as ``val.prob.ci.2`` of R's CalibrationCurves draws it.
 
@@ -2096,7 +2099,7 @@ def clinical_plot(
     y_proba : array-like of shape (n,) or str
         Predicted risks, P(y = 1); with `data`, a column's name.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient); rows of one cluster scatter together.
+        Cluster of each row (patient); rows of one cluster vary together.
     level : float in (0, 1), default 0.95
         Level of the band and of the intervals.
     n_resamples : int, default 1000
@@ -2104,12 +2107,17 @@ def clinical_plot(
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     ax : matplotlib Axes, optional
-        Where to draw; left out, on a new figure.
+        Axes to draw on; by default, a new figure. On `ax` and in one column of a paper, the
+        statistics are in `caption` alone.
+    legend : bool or str, default True
+        Whether to draw a legend where there is room, or its location inside the axes.
+    size : "column" or tuple of two floats, optional
+        Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2118,7 +2126,7 @@ def clinical_plot(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2159,10 +2167,10 @@ def clinical_summary(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ClinicalSummary:
-    """What clinical papers report of predicted risks: slope, O:E, C-statistic, ICI and others.
+    """The values that clinical papers report: slope, O:E, C-statistic, ICI and others.
 
-    Each value has its interval; what these rows do not give (one outcome alone, outcomes separated
-    by the predictions) is "not estimable", with the reason, and no number.
+    Each value has its interval. A value that cannot be estimated (only one outcome, predictions
+    that separate the outcomes) is "not estimable", with the reason.
 
     Parameters
     ----------
@@ -2175,19 +2183,19 @@ def clinical_summary(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, hospital); rows of one cluster are resampled together.
     prevalence : float in (0, 1), optional
-        Share of events in the population, for rows that were sampled by their outcome
-        (case-control): rows are reweighted to it.
+        Share of events in the population, if rows were sampled by outcome (case-control): rows are
+        reweighted to it.
     level : float in (0, 1), default 0.95
         Level of the intervals.
     n_resamples : int, default 1000
-        Number of resamples behind the intervals of ICI, E50, E90 and Emax.
+        Number of resamples for the intervals of ICI, E50, E90 and Emax.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2196,7 +2204,7 @@ def clinical_summary(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2212,23 +2220,23 @@ def clinical_summary(
 
     Notes
     -----
-    Slope and intercepts are `cox_calibration`'s, with Wald limits (robust with weights, soft labels
-    and clusters). The interval of the C-statistic is DeLong's, on the logit scale. ICI, E50, E90
-    and Emax are the mean, the median, the 90% quantile and the maximum of the distance between the
-    risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``: span 0.75,
-    degree 2; their intervals are found by test inversion, for a sample's distance is above the true
-    one.
+    Slope and intercepts are those of `cox_calibration`, with Wald intervals (robust with weights,
+    soft labels and clusters). The interval of the C-statistic is DeLong's, on the logit scale. ICI,
+    E50, E90 and Emax are the mean, the median, the 90% quantile and the maximum of the distance
+    between the risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``:
+    span 0.75, degree 2; their intervals are found by test inversion, since a sample's distance is
+    biased upwards.
 
-    With `prevalence`, each event counts ``prevalence / (share of events)`` and each other row
-    ``(1 - prevalence) / (share of others)``: slope, intercepts, O:E, Brier scores and distances
-    are then those of the population, and the C-statistic, which does not depend on the share of
-    events, stays. Limits are robust ones, on the wide side, for they do not use that the numbers of
-    events and of others were chosen. Distances have none: their test inversion would draw outcomes
-    whose weights belong to other ones.
+    With `prevalence`, each event counts ``prevalence / (share of events)`` and each other row ``(1
+    - prevalence) / (share of others)``: slope, intercepts, O:E, Brier scores and distances are then
+    those of the population, and the C-statistic, which does not depend on the share of events, does
+    not change. Intervals are robust and conservative, because they ignore that the numbers of
+    events and non-events were fixed. Distances have no interval, because weights depend on the
+    outcomes.
 
-    Of lazy frames and Parquet files, limits other than Cox's are those of rows pooled in some 2,500
-    cells of predictions. Up to 2^20 rows values are those of rows; of more, C-statistic, ICI, E50,
-    E90 and Emax are of these cells too, and their notes say so. Each subgroup is summed by itself.
+    For lazy frames and Parquet files, intervals other than Cox's use rows pooled in about 2,500
+    cells of predictions. Up to 2^20 rows, values use the rows; with more, C-statistic, ICI, E50,
+    E90 and Emax use these cells too, with a note. Each subgroup is summed separately.
 
     References
     ----------
@@ -2275,21 +2283,20 @@ def compare(
 ) -> Comparison:
     """Compare predictors on the same rows: differences with intervals, ranks and robustness.
 
-    All predictors are resampled together, so what a draw does to both of a pair cancels in their
-    difference.
+    All predictors are resampled together, so common noise cancels in differences.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str, list of str, or mapping of str to these
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`. By
-        the names of predictors where each has its own, such as whether its own answer was right.
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`. A
+        mapping by predictor if each has its own labels, such as whether its own answer was right.
     y_proba : mapping of str to array-like or str
         Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`;
         with `models`, the predictions of all of them.
     ids : mapping of str to array-like of shape (n,), optional
         Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
-        without ids is in the order of `y_true`. Of labels for each predictor, ids of each by name;
-        with `models`, the id of every row.
+        without ids is in the order of `y_true`. If each predictor has its own labels, ids by
+        predictor; with `models`, the id of every row.
     models : array-like of shape (n,) or str, optional
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
@@ -2297,14 +2304,13 @@ def compare(
         Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
         losses.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     tolerance : float in (0, 1), default 0.05
-        Largest calibration error, as a gap, that you can accept in a slice (`by`).
+        Largest calibration error, as a gap, that you can accept, in a slice (`by`) and on the page.
     level : float in (0, 1), default 0.95
         Confidence level of values and differences.
     groups : array-like of shape (n,) or str, optional
@@ -2312,28 +2318,27 @@ def compare(
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     scale_on : mapping, optional
-        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
-        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
-        where there are any `sample_weight`, `votes` and `data`.
+        Validation rows to fit a recalibration map of each predictor, to compare predictors after
+        recalibration: `y_true`, `y_proba` (a mapping with the same names), and, if used,
+        `sample_weight`, `votes` and `data`.
     scaler : str, default "temperature"
         Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
         "dirichlet" or "label-smoothing".
     ceiling : bool, default False
-        Whether the table has rows of how well annotators predict each other, as
-        `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
-        again. Needs votes.
+        Whether to add the rows of `annotator_ceiling`: one annotator, half of the votes, and as
+        many annotators again. Needs votes.
     answered : mapping of str to float, optional
-        Share of the questions to which each predictor gave a confidence, by name: a column beside
-        its values (`read_confidences` has the shares).
+        Share of the questions to which each predictor gave a confidence, by name: an additional
+        column (`read_confidences` gives the shares).
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -2346,14 +2351,14 @@ def compare(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
     Comparison
         `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
         correlations and the maximum dominance set, of eight predictors or more), `order_bias`
-        (whether the order by a truthful error is that of the losses), and diagrams (`plot`).
+        (whether truthful errors order predictors like the losses), and diagrams (`plot`).
 
     Raises
     ------
@@ -2363,11 +2368,11 @@ def compare(
 
     Notes
     -----
-    Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
-    are recognised, in any order and in part: `notes` says which share of the rows these are.
+    If a `calibrant.scaling` map was fitted in this session to rows that are compared here, `notes`
+    says to which share of the rows.
 
-    `order_bias` is computed for truthful errors that are named in `measures`, of independent rows
-    without weights.
+    `order_bias` is computed for truthful errors named in `measures`, for independent rows without
+    weights.
 
     References
     ----------
@@ -2415,16 +2420,16 @@ def confidence_ce(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     corrected : bool, default True
-        Whether to add the second term; without it, a prediction can gain by moving its top label
-        (example C.1 of the paper).
+        Whether to add the second term; without it, a prediction can lower its error by changing its
+        top label (example C.1 of the paper).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2433,7 +2438,7 @@ def confidence_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2481,12 +2486,12 @@ def confidence_ce_uncorrected(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2495,7 +2500,7 @@ def confidence_ce_uncorrected(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2543,8 +2548,8 @@ def confidence_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2553,7 +2558,7 @@ def confidence_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2589,12 +2594,12 @@ def conventions(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Conventions:
-    """What each well-known tool and benchmark would show as ECE for these data, and why.
+    """The ECE of these data by each well-known tool and benchmark, and why they differ.
 
-    Every tool is followed by its own rule, in its default number of bins and in `bins`; none needs
-    to be installed. Benchmarks of language models have rules of their own: that of Hendrycks, which
-    Humanity's Last Exam (HLE) uses, drops the last bin. (n, k) predictions are judged by their top
-    label.
+    Every tool's rule is computed with its default number of bins and with `bins`; no tool needs to
+    be installed. Benchmarks of language models have their own rules: that of Hendrycks, which
+    Humanity's Last Exam (HLE) uses, drops the last bin. For (n, k) predictions, the top label is
+    evaluated.
 
     Parameters
     ----------
@@ -2603,8 +2608,8 @@ def conventions(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int or str, default 15
-        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` are numbers that
-        follow from the number of rows.
+        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` choose the number of
+        bins by the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     from_logits : bool, default False
@@ -2646,7 +2651,7 @@ def count_votes(
     classes: Sequence[Any] | None = None,
     items: ArrayLike | None = None,
 ) -> VoteTable:
-    """Count a long table of votes, one row a vote, by item and class.
+    """Count a long table of votes, with one row per vote, by item and class.
 
     Parameters
     ----------
@@ -2654,11 +2659,11 @@ def count_votes(
         Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
         mapping of column names to arrays.
     item : str
-        Column of what is voted on: the id that predictions have too.
+        Column of item ids, which predictions have too.
     label : str
         Column of labels: names of classes or class indices.
     annotator : str, optional
-        Column of who votes; nobody may vote twice on an item.
+        Column of annotators; nobody may vote twice on an item.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; by default the labels that
         occur, sorted: numbers, and texts that are numbers, by their size.
@@ -2669,14 +2674,14 @@ def count_votes(
     Returns
     -------
     VoteTable
-        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        `counts`, for use as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
         themselves.
 
     Raises
     ------
     InputError
-        If a column is not there, a label is none of the classes, an item of `items` has no votes,
-        or somebody votes twice on an item.
+        If a column is missing, a label is not a class, an item of `items` has no votes, or somebody
+        votes twice on an item.
 
     Examples
     --------
@@ -2724,7 +2729,7 @@ def cox_calibration(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     level : float in (0, 1), default 0.95
-        Confidence level of the limits.
+        Confidence level of the intervals.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     notion : {"binary", "confidence"}, optional
@@ -2741,13 +2746,13 @@ def cox_calibration(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
     CoxCalibration
-        `slope`, `intercept` and `intercept_at_slope_1` with their limits, `p_value`, `note`,
-        `n_clipped` and the fit `without_clipped`.
+        `slope`, `intercept` and `intercept_at_slope_1` with their confidence intervals, `p_value`,
+        `note`, `n_clipped` and the fit `without_clipped`.
 
     Raises
     ------
@@ -2757,18 +2762,18 @@ def cox_calibration(
 
     Notes
     -----
-    Independent outcomes have limits from the curvature of the likelihood, and the likelihood-ratio
-    test. Soft labels, weights and clusters have limits from the scatter of the scores, with
-    Student's t at as many degrees of freedom as rows or clusters are effective; `p_value` is then
-    the larger one of Wald's test with that scatter, and of the score test with the scatter that the
-    predictions imply.
+    For independent outcomes, intervals come from the curvature of the likelihood, and the p-value
+    from the likelihood-ratio test. For soft labels, weights and clusters, intervals come from the
+    variance of the scores, with Student's t and the effective number of rows or clusters as degrees
+    of freedom. `p_value` is then the larger of two: Wald's test with that variance, and the score
+    test with the variance implied by the predictions.
 
-    Outcomes of one class, or separated by the predictions, have no finite fit: NaN, with a `note`.
-    How many predictions were clipped is in `n_clipped`, and the fit without them in
-    `without_clipped`.
+    If outcomes are all equal, or separated by the predictions, there is no finite fit: values are
+    NaN, with a `note`. `n_clipped` is the number of clipped predictions, and `without_clipped` the
+    fit without them.
 
-    Rows of lazy frames and Parquet files are summed in one query, with moments by cell of the
-    logit, which give the fit to rounding; weights and clusters take a second one.
+    Rows of lazy frames and Parquet files are summed in one query, by moments within cells of the
+    logit, which give the same fit up to rounding; weights and clusters need a second query.
 
     References
     ----------
@@ -2799,8 +2804,9 @@ def cutoff_ce(
 
     .. math:: \max_{s \le t} \frac{1}{W} \Bigl| \sum_{s \le u_i \le t} w_i (u_i - z_i) \Bigr|
 
-    Known as Kuiper's statistic and as ECCE-R. No bins. Range [0, 1], lower is better; between the
-    Kolmogorov-Smirnov error, whose intervals all begin at the lowest prediction, and twice that.
+    Known as Kuiper's statistic and as ECCE-R. No bins. Range [0, 1], lower is better; it lies
+    between the Kolmogorov-Smirnov error, whose intervals all start at the lowest prediction, and
+    twice that error.
 
     Parameters
     ----------
@@ -2814,8 +2820,8 @@ def cutoff_ce(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2824,7 +2830,7 @@ def cutoff_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -2839,8 +2845,8 @@ def cutoff_ce(
 
     See Also
     --------
-    cutoff_test : its p-value, and the interval of predictions where it is reached.
-    ks_error : the largest accumulated gap from the lowest prediction on.
+    cutoff_test : its p-value, and the interval of predictions where it is reached. ks_error : the
+    largest accumulated gap from the lowest prediction.
 
     References
     ----------
@@ -2869,10 +2875,10 @@ def cutoff_test(
 ) -> CalibrationTest:
     """Test of calibration by the cutoff error, and where it is reached.
 
-    Where predictions are right, the partial sums of residuals in their order are a random walk, and
-    the cutoff error its range: that of a Brownian motion with the variance ``sum w^2 u (1 - u) /
-    W^2`` where predictions are many (Feller, 1951). Of few distinct predictions, few rows, rare
-    events or heavy weights walks are drawn. Hard labels only.
+    If predictions are calibrated, the partial sums of residuals in their order are a random walk,
+    and the cutoff error is its range. With many predictions it is the range of a Brownian motion
+    with the variance ``sum w^2 u (1 - u) / W^2`` (Feller, 1951). With few distinct predictions, few
+    rows, rare events or heavy weights, walks are simulated. Hard labels only.
 
     Parameters
     ----------
@@ -2939,13 +2945,13 @@ def debiased_l2(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Root-mean-square gap over bins, less the part that sampling noise adds.
+    r"""Root-mean-square gap over bins, minus the part due to sampling noise.
 
     .. math:: \sqrt{\max\Bigl(0, \frac{1}{W}\sum_B W_B \Bigl[ (\bar u_B - \bar z_B)^2
         - \frac{\overline{z^2}_B - \bar z_B^2}{n_B - 1} \Bigr]\Bigr)}
 
     where bars are weighted means in the bin B of weight W_B, and n_B is its effective number of
-    rows, W_B^2 over the sum of squared weights; a bin of one effective row is left out. Range [0,
+    rows, W_B^2 over the sum of squared weights; a bin of one effective row is dropped. Range [0,
     1], lower is better.
 
     Parameters
@@ -2956,15 +2962,15 @@ def debiased_l2(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -2973,7 +2979,7 @@ def debiased_l2(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3017,9 +3023,9 @@ def decision_curve(
 
     .. math:: \frac{1}{W} \sum_i w_i 1[p_i \ge t] \Bigl( y_i - \frac{t}{1 - t} (1 - y_i) \Bigr)
 
-    in units of events found: at the threshold t a false alarm costs t / (1 - t) of an event found.
-    Beside the models stand acting on everyone and acting on no one (net benefit 0), paired
-    differences with intervals, and what recalibration would add.
+    in units of true positives: at the threshold t, a false positive costs t / (1 - t) of a true
+    positive. The models are compared with acting on everyone and acting on no one (net benefit 0),
+    with paired differences and intervals, and with the gain of recalibration.
 
     Parameters
     ----------
@@ -3030,19 +3036,19 @@ def decision_curve(
     thresholds : iterable of float in [0, 1), optional
         The thresholds; by default 0.01 to 0.99.
     recalibration : {"default", "isotonic", "platt"} or None, default "default"
-        The map that predictions are recalibrated by, each row by a map that was fitted to the other
-        folds; by default isotonic with 200 or more of the rarer outcome, else Platt's.
+        The recalibration map; each row is recalibrated by a map fitted to the other folds. By
+        default isotonic with 200 or more of the rarer outcome, else Platt scaling.
     level : float in (0, 1), default 0.95
-        Level of the intervals, at each threshold by itself.
+        Level of the intervals, pointwise over thresholds.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, hospital); rows of one cluster scatter together.
+        Cluster of each row (patient, hospital); rows of one cluster vary together.
     seed : int, default 0
         Seed of the folds; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3051,7 +3057,7 @@ def decision_curve(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3066,14 +3072,14 @@ def decision_curve(
 
     Notes
     -----
-    Limits are those of means of rows or clusters (see `interval`); a recalibrated model is taken as
-    it is. Where fewer than ten rows with an outcome decide, because they are acted on, or by one
-    of two models alone, the limits are at least those of Poisson counts, put together as Zou and
-    Donner (2008) do.
+    Intervals are those of means of rows or clusters (see `interval`), with recalibrated models held
+    fixed. If fewer than ten rows with an outcome decide, intervals are at least as wide as those of
+    Poisson counts, combined as in Zou and Donner (2008).
 
-    Of lazy frames and Parquet files rows are counted at the thresholds exactly: limits are those of
-    rows but for weights, of which sums and sums of squares are known. Maps are fitted to some 2,500
-    cells of predictions, whose rows are dealt into folds at random; with `groups`, clusters are.
+    For lazy frames and Parquet files, rows are counted exactly at the thresholds, so intervals
+    equal those of rows; weights enter by their sums and sums of squares. Maps are fitted to about
+    2,500 cells of predictions, whose rows (or clusters, with `groups`) are assigned to folds at
+    random.
 
     References
     ----------
@@ -3107,41 +3113,41 @@ def decompose(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> LossDecomposition:
-    r"""Take a proper loss apart: what recalibration would remove, and what is left.
+    r"""Decompose a proper loss: the part that recalibration removes, and the rest.
 
     .. math:: \ell = \underbrace{\ell - \ell_g}_{\text{calibration}} +
         \underbrace{\ell_g}_{\text{refinement}}
 
-    where g is a recalibration map, and each row's prediction goes through a map that was fitted to
-    the other folds: a map measured on the rows that it was fitted to removes more than it will
-    (`in_sample`). Of several maps it is the one with the lowest loss so measured. A map that is
-    not flexible enough leaves some miscalibration in the refinement; one that is too flexible for
-    so few rows does harm, and `calibration` may then be below 0.
+    where g is a recalibration map, and each row is recalibrated by a map fitted to the other folds.
+    On the rows that it was fitted to, a map removes too much (`in_sample`). With several maps, g is
+    the one with the lowest cross-validated loss. A map that is not flexible enough leaves some
+    miscalibration in the refinement; one that is too flexible raises the loss, and `calibration`
+    may then be below 0.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str or list of str
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
-        with `data`. Soft labels are fitted and measured as they are.
+        with `data`. Soft labels are fitted and measured unchanged.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
         The proper loss.
     recalibrate : str or list of str, optional
-        Names of recalibration maps, as `calibrant scale` has them; by default Platt scaling, beta
+        Names of recalibration maps, as in `calibrant scale`; by default Platt scaling, beta
         calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
     folds : int, default 5
-        Parts that the rows are divided into; a cluster is in one of them.
+        Number of folds; each cluster lies in one fold.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals are then those of clusters.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+        Number of votes of each soft label; vote counts in `y_true` include it.
     level : float, default 0.95
         Confidence level of the intervals.
     seed : int, default 0
-        Seed of the division into folds.
+        Seed of the random folds.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3150,7 +3156,7 @@ def decompose(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3162,7 +3168,7 @@ def decompose(
     ------
     InputError
         If the input cannot be read as labels and probabilities, the loss or a map is not known,
-        there are fewer rows (or clusters) than folds, or labels are of one class alone.
+        there are fewer rows (or clusters) than folds, or all labels are of one class.
 
     See Also
     --------
@@ -3170,10 +3176,9 @@ def decompose(
 
     Notes
     -----
-    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, and in some
-    5,000 cells of predictions beyond; the loss itself is exact. Rows of one cell and label are
-    alike, so that they are dealt into folds at random, as rows are; with `groups`, clusters are.
-    Predictions must be (n,).
+    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, and in about
+    5,000 cells of predictions beyond; the loss itself is exact. Rows (or clusters, with `groups`)
+    of a cell are assigned to folds at random. Predictions must be (n,).
 
     References
     ----------
@@ -3212,8 +3217,8 @@ def dist_ce(
     .. math:: \frac{1}{W} \sum_i w_i \, \tfrac12 \sum_r |p_{ir} - q_{ir}|
 
     where q is the target distribution: soft labels such as shares of human votes, or the label
-    itself. Range [0, 1], lower is better. ``norm="l1"`` gives twice as much, the Manhattan distance
-    that LeWiDi's boards print (the catalogue's `manhattan`), in [0, 2].
+    itself. Range [0, 1], lower is better. ``norm="l1"`` gives twice this value, the Manhattan
+    distance that LeWiDi's leaderboards print (the catalogue's `manhattan`), in [0, 2].
 
     Parameters
     ----------
@@ -3226,8 +3231,8 @@ def dist_ce(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3236,7 +3241,7 @@ def dist_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3283,8 +3288,8 @@ def e50(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3293,7 +3298,7 @@ def e50(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3336,8 +3341,8 @@ def e90(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3346,7 +3351,7 @@ def e90(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3400,20 +3405,20 @@ def ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3422,7 +3427,7 @@ def ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3485,16 +3490,16 @@ def ece_kde(
         Kernel of the density estimates.
     bandwidth : float, optional
         Bandwidth b, for kernels other than beta the kernel's standard deviation. By default the
-        most likely of 20 bandwidths, each row left out of its own density (beta); or the standard
-        deviation of the predictions of events, times (2 n)^(-1/5).
+        most likely of 20 bandwidths by leave-one-out density (beta); or the standard deviation of
+        the predictions of events, times (2 n)^(-1/5).
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3503,7 +3508,7 @@ def ece_kde(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3518,13 +3523,13 @@ def ece_kde(
 
     Notes
     -----
-    ``kernel="beta"`` is the code of Popordanoska et al. for the same bandwidth, with ``p=1``; for
-    one column theirs is twice as large, the sum over both classes, and over several classes a sum
-    where ``notion="classwise"`` is the mean. Their choice of a bandwidth has another term, which
-    prefers small ones. It compares all pairs of rows, up to 50,000 rows, and clips predictions to
-    [1e-6, 1 - 1e-6]. ``kernel="triweight"`` is the code of Zhang et al., on a finer grid; these two
-    kernels take any number of rows. Where the bandwidth is small, single rows are their own
-    frequency, and the error is overestimated; where it is large, gaps are smoothed away.
+    ``kernel="beta"`` equals the code of Popordanoska et al. with ``p=1`` at the same bandwidth,
+    except that theirs sums over classes: it is twice as large for one column, and a sum instead of
+    the mean of ``notion="classwise"``. Their choice of a bandwidth has another term, which prefers
+    small ones. It compares all pairs of rows, up to 50,000 rows, and clips predictions to [1e-6, 1
+    - 1e-6]. ``kernel="triweight"`` is the code of Zhang et al., on a finer grid; these two kernels
+    take any number of rows. Where the bandwidth is small, single rows are their own frequency, and
+    the error is overestimated; where it is large, gaps are smoothed away.
 
     References
     ----------
@@ -3563,8 +3568,8 @@ def emax(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3573,7 +3578,7 @@ def emax(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3620,12 +3625,12 @@ def ent_ce(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     signed : bool, default False
-        Whether to keep the sign: above 0 the predictions are less sure than the targets.
+        Whether to keep the sign: above 0, the predictions are less certain than the targets.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -3634,7 +3639,7 @@ def ent_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -3663,14 +3668,14 @@ def entropy_bands(
 ) -> NDArray[Any]:
     """Sort rows into bands by how much people disagree: the entropy of their votes.
 
-    For ``by=`` of any function: ``evaluate(counts, p, by=entropy_bands(counts))``.
+    Use it as ``by=`` of any function: ``evaluate(counts, p, by=entropy_bands(counts))``.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), or list of str
-        Counts or shares of votes; (n,) are shares of class 1, or counts of it beside `votes`.
+        Counts or shares of votes; (n,) are shares of class 1, or counts of it with `votes`.
     bands : int, default 4
-        Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
+        Number of quantile bands; rows of equal entropy stay together, so there may be fewer.
     votes : int, array-like of shape (n,) or str, optional
         Number of all votes of each row, where (n,) labels are counts.
     data : data frame or mapping, optional
@@ -3679,7 +3684,7 @@ def entropy_bands(
     Returns
     -------
     ndarray of shape (n,) of str
-        The band of each row, in words that sort by entropy (in nats).
+        The band of each row, as texts that sort by entropy (in nats).
 
     Raises
     ------
@@ -3688,8 +3693,8 @@ def entropy_bands(
 
     Notes
     -----
-    The bands are of the labels themselves, so that even predictions that are exactly right seem
-    unsure where few votes happen to agree; `vote_profile` says by how much.
+    Bands are formed by the labels themselves, so even a perfect model seems underconfident if few
+    votes agree by chance; `vote_profile` says by how much.
 
     Examples
     --------
@@ -3723,24 +3728,23 @@ def evaluate(
 ) -> Evaluation:
     """Compute every measure that applies, with the reliability table and notes on the input.
 
-    The values are those of the functions of the same name with their defaults; files, frames and
-    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
-    they take its number of bins, and a note says so.
+    The values equal those of the functions of the same name with their defaults; files, frames and
+    streams give the same values. `ace` and `tace` are defined by bins of equal mass: from another
+    rule they use only its number of bins, with a note.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str, list of str or Between
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-        Labels that are known only to lie `Between` two ends have bounds.
+        Labels that are only known to lie `Between` two ends give bounds.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        Names of `catalogue()`; by default all that apply, except distances between distributions
         with hard labels and full calibration with more than 200 classes.
     uncertainty : bool, default False
         Whether to add a confidence interval and a noise floor to each measure, and a verdict.
@@ -3752,14 +3756,14 @@ def evaluate(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     by : array-like of shape (n,), str or list of str, optional
@@ -3775,7 +3779,7 @@ def evaluate(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -3783,21 +3787,21 @@ def evaluate(
     -------
     Evaluation
         `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
-        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
-        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
+        and `slices` if requested, `inferred` and `notes` on the input; prints as a table. For
+        labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if a measure asked for by name has no value for these data; one that was not asked
-        for is left out with a note.
+        row. Also if a measure named in `measures` has no value for these data; by default, such a
+        measure is not computed, with a note.
 
     Notes
     -----
     `classes` names the classes in the order of the columns, and a label belongs to the class of its
-    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
-    its name are numeric labels class indices. `inferred` says how labels were read.
+    name, where a number and its text are the same name: 0 and "0". Numeric labels are class indices
+    only if no class has a number as its name. `inferred` says how labels were read.
 
     Rows are matched by position: pandas objects with different indexes are an error.
 
@@ -3834,24 +3838,23 @@ def evaluate(
 ) -> Bounds:
     """Compute every measure that applies, with the reliability table and notes on the input.
 
-    The values are those of the functions of the same name with their defaults; files, frames and
-    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
-    they take its number of bins, and a note says so.
+    The values equal those of the functions of the same name with their defaults; files, frames and
+    streams give the same values. `ace` and `tace` are defined by bins of equal mass: from another
+    rule they use only its number of bins, with a note.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str, list of str or Between
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-        Labels that are known only to lie `Between` two ends have bounds.
+        Labels that are only known to lie `Between` two ends give bounds.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        Names of `catalogue()`; by default all that apply, except distances between distributions
         with hard labels and full calibration with more than 200 classes.
     uncertainty : bool, default False
         Whether to add a confidence interval and a noise floor to each measure, and a verdict.
@@ -3863,14 +3866,14 @@ def evaluate(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     by : array-like of shape (n,), str or list of str, optional
@@ -3886,7 +3889,7 @@ def evaluate(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
 
@@ -3894,21 +3897,21 @@ def evaluate(
     -------
     Evaluation
         `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
-        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
-        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
+        and `slices` if requested, `inferred` and `notes` on the input; prints as a table. For
+        labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if a measure asked for by name has no value for these data; one that was not asked
-        for is left out with a note.
+        row. Also if a measure named in `measures` has no value for these data; by default, such a
+        measure is not computed, with a note.
 
     Notes
     -----
     `classes` names the classes in the order of the columns, and a label belongs to the class of its
-    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
-    its name are numeric labels class indices. `inferred` says how labels were read.
+    name, where a number and its text are the same name: 0 and "0". Numeric labels are class indices
+    only if no class has a number as its name. `inferred` says how labels were read.
 
     Rows are matched by position: pandas objects with different indexes are an error.
 
@@ -3957,29 +3960,30 @@ def evaluate_file(
 ) -> Evaluation:
     r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole, and logs.
 
-    The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
-    bins, those of every class included, need a refinement pass over the few rows near their edges,
-    and full calibration a third.
+    The values equal those of `evaluate` for the same rows. Most need one pass; quantile bins, also
+    for every class, need a refinement pass over the few rows near their edges, and full calibration
+    needs a third pass.
 
     Parameters
     ----------
     path : str, path-like or list of these
         File, folder, pattern such as `"day-*.parquet"`, or a list of these.
     y_true : str or list of str, optional
-        Column of labels; found by its usual names by default. Two candidates are an error.
+        Column of labels; by default, found by its usual names. Two candidates are an error.
     y_proba : str or list of str, optional
-        Column of probabilities (numbers, lists or records), or one column per class; found by its
-        usual names by default.
+        Column of probabilities (numbers, lists or records), or one column per class; by default,
+        found by its usual names.
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes behind each soft label, or of all votes with counts of class
+        1.
     counts : str or list of str, optional
-        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+        Columns of vote counts, one per class (or one column of lists), instead of `y_true`.
     bins : int, str, sequence of float, EqualWidth, Edges or Cells, default 15
-        Bins that are fixed before the rows are seen, or cells by columns; a number means so many
-        quantile bins where a measure goes by these.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Bins that are fixed in advance, or cells by columns; a number also gives the number of
+        quantile bins for measures that use them. `"cbrt"` and `"auto"` choose the number of bins by
+        the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply.
     from_logits : bool, default False
@@ -3994,12 +3998,12 @@ def evaluate_file(
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
-        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
-        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from the file name and, for
+        records, from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
-        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+        lm-eval filter to use if the log has several.
     task, skip : str or list of str, optional
-        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        Tasks to read, and tasks to skip, if logs have several. Tasks without a confidence are
         skipped, and `inferred` names them.
     acc_norm : {"characters", "bytes"}, optional
         Divide the log-likelihood of each choice by its length in this unit, as the harness does
@@ -4008,36 +4012,36 @@ def evaluate_file(
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
         The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
-        for a refusal. With `percent`, percentages may stand beside them.
+        for a refusal. With `percent`, percentages may be mixed in.
     confidence : {"auto"}, optional
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
-        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
-        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many had each form; 1 is
+        an error, since it may mean 1 % or certainty. Labels say whether the answer was right.
     refusals : {"excluded", "wrong"}, optional
-        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
-        default as `missing` says.
+        How answers without a confidence count: dropped, or wrong at confidence 0; by default, as
+        `missing` says.
     answer, gold : str, optional
-        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
-        same.
+        Columns of answers and of right answers, instead of `y_true`: a row is 1 if they are equal.
     exact : bool, default True
-        Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
-        of [0, 1], and the result says so.
+        Whether to take refinement passes; if not, measures that need an order use about 2,500 cells
+        of [0, 1], with a note.
     uncertainty : bool, default False
         Whether to add intervals, noise floors and a verdict, from the same sums. Soft labels and
-        `groups` take one more reading. With several classes measures of the top label have them.
+        `groups` take one more reading. With several classes, only measures of the top label have
+        them.
     groups : str, optional
-        Column of the cluster of each row, whose rows vary together; they may stand anywhere in the
+        Column of the cluster of each row, whose rows vary together; its rows may be anywhere in the
         files.
     tolerance : float in (0, 1), default 0.05
         Largest error, as a gap, that you can accept.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     progress : bool, optional
-        Whether to draw a line of rows and rate; by default only on a terminal.
+        Whether to show progress (rows and rate); by default only on a terminal.
 
     Returns
     -------
@@ -4053,9 +4057,9 @@ def evaluate_file(
     Notes
     -----
     Fields within records have dotted paths as names; the fields of a record of probabilities are
-    classes by their names. Measures that need all predictions in order are there for up to 2^17
-    distinct ones, and left out with a note for more. Of labels, 0 and "0" are one name (the guide
-    to files has the rule).
+    the names of the classes. Measures that need all predictions in order are computed for up to
+    2^17 distinct predictions, otherwise a note says that they are not. As labels, 0 and "0" are the
+    same name (the reference page on files has the rule).
 
     Examples
     --------
@@ -4090,22 +4094,23 @@ def find_segments(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Segments:
-    r"""Find the segments where predictions are wrong: values of columns, and their crossings.
+    r"""Find miscalibrated segments: values of columns, and their crossings.
 
     .. math:: \frac{\sum_{i \in S} w_i (u_i - z_i)}{\sqrt{\sum_{i \in S} w_i^2 u_i (1 - u_i)}}
 
     is the ratio of a segment S. Every value of every column is a segment, and every crossing of up
-    to `depth` columns. Where all rows together are off, a segment is judged by its contrast, the
-    gap of the segment less that of all rows, so that a shift which all share is not found in each.
-    Segments are ranked by the lower end of the size of their gap, or contrast: of many rows the
-    largest error comes first, and not the surest. That lower end holds for all segments at once, in
-    95 % of samples; segments that may be off by nothing follow by their ratio.
+    to `depth` columns. If all rows together are miscalibrated, a segment is judged by its contrast,
+    the gap of the segment minus that of all rows, so a common shift is not reported in every
+    segment. Segments are ranked by the lower end of the interval of their absolute gap, or
+    contrast, so large errors come first, not the most significant ones. These lower ends hold for
+    all segments simultaneously, in 95 % of samples; segments with the lower end 0 follow, by their
+    ratio.
 
-    Among thousands some ratio is large by chance: p-values are
-    of the whole search. Outcomes are drawn from the predictions, once for all segments, and the
-    largest ratio of each draw tells how much is found where nothing is wrong. Of many rows blocks
-    are drawn instead, with the same variances. With clusters, or soft labels without votes, the
-    variance is that of the residuals seen.
+    Among thousands of segments, some ratio is large by chance, so p-values account for the whole
+    search. Outcomes are drawn from the predictions, once for all segments, and the largest ratio of
+    each draw gives the null distribution. With many rows, blocks are drawn instead, with the same
+    variances. With clusters, or soft labels without votes, the variance of the observed residuals
+    is used.
 
     Parameters
     ----------
@@ -4114,20 +4119,22 @@ def find_segments(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     segments : mapping of str to array-like, or list of str
-        Columns to look at, by name: a value a row; or, with `data`, the columns' names.
+        Columns to search: a mapping of names to one value per row or, with `data`, the columns'
+        names.
     depth : int, default 2
-        The most columns that are crossed.
+        The largest number of columns to cross.
     parts : int, default 5
-        Ranges that a column of more than 12 distinct numbers is cut into, at its quantiles.
+        Number of ranges into which a column of more than 12 distinct numbers is cut, at its
+        quantiles.
     min_rows : int, default 30
-        Segments of fewer rows are not judged, nor are those with so few events that a single
+        Segments with fewer rows are not tested, nor are those with so few events that a single
         outcome could decide.
     min_gap : float in [0, 1), default 0.0
-        The smallest gap, or contrast, that matters: segments with a smaller one are not listed, but
-        for the worst where all are smaller.
+        The smallest gap, or contrast, that matters: segments with smaller ones are not listed,
+        except the worst if all are smaller.
     contrast : bool, optional
-        Whether a segment's gap is compared with that of all rows, or with 0. By default it is where
-        the gap of all rows is more than chance (p < 0.05).
+        Whether a segment's gap is compared with that of all rows, or with 0. By default, with that
+        of all rows if it is significant (p < 0.05).
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
@@ -4135,9 +4142,9 @@ def find_segments(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); variances are then those of clusters.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+        Number of votes of each soft label; vote counts in `y_true` include it.
     n_draws : int, default 500
-        Samples behind the p-values.
+        Number of draws for the p-values.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
@@ -4154,7 +4161,7 @@ def find_segments(
     Returns
     -------
     Segments
-        Every segment that was judged, the worst first: `worst`, `p_value`, `sentence`, `to_frame`.
+        Every segment that was tested, the worst first: `worst`, `p_value`, `sentence`, `to_frame`.
 
     Raises
     ------
@@ -4168,11 +4175,11 @@ def find_segments(
 
     Notes
     -----
-    Of a lazy frame or a Parquet file the sums of every combination of the columns' values come
-    here, a million at most, and no rows: memory does not grow with them. The table is that of the
-    rows. For the p-values the sum of each combination's residuals is drawn as normal, with its
-    variance where predictions are right, in place of single outcomes. `groups` and `votes` need
-    rows in memory.
+    For a lazy frame or a Parquet file, only the sums of every combination of the columns' values
+    are collected, at most a million, so memory does not grow with the rows. The table is the same.
+    For the p-values, the sum of each combination's residuals is drawn from a normal distribution
+    with its variance under calibration, instead of single outcomes. `groups` and `votes` need rows
+    in memory.
 
     References
     ----------
@@ -4204,16 +4211,16 @@ def grouping_gap(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Grouping gap: the distance of predictions from soft labels that SMECE does not see.
+    r"""Grouping gap: the distance of predictions from soft labels that SMECE misses.
 
     .. math:: \frac{1}{W} \sum_i w_i \, |u_i - z_i|
         - \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
     where u is the prediction, or the confidence in the top label, and z the probability of its
-    label. Within a bin residuals of opposite signs cancel, and SMECE (`soft_ece`) is smaller than
-    the mean distance by this. The calibration error is continuous in the predictions exactly where
-    the gap is 0: by moving them a little, so that no two rows share a group, it could rise by as
-    much. Range [0, 1].
+    label. Within a bin, residuals of opposite signs cancel, and this makes SMECE (`soft_ece`)
+    smaller than the mean distance. The calibration error is continuous in the predictions exactly
+    if the gap is 0: moving them a little, so no two rows share a group, could raise it by the gap.
+    Range [0, 1].
 
     Parameters
     ----------
@@ -4223,12 +4230,12 @@ def grouping_gap(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4237,7 +4244,7 @@ def grouping_gap(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4248,15 +4255,15 @@ def grouping_gap(
     ------
     InputError
         If the input cannot be read as labels and probabilities, or if every label is 0 or 1: a
-        single outcome says nothing of its row's own probability.
+        single outcome does not identify the probability of its row.
 
     Notes
     -----
-    Shares of m votes scatter about the probabilities behind them, which adds to the first term
-    whatever the number of rows. An absolute value has no unbiased estimate from few votes, so with
-    `votes` the estimate and the limits of `interval` come from bounds over all distributions that
-    could have given the votes, as those of `dist_ce`. In SMECE vote noise averages out within bins.
-    The limits of both terms hold at half the error each, and so those of the gap hold together.
+    Shares of m votes vary around the true probabilities, which increases the first term whatever
+    the number of rows. An absolute value has no unbiased estimate from few votes, so with `votes`
+    the estimate and `interval` come from bounds over all label distributions compatible with the
+    votes, as for `dist_ce`. In SMECE, vote noise averages out within bins. The intervals of both
+    terms have half the error rate each, so the interval of the gap is valid.
 
     References
     ----------
@@ -4289,9 +4296,9 @@ def hle_rms(
 
     for runs B of 100 rows in order of the predictions, with residual sums R_B. As in the published
     script, the last run (100 to 199 rows) is dropped, but W counts it. So the most confident
-    answers do not count, and below 200 rows the value is 0. The script's number depends on the
-    order of tied rows; this is the root of the mean square over all orders. A row of weight w
-    counts as w rows. Range [0, 1], lower is better.
+    answers do not count, and with fewer than 200 rows the value is 0. The script's number depends
+    on the order of tied rows; this is the root of the mean square over all orders. A row of weight
+    w counts as w rows. Range [0, 1], lower is better.
 
     Parameters
     ----------
@@ -4305,8 +4312,8 @@ def hle_rms(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4315,7 +4322,7 @@ def hle_rms(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4358,9 +4365,8 @@ def hosmer_lemeshow(
 
     .. math:: \sum_B \frac{(O_B - E_B)^2}{n_B \bar u_B (1 - \bar u_B)}
 
-    Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer
-    where the model was `fitted` to these rows. Hard labels only; the test counts rows, and takes
-    neither weights nor clusters.
+    Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer if
+    the model was `fitted` to these rows. Hard labels only, without weights or clusters.
 
     Parameters
     ----------
@@ -4370,13 +4376,13 @@ def hosmer_lemeshow(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     fitted : bool, default False
         Whether the model was fitted to these rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : None, optional
-        Not taken: rows of a cluster are not independent, and giving them is an error.
+        Not supported, because the test assumes independent rows; passing them is an error.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
@@ -4401,10 +4407,9 @@ def hosmer_lemeshow(
 
     Notes
     -----
-    Where a bin is expected to hold fewer than two events or non-events, the chi-square rejects
-    calibrated predictions too often: the p-value then comes from outcomes drawn from the
-    predictions with `seed` (not for a `fitted` model, whose fit would have to be drawn too: `note`
-    warns).
+    If a bin is expected to hold fewer than two events or non-events, the chi-square test rejects
+    calibrated predictions too often. The p-value then comes from outcomes drawn from the
+    predictions with `seed` (for a `fitted` model it cannot, and `note` warns).
 
     References
     ----------
@@ -4448,8 +4453,8 @@ def ici(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4458,7 +4463,7 @@ def ici(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4473,8 +4478,8 @@ def ici(
 
     Notes
     -----
-    Neighbourhoods are shares of weight, where R counts rows: the two differ by at most one row. Up
-    to three distinct predictions have the mean outcomes themselves.
+    Neighbourhoods are shares of weight, but R counts rows: the two differ by at most one row. With
+    up to three distinct predictions, the curve is their mean outcomes.
 
     References
     ----------
@@ -4507,11 +4512,12 @@ def interval(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Interval:
-    """A confidence interval for a measure, without the upward bias of small samples.
+    """A confidence interval for a measure, corrected for the bias of small samples.
 
     Calibration errors have intervals by test inversion over a least-favourable family of
-    populations, from calibrated to worse than observed; losses and distances have BCa limits of a
-    mean, and Poisson limits too where fewer than ten events, or wrong top labels, were seen.
+    populations, from calibrated to worse than observed; losses and distances have BCa intervals for
+    a mean, widened by Poisson intervals if fewer than ten events, or wrong top labels, were
+    observed.
 
     Parameters
     ----------
@@ -4522,23 +4528,22 @@ def interval(
     measure : str, default "ece"
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -4551,13 +4556,13 @@ def interval(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
     Interval
-        `value`, `low`, `high`, `level`, the `method`, and `estimate`: the value without its bias.
-        ``x in interval`` tests whether x lies in it.
+        `value`, `low`, `high`, `level`, the `method`, and the bias-corrected `estimate`. ``x in
+        interval`` tests whether x lies in it.
 
     Raises
     ------
@@ -4570,11 +4575,11 @@ def interval(
     The interval is for the value in the population, in the bins of this sample. A sample's
     calibration error lies above it on average, so `value` may lie above `high`.
 
-    Labels that are shares of m votes scatter about the distributions behind them, and losses and
-    distances are larger against the shares, however many rows there are. With `votes` squares are
-    corrected by the shares' variance, z (1 - z) / (m - 1). Votes identify other distances only in
-    part: their limits are bounds over all distributions that could have given the votes (see the
-    guide on votes), and `method` says so. `estimand` says what the limits are about.
+    Shares of m votes vary around the label distributions, so losses and distances against shares
+    are too large, whatever the number of rows. With `votes`, squares are corrected by the shares'
+    variance, z (1 - z) / (m - 1). Votes identify other distances only in part: their intervals are
+    bounds over all label distributions compatible with the votes (see the page on votes), and
+    `method` says so. `estimand` says what the interval estimates.
 
     References
     ----------
@@ -4612,8 +4617,8 @@ def js_divergence(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4622,7 +4627,7 @@ def js_divergence(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4663,11 +4668,11 @@ def jsd(
     where H is the entropy, p the prediction and q the target distribution: soft labels such as
     shares of human votes. It is the same in both directions.
 
-    Under the name JSD papers print two things. ChaosNLI's board prints this one, the distance, with
-    natural logarithms (its code calls ``scipy.spatial.distance.jensenshannon``), and so does this
-    function by default; ``squared=True`` gives the mean divergence itself (the catalogue's
-    `js_divergence`). The mean of squares is not the square of the mean. Range
-    [0, sqrt(log 2)], that is 0.8326, or [0, log 2]; with ``base=2`` [0, 1]. Lower is better.
+    Papers print two different quantities as JSD. ChaosNLI's leaderboard prints this one, the
+    distance, with natural logarithms (its code calls ``scipy.spatial.distance.jensenshannon``), and
+    so does this function by default; ``squared=True`` gives the mean divergence itself (the
+    catalogue's `js_divergence`). The mean of squares is not the square of the mean. Range [0,
+    sqrt(log 2)], that is 0.8326, or [0, log 2]; with ``base=2`` [0, 1]. Lower is better.
 
     Parameters
     ----------
@@ -4682,8 +4687,8 @@ def jsd(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4692,7 +4697,7 @@ def jsd(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4733,30 +4738,30 @@ def judge(
     width: float | None = None,
     data: Any = None,
 ) -> JudgedRate:
-    r"""Estimate a true rate from a judge's answers, some of which people have checked.
+    r"""Estimate a true rate from a judge's answers and human labels of some of them.
 
     A model has judged n + m rows, and people have labelled n of them. The judge's own rate is
-    wrong by its errors. Two corrections are valid under different assumptions. With human labels h
+    biased by its errors. Two corrections are valid under different assumptions. With human labels h
     and the judge's answers j,
 
     .. math:: \text{prediction-powered: } \frac{1}{m} \sum_m \lambda j +
         \frac{1}{n} \sum_n (h - \lambda j), \qquad
         \lambda = \frac{\mathrm{cov}(h, j)}{(1 + n/m) \, \mathrm{var}(j)}
 
-    where the labelled rows are a random part of all, and
+    if the labelled rows are a random sample of all rows, and
 
     .. math:: \text{Rogan-Gladen: } \frac{\bar{j}_m - (1 - \mathrm{specificity})}
         {\mathrm{sensitivity} + \mathrm{specificity} - 1}
 
-    where sensitivity and specificity carry over to the unlabelled rows, which may have another
-    rate. Beside them are the judge's bias, sensitivity, specificity, Cohen's kappa and the largest
+    if sensitivity and specificity are the same in the unlabelled rows, which may have another rate.
+    The result also has the judge's bias, sensitivity, specificity, Cohen's kappa and the largest
     kappa that the two rates allow, and the calibration of a judge that gives scores.
 
     Parameters
     ----------
     human : array-like of shape (n,) or str
-        Human labels: 0/1, or shares of people who said yes. NaN or null where nobody looked: such
-        a row is unlabelled. With `data`, a column's name.
+        Human labels: 0/1, or shares of people who said yes. NaN or null for a row without a human
+        label, which is then unlabelled. With `data`, a column's name.
     judged : array-like of shape (n,) or str
         The judge's answer to each of these rows: 0/1, or a score in [0, 1].
     unlabelled : array-like of shape (m,), optional
@@ -4769,11 +4774,11 @@ def judge(
     level : float in (0, 1), default 0.95
         Level of the intervals.
     threshold : float, default 0.5
-        From which score on a judge that gives scores says yes, for sensitivity, specificity, kappa
-        and the Rogan-Gladen rate.
+        The score from which a judge's answer counts as yes, for sensitivity, specificity, kappa and
+        the Rogan-Gladen rate.
     width : float, optional
-        Width of an interval, from its lower to its upper end, for `labels_needed`; half the present
-        width by default.
+        Width of an interval, from its lower to its upper end, for `labels_needed`; by default, half
+        the present width.
     data : data frame or mapping, optional
         Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
 
@@ -4791,9 +4796,9 @@ def judge(
     Notes
     -----
     Intervals contain the truth in 93 to 97 % of samples from 50 labels on, unless the rate is near
-    0 or 1 or the judge nearly perfect: there they are wider than they need be. Rows labelled for a
-    reason (the judge was unsure, somebody complained) break the prediction-powered rate; a judge
-    that errs more on the unlabelled rows breaks both.
+    0 or 1 or the judge nearly perfect: then they are too wide. If rows were labelled for a reason
+    (the judge was uncertain, somebody complained), the prediction-powered rate is invalid; if the
+    judge errs more on the unlabelled rows, both are.
 
     References
     ----------
@@ -4837,10 +4842,9 @@ def kl(
     It is the log loss (cross-entropy, `log_loss`) minus the entropy of the targets. For hard
     labels it equals the log loss.
 
-    By this definition one prediction of 0 under a positive share makes the mean infinite. A
-    prediction below 1e-12 therefore counts as 1e-12, as in `log_loss`, and `evaluate` notes how
-    many did (ChaosNLI's code lifts them to 1e-15); `zero` chooses otherwise. Range [0, 27.64],
-    lower is better.
+    By this definition, one prediction of 0 with a positive share makes the mean infinite.
+    Predictions are therefore clipped to 1e-12, as in `log_loss`, and a note of `evaluate` says how
+    many (ChaosNLI's code clips to 1e-15); `zero` changes this. Range [0, 27.64], lower is better.
 
     Parameters
     ----------
@@ -4849,13 +4853,13 @@ def kl(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     zero : {"lift", "infinite", "raise"}, default "lift"
-        What becomes of a prediction below 1e-12 under a positive share: it counts as 1e-12, the
-        value is infinite, or there is an error.
+        How to treat a prediction below 1e-12 with a positive share: clip it to 1e-12, give
+        infinity, or raise an error.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4864,7 +4868,7 @@ def kl(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4875,7 +4879,7 @@ def kl(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. With ``zero="raise"`` also if a prediction is 0 under a positive share.
+        row. With ``zero="raise"`` also if a prediction is 0 with a positive share.
 
     See Also
     --------
@@ -4925,8 +4929,8 @@ def ks_error(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -4935,7 +4939,7 @@ def ks_error(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -4979,9 +4983,8 @@ def lin_ce(
 
     where u is the prediction of the property: the probability of class 1 for (n,) predictions, the
     whole distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with `phi` the mean of
-    ``phi`` under the prediction. Vector predictions share a cell when the same coordinate is
-    largest and that coordinate falls into the same bin. With soft labels phi(y) is its mean under
-    the label.
+    ``phi`` under the prediction. Vector predictions share a cell if the same coordinate is largest
+    and falls into the same bin. With soft labels phi(y) is its mean under the label.
 
     Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores ``1/n``
     of its expected squared error, not 0: compare predictors on the same samples.
@@ -4995,16 +4998,16 @@ def lin_ce(
     phi : array-like of shape (k,) or (k, d), optional
         Value of the property for each class, for (n, k) predictions; by default the class itself.
     norm : {"l1", "l2"}, default "l2"
-        `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
-        case and which is not truthful.
+        `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, which generalises ECE and is
+        not truthful.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-        `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5013,7 +5016,7 @@ def lin_ce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5029,7 +5032,7 @@ def lin_ce(
     Notes
     -----
     ``bins=Quantile(m, ties="rank")`` gives the bins of the paper, which separate equal predictions
-    in the order of the rows; of vectors they rank the largest coordinate.
+    in the order of the rows; for vectors they rank the largest coordinate.
 
     References
     ----------
@@ -5062,9 +5065,9 @@ def log_loss(
 
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
-    where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
-    loss. Against soft labels, such as shares of votes, it is the cross-entropy. Minus the
-    entropy of the labels, it is `kl`.
+    where predictions are clipped to 1e-12. Range [0, 27.64], lower is better. A proper loss.
+    Against soft labels, such as shares of votes, it is the cross-entropy. Minus the entropy of the
+    labels, it is `kl`.
 
     Parameters
     ----------
@@ -5075,8 +5078,8 @@ def log_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5085,7 +5088,7 @@ def log_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5129,12 +5132,12 @@ def ls_ece(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Logit-smoothed ECE: the calibration error of the predictions after noise on their logits.
+    r"""Logit-smoothed ECE: the calibration error of predictions with noise added to their logits.
 
     .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
 
     where h is the logit of the prediction, rho the sigmoid and K the density of the noise, Gaussian
-    by default. It is continuous in the predictions, where binned ECE jumps. Range [0, 1], lower is
+    by default. It is continuous in the predictions; binned ECE is not. Range [0, 1], lower is
     better.
 
     Parameters
@@ -5144,7 +5147,7 @@ def ls_ece(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sigma : float or "schedule", default 0.1
-        Width of the noise, the same for every model by default, so that values can be compared;
+        Width of the noise; the default is the same for every model, so values can be compared;
         `"schedule"` is ``n^(-1/3)``, with which LS-ECE estimates the true ECE consistently.
     noise : {"gaussian", "logistic", "uniform", "triangular", "laplace"}, default "gaussian"
         Shape of the noise. Gaussian, logistic and Laplace noise have the scale sigma, uniform and
@@ -5153,14 +5156,14 @@ def ls_ece(
         Where noise is added: to logits, to normal quantiles, or to the predictions themselves. Rho
         is the link's inverse; noise that leaves [0, 1] counts as a prediction of 0 or 1.
     method : {"exact", "monte-carlo"}, default "exact"
-        Evaluate the integral, or draw places with `rng` as the paper does: for logits with Gaussian
-        or uniform noise.
+        Evaluate the integral, or draw points with `rng` as in the paper (only for logits with
+        Gaussian or uniform noise).
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     n_draws : int, default 10000
@@ -5170,8 +5173,8 @@ def ls_ece(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5180,7 +5183,7 @@ def ls_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5196,14 +5199,14 @@ def ls_ece(
     Notes
     -----
     Section 4 of the paper takes any noise whose density is continuous almost everywhere and any
-    increasing link. The integral is right to about 1e-7 with Gaussian and logistic noise, and to
+    increasing link. The integral is accurate to about 1e-7 with Gaussian and logistic noise, and to
     1e-9 with the others.
 
     With ``sigma="schedule"`` sigma tends to 0 while n sigma grows (theorem 5.4); with weights, n is
     (sum w)^2 / sum w^2. Logits are clipped to [-40, 40]. With Gaussian noise memory does not grow
     with n; uniform noise has a closed form between the sorted samples, which are copied. As sigma
-    tends to 0 LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``, and as it
-    grows to 1/2, whatever the predictions.
+    tends to 0, LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``; as sigma
+    grows, it tends to 1/2, whatever the predictions.
 
     References
     ----------
@@ -5239,8 +5242,8 @@ def manhattan(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5249,7 +5252,7 @@ def manhattan(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5267,6 +5270,82 @@ def manhattan(
     >>> import calibrant as cal
     >>> round(cal.manhattan([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
     0.4
+    """
+
+def match_boxes(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    true_boxes: ArrayLike,
+    *,
+    images: ArrayLike | None = None,
+    true_images: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    true_labels: ArrayLike | None = None,
+    crowd: ArrayLike | None = None,
+    iou: float = 0.5,
+    box_format: str = "xyxy",
+    size: Any = None,
+) -> BoxMatches:
+    """Match predicted boxes to true boxes: which are correct, and how confident each is.
+
+    In each image and class, boxes take true boxes greedily, the highest score first, as COCO's
+    evaluation does: each takes the true box that overlaps most (intersection over union) and is not
+    taken yet, if the overlap is at least `iou`. A box that takes one is correct.
+
+    Parameters
+    ----------
+    boxes : array-like of shape (n, 4)
+        Predicted boxes, in the units of `box_format`.
+    scores : array-like of shape (n,)
+        Their scores, from 0 to 1.
+    true_boxes : array-like of shape (m, 4)
+        True boxes.
+    images, true_images : array-like of shape (n,) and (m,), optional
+        The image of each box; left out, all are of one image.
+    labels, true_labels : array-like of shape (n,) and (m,), optional
+        The class of each box; left out, all are of one class.
+    crowd : array-like of bool of shape (m,), optional
+        True boxes that mark a crowd. A box that finds no true box and lies in one of them, by at
+        least `iou` of its own area, is left out; crowds are never missed.
+    iou : float in (0, 1], default 0.5
+        The overlap from which a box matches; exactly this much is enough.
+    box_format : {"xyxy", "xywh", "cxcywh"}, default "xyxy"
+        Corners; left upper corner, width and height (COCO); or centre, width and height (YOLO).
+    size : tuple of two floats or mapping, optional
+        Width and height of all images, or of each by its name. Places and sizes of boxes are then
+        relative to their image; left out, they are in the units of the boxes.
+
+    Returns
+    -------
+    BoxMatches
+        `correct`, `confidence` and `image` for other functions, `iou`, places and sizes, and the
+        true boxes that were missed.
+
+    Raises
+    ------
+    InputError
+        If boxes have no shape (n, 4), scores are not from 0 to 1, or columns are not as long.
+
+    Notes
+    -----
+    Calibration of a detector says nothing about the objects that it misses: `n_missed` does. Equal
+    scores go by overlap, so the order of rows does not matter. COCO keeps at most 100 boxes per
+    image; here all count.
+
+    References
+    ----------
+    Küppers, Kronenberger, Shantia and Haselhoff (2020), Multivariate confidence calibration for
+    object detection.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> boxes = [[0, 0, 2, 2], [0, 0, 2, 1.8], [5, 5, 6, 6]]
+    >>> m = cal.match_boxes(boxes, [0.9, 0.8, 0.4], [[0, 0, 2, 2], [8, 8, 9, 9]])
+    >>> m.correct.tolist(), m.n_missed
+    ([1, 0, 0], 1)
+    >>> round(cal.brier_score(m.correct, m.confidence), 4)
+    0.27
     """
 
 def mce(
@@ -5296,15 +5375,15 @@ def mce(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5313,7 +5392,7 @@ def mce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5355,15 +5434,15 @@ def multilabel(
     from_logprobs: bool = False,
     data: Any = None,
 ) -> Multilabel:
-    r"""Evaluate multi-label predictions: every label a binary problem, their mean, the worst.
+    r"""Evaluate multi-label predictions: every label as a binary problem, their mean, the worst.
 
     .. math:: \frac{1}{L} \sum_{l=1}^{L} \mathrm{error}(y_{\cdot l}, p_{\cdot l}), \qquad
         \max_l \mathrm{error}(y_{\cdot l}, p_{\cdot l})
 
     for the L labels, whose probabilities need not sum to 1: a row may have none of them, or
-    several. A label that is missing (NaN or null) in a row was not annotated there, and the row
-    does not count for it; `n_missing` says how many. Each label has a noise floor, and its p-value
-    is corrected for the number of labels.
+    several. A label that is missing (NaN or null) in a row was not annotated, and the row does not
+    count for it; `n_missing` counts these rows. Each label has a noise floor, and its p-value is
+    corrected for the number of labels.
 
     Parameters
     ----------
@@ -5376,19 +5455,19 @@ def multilabel(
         Names of the labels; by default those of the columns of `y_true`, or their numbers.
     measures : iterable of str, optional
         Names of `catalogue()`; the first error among them is judged. By default the ECE and all
-        others of bins and losses.
+        other measures with bins, and losses.
     bins : int, str, sequence of float or bin rule, default 15
         Number of bins (equal-width for ordinary, quantile for truthful errors), or a rule for all.
     uncertainty : bool, default False
         Whether each label has a confidence interval and a verdict, and the mean an interval.
     tolerance : float in (0, 1), default 0.05
-        Largest gap between prediction and outcome that would not matter, for the verdicts.
+        Largest acceptable gap between prediction and outcome, for the verdicts.
     level : float in (0, 1), default 0.95
         Level of the intervals.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     n_resamples : int, default 1000
-        Resamples behind an interval.
+        Number of resamples for an interval.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -5446,13 +5525,13 @@ def noise_floor(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> NoiseFloor:
-    """What a measure shows by chance when predictions are calibrated, with a p-value.
+    """What a measure shows by chance if predictions are calibrated, with a p-value.
 
     Hard labels are drawn as outcomes from the predictions, `n_resamples` times for errors over bins
-    and fewer for others; losses have known moments. Of soft labels and of clusters the signs of the
-    residuals are drawn, which assumes only that predictions are right on average; where events are
-    rare outcomes are drawn too, and the higher floor counts. Losses and distances of soft labels
-    need `votes`: labels are then drawn as means of so many votes.
+    and fewer for others; losses have known moments. For soft labels and clusters, the signs of the
+    residuals are drawn, which only assumes that predictions are right on average; if events are
+    rare, outcomes are drawn too, and the higher floor is used. Losses and distances of soft labels
+    need `votes`: labels are then drawn as means of that many votes.
 
     Parameters
     ----------
@@ -5463,15 +5542,14 @@ def noise_floor(
     measure : str, default "ece"
         Any name of `catalogue()` that applies to predictions of this shape.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` need none. Losses and distances
+        have no noise floor without it.
     n_resamples : int, default 1000
         Number of samples drawn for errors over bins; others take fewer.
     seed : int, default 0
@@ -5486,7 +5564,7 @@ def noise_floor(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5499,7 +5577,7 @@ def noise_floor(
         If the input cannot be read as labels and probabilities; the message names the first bad
         row. Also if the measure has no noise floor: losses and distances of soft labels without
         `votes`, or with `groups`, and measures of ranking (`auroc`, `aurc`, accuracy at coverage),
-        of which calibrated predictions show no value in particular.
+        which have no particular value for calibrated predictions.
 
     Notes
     -----
@@ -5529,10 +5607,10 @@ def optimism(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> Optimism:
-    r"""Performance of a model corrected for having been measured on the rows it was fitted to.
+    r"""Performance of a model, corrected for the optimism of measuring it on its training rows.
 
-    The model is fitted anew to bootstrap samples b of the rows. By how much each does better on its
-    own sample than on all rows is averaged, and taken off the apparent value:
+    The model is refitted to bootstrap samples b of the rows. The mean difference between its
+    performance on its own sample and on all rows is subtracted from the apparent value:
 
     .. math:: \hat\theta - \frac{1}{B} \sum_b \bigl( \theta(f_b; b) - \theta(f_b; \text{all}) \bigr)
 
@@ -5540,8 +5618,8 @@ def optimism(
     ----------
     fit : callable or estimator
         ``fit(X, y)`` returns a function of X that gives P(y = 1), or an object with
-        ``predict_proba``; or an estimator of scikit-learn, of which copies are fitted. All that
-        looks at y (choice of variables, tuning) belongs into it.
+        ``predict_proba``; or a scikit-learn estimator, which is cloned. It must include every step
+        that uses y (variable selection, tuning).
     X : array-like or data frame with n rows
         Predictors of each row, as `fit` takes them.
     y : array-like of shape (n,)
@@ -5552,9 +5630,9 @@ def optimism(
     n_resamples : int, default 200
         Number of refitted models.
     groups : array-like of shape (n,), optional
-        Cluster of each row (patient); clusters are drawn as a whole.
+        Cluster of each row (patient); whole clusters are drawn.
     seed : int, default 0
-        Seed of the samples; a model that draws by itself needs its own.
+        Seed of the samples; a model with random numbers needs its own seed.
 
     Returns
     -------
@@ -5596,7 +5674,7 @@ def rank_cs(
     .. math:: \frac{1}{W} \sum_i w_i \, 1[\, q_{ia} > q_{ib} \Rightarrow p_{ia} > p_{ib}
         \text{ for all } a, b \,]
 
-    where classes that the target ranks equal may come in any order. Range [0, 1], higher is better.
+    where classes with equal targets may come in any order. Range [0, 1], higher is better.
 
     Parameters
     ----------
@@ -5607,8 +5685,8 @@ def rank_cs(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5617,7 +5695,7 @@ def rank_cs(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -5655,14 +5733,15 @@ def rank_robustness(
     For each measure there is a row for each loss and number of bins, then for each pair of numbers
     of bins, over all N predictors; then for each number of bins the correlation with the order of
     the maximum dominance set of all the losses, over its members. Higher is better: an error that
-    keeps the order of the losses is near 1, one whose sign turns with its bins ranks by its bins.
+    preserves the order of the losses is near 1; if the sign changes with the bins, the bins decide
+    the ranking.
 
-    The margin is the paper's. It takes all N predictors for independent, which checkpoints of one
-    training run are not, and knows nothing of the noise of the rows they were measured on. With
-    `groups` each correlation has a 95 % interval over the G groups: a jackknife that leaves out one
-    group at a time, with Student's t of G - 1 degrees of freedom on Fisher's scale. The maximum
-    dominance set stays as it is while groups leave it. Noise of the rows is not in this interval:
-    measure the predictors on halves of the rows to see it.
+    The margin is the paper's. It assumes that all N predictors are independent, which checkpoints
+    of one training run are not, and ignores the sampling noise of the rows. With `groups`, each
+    correlation has a 95 % interval over the G groups: a jackknife over groups, with Student's t of
+    G - 1 degrees of freedom on Fisher's scale. The maximum dominance set is held fixed. This
+    interval does not include the sampling noise of the rows: to see it, measure the predictors on
+    halves of the rows.
 
     Parameters
     ----------
@@ -5673,7 +5752,7 @@ def rank_robustness(
     names : sequence of str, optional
         Names of the predictors, for messages and the result.
     groups : array-like of shape (N,), optional
-        What each predictor belongs to, such as its training run; at least two groups.
+        Group of each predictor, such as its training run; at least two groups.
 
     Returns
     -------
@@ -5683,7 +5762,7 @@ def rank_robustness(
     Raises
     ------
     InputError
-        If there are no errors or losses, or they are not of the same predictors; if there is but
+        If there are no errors or losses, if their numbers of predictors differ, or if there is only
         one group.
 
     References
@@ -5715,6 +5794,38 @@ def rank_robustness(
     (0.45, -0.87, 0.98)
     """
 
+def read_coco(annotations: Any, detections: Any) -> dict[str, Any]:
+    """Read COCO's JSON files of true boxes and of detections, as arguments of `match_boxes`.
+
+    Parameters
+    ----------
+    annotations : str, path or dict
+        The file of annotations (``instances_val2017.json``), or its content.
+    detections : str, path or list
+        The file of detections, a list of objects with ``image_id``, ``category_id``, ``bbox`` and
+        ``score``, or its content.
+
+    Returns
+    -------
+    dict
+        Arguments: ``cal.match_boxes(**cal.read_coco(annotations, detections))``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or lacks a key of COCO's format.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> box = {"image_id": 7, "category_id": 1, "bbox": [0, 0, 4, 2]}
+    >>> truth = {"images": [{"id": 7, "width": 8, "height": 8}], "annotations": [box],
+    ...          "categories": [{"id": 1, "name": "cat"}]}
+    >>> m = cal.match_boxes(**cal.read_coco(truth, [{**box, "score": 0.8}]))
+    >>> m.correct.tolist(), m.label.tolist(), m.cx.tolist()
+    ([1], ['cat'], [0.25])
+    """
+
 def read_confidences(
     y_true: Any,
     y_proba: Any,
@@ -5722,12 +5833,12 @@ def read_confidences(
     words: Mapping[str, float | None] | None = None,
     percent: bool = False,
 ) -> Confidences:
-    """Read confidences as models write them, and words for whether answers were right.
+    """Read confidences as written by models, and words for right and wrong answers.
 
     The first rule that fits a value reads it: a word of `words`; an empty value; a refusal ("I
     cannot say", "refused"); a percentage with its sign ("85%", "85 percent"); a share ("85 out of
     100", "85/100"); a number from 0 to 1, a probability; a number above 1 and up to 100, a
-    percentage. A 1 may be 1 % or certain: it is an error, which `words` or `percent` decides.
+    percentage. A 1 may be 1 % or certain, so it is an error unless `words` or `percent` decides.
 
     Parameters
     ----------
@@ -5744,12 +5855,12 @@ def read_confidences(
     Returns
     -------
     Confidences
-        `y_true` and `y_proba`, with NaN for what is not said, `forms`, `answered` and `inferred`.
+        `y_true` and `y_proba`, with NaN for missing values, `forms`, `answered` and `inferred`.
 
     Raises
     ------
     InputError
-        If no rule fits a value, or two readings; the message names the rows.
+        If no rule fits a value, or a value is ambiguous; the message names the rows.
 
     Examples
     --------
@@ -5790,10 +5901,9 @@ def read_file(
     columns: str | Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> FileArrays:
-    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
+    r"""Read the rows of files as arrays, for functions that need rows in memory: intervals, fits.
 
-    Columns are found as by `evaluate_file`; values are checked by the function that they are given
-    to.
+    Columns are found as by `evaluate_file`; the function that gets the values checks them.
 
     Parameters
     ----------
@@ -5807,12 +5917,12 @@ def read_file(
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes of each soft label, or of each count for class 1.
     counts : str or list of str, optional
-        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+        Columns of vote counts, one per class (or one column of lists), instead of `y_true`.
     item, annotator : str, optional
-        Columns of long tables, a row a vote: what is voted on, and who votes. `y_true` is then the
-        vote, and predictions are repeated in each row of an item.
+        Columns of long tables with one row per vote: the item and the annotator. `y_true` is then
+        the vote, and predictions are repeated in each row of an item.
     classes : sequence, optional
         Names of the classes in the order of the columns; labels belong to the class of their name.
     from_logits : bool, default False
@@ -5824,13 +5934,13 @@ def read_file(
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
         "inspect", "hle", "excel", "stata", "sas" or "r"; by default it follows from their names,
-        and of records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI or
-        Humanity's Last Exam.
+        and for records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI
+        or Humanity's Last Exam.
     filter : str, optional
-        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+        Filter to use from a log of lm-evaluation-harness that has several.
     task, skip : str or list of str, optional
-        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
-        skipped, and `inferred` names them.
+        Tasks to read, and tasks to leave out, from logs of several tasks. Tasks without a
+        confidence are skipped, and `inferred` names them.
     acc_norm : {"characters", "bytes"}, optional
         Divide the log-likelihood of each choice by its length in this unit, as the harness does
         for its metrics acc_norm and acc_bytes.
@@ -5838,17 +5948,16 @@ def read_file(
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
         The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
-        for a refusal. With `percent`, percentages may stand beside them.
+        for a refusal. With `percent`, a column may have words and percentages.
     confidence : {"auto"}, optional
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
-        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
-        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+        numbers up to 1 and above 1, refusals, missing values. `inferred` has the number of each
+        form; 1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
     refusals : {"excluded", "wrong"}, optional
-        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
-        default as `missing` says.
+        How to treat answers without a confidence: drop them, or count them as wrong answers at
+        confidence 0; by default according to `missing`.
     answer, gold : str, optional
-        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
-        same.
+        Columns of answers and of right answers, instead of `y_true`: a row is 1 if both are equal.
     columns : str or list of str, optional
         Further columns to read as text: slices, clusters, ids.
     progress : bool, optional
@@ -5894,40 +6003,40 @@ def recommend(
 ) -> Recommendation:
     r"""Choose a recalibration map by its loss on rows that it was not fitted to.
 
-    The rows are divided into folds, and each row's prediction goes through a map that was fitted
-    to the other folds. Of the maps m with mean losses L(m), the lowest being that of m*, the one
-    with the fewest parameters is recommended for which
+    The rows are divided into folds, and each row is recalibrated by a map fitted to the other
+    folds. Maps m have mean losses L(m), and m* has the lowest. The recommended map is the one with
+    the fewest parameters for which
 
     .. math:: L(m) - L(m^*) \le \mathrm{SE}\bigl(L(m) - L(m^*)\bigr)
 
-    if it is better than the predictions as they are by more than one standard error. If not, these
-    may stay, and `scaler` changes nothing. Standard errors are those of paired differences, of rows
-    or of clusters.
+    if it improves on the unchanged predictions by more than one standard error. If not, no map is
+    recommended, and `scaler` changes nothing. Standard errors are those of paired differences of
+    rows, or of clusters.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str or list of str
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
-        with `data`. Soft labels are fitted and measured as they are.
+        with `data`. Soft labels are fitted and measured unchanged.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     maps : str or list of str, optional
-        Names of maps, as `calibrant scale --map` has them. By default all that suit the problem: a
-        map needs 10 rows a parameter unless its penalty weighs by the number of rows, one with
-        parameters for each class 20 rows a class, and maps of several classes that are others under
-        another name for two are left out there.
+        Names of maps, as in `calibrant scale --map`. By default all suitable ones: a map needs 10
+        rows per parameter (unless its penalty scales with the number of rows) and, with parameters
+        for each class, 20 rows per class. For two classes, maps that are equivalent to others are
+        skipped.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
-        The proper loss. The log loss of a certainty that was wrong is that of 1e-12.
+        The proper loss. For the log loss, predictions are clipped to 1e-12.
     folds : int, default 5
-        Parts that the rows are divided into; a cluster is in one of them.
+        Number of folds; each cluster lies in one fold.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game).
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+        Number of votes of each soft label; vote counts in `y_true` include it.
     seed : int, default 0
-        Seed of the division into folds; the same seed gives the same recommendation.
+        Seed of the random folds; the same seed gives the same recommendation.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -5940,28 +6049,27 @@ def recommend(
     Returns
     -------
     Recommendation
-        `best`, the `scaler` fitted to all rows, whether it `helps` at all, `why`, and a table of
-        every map that was tried. Where none helps, `best` is "unchanged".
+        `best`, the `scaler` fitted to all rows, whether it `helps`, `why`, and a table of every map
+        that was tried. If none helps, `best` is "unchanged".
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities, the loss or a map is not known,
-        there are fewer rows (or clusters) than folds, labels are of one class alone, or no map can
-        be fitted.
+        there are fewer rows (or clusters) than folds, all labels are of one class, or no map can be
+        fitted.
 
     See Also
     --------
-    decompose : what recalibration would remove of a loss.
+    decompose : the part of a loss that recalibration removes.
 
     Notes
     -----
-    Of many rows, some (or clusters) are drawn at random to try the maps on: 20,000 for two classes,
-    5,000 for ten, 2,500 for a hundred. The map itself is fitted to all. From 50,000 predictions on,
-    a map whose loss in the first fold is more than four standard errors above the lowest is given
-    up, with a note. The report page and `calibrant scale --map auto` choose by the same rule.
-    A map that was chosen for these rows looks a little better on them than it is: measure it on
-    others.
+    With many rows, maps are compared on a random sample of rows (or clusters): 20,000 for two
+    classes, 5,000 for ten, 2,500 for a hundred. The recommended map is fitted to all rows. With
+    50,000 predictions or more, a map whose loss in the first fold is more than four standard errors
+    above the lowest is dropped, with a note. The report page and `calibrant scale --map auto` use
+    the same rule. The chosen map looks slightly too good on these rows: evaluate it on others.
 
     Examples
     --------
@@ -6001,17 +6109,17 @@ def reliability(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
-        many clusters allow.
+        Cluster of each row (patient, document, game): intervals of mean targets then account for
+        clusters.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6020,7 +6128,7 @@ def reliability(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6083,20 +6191,20 @@ def reliability_curve(
         together, at any number of rows; of hard labels without weights or clusters); for the local
         one `"pointwise"` limits.
     span : float in (0, 1], optional
-        The share of rows that a local regression looks at; chosen by default.
+        The share of rows in the window of a local regression; chosen by default.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     level : float in (0, 1), default 0.95
         Level of the band.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+        Cluster of each row (patient, document, game); rows of one cluster vary together.
     seed : int, default 0
         Seed of a consistency band's draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6105,7 +6213,7 @@ def reliability_curve(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6188,10 +6296,9 @@ def report(
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
@@ -6201,12 +6308,12 @@ def report(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
     sample_weight : array-like of shape (n,) or str, optional
@@ -6229,8 +6336,8 @@ def report(
         Seed of all random draws; the same seed gives the same result.
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
-        that such rows can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". By default,
+        those that these rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -6304,10 +6411,9 @@ def report(
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
@@ -6317,12 +6423,12 @@ def report(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
     sample_weight : array-like of shape (n,) or str, optional
@@ -6345,8 +6451,8 @@ def report(
         Seed of all random draws; the same seed gives the same result.
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
-        that such rows can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". By default,
+        those that these rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -6462,18 +6568,18 @@ def risk_coverage(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     notion : {"binary", "confidence"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)).
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`), or the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)).
     level : float in (0, 1), default 0.95
-        Level of the band, at each coverage by itself.
+        Level of the band, pointwise over coverages.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+        Cluster of each row (patient, document, game); rows of one cluster vary together.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6534,15 +6640,15 @@ def rmsce(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6551,7 +6657,7 @@ def rmsce(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6586,19 +6692,19 @@ def sampled_answers(
     seed: int = 0,
     data: Any = None,
 ) -> SampledAnswers:
-    r"""Measure calibration where a model has answered every question several times.
+    r"""Measure calibration if a model has answered every question several times.
 
-    Of k answers to a question, c are equal to the most frequent (modal) one. Self-consistency takes
-    their share c / k as the confidence that the modal answer is right. The answers that chose it
-    also measure it, so the share is too high; held out, it is how often an answer agrees with the
+    Suppose c of the k answers to a question equal the most frequent (modal) one. Self-consistency
+    uses their share c / k as the confidence that the modal answer is right. The same answers choose
+    and measure it, so the share is too high. Held out, it is how often an answer agrees with the
     modal answer of the other k - 1:
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} \Pr[a_i = \mathrm{mode}(a_{-i})]
 
-    where ties are broken at random. A stated confidence is held against its own answer, with
-    questions as clusters; and, as the mean of a question's answers, against the share of right
-    answers, the question's capability (SMECE with counts: the interval is about infinitely many
-    answers).
+    where ties are broken at random. A stated confidence is compared with its own answer, with
+    questions as clusters; and its mean over a question's answers is compared with the share of
+    right answers, the capability of the question (SMECE with counts, whose interval is for
+    infinitely many answers).
 
     Parameters
     ----------
@@ -6613,7 +6719,7 @@ def sampled_answers(
         Confidence stated with each answer, in [0, 1].
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     level : float in (0, 1), default 0.95
         Level of the intervals.
     seed : int, default 0
@@ -6680,18 +6786,18 @@ def smooth_ece(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sigma : float, optional
-        Bandwidth at which to evaluate the integral, in place of its fixed point.
+        Bandwidth at which to evaluate the integral, instead of its fixed point.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6700,7 +6806,7 @@ def smooth_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6754,14 +6860,14 @@ def smooth_reliability(
         The axis over which the curve is smoothed.
     sigma : float, optional
         Bandwidth; by default the fixed point of `smooth_ece` (`"unit"`) or the schedule of `ls_ece`
-        (`"logit"`), as smooth as the rows allow.
+        (`"logit"`), which adapt to the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6770,7 +6876,7 @@ def smooth_reliability(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6785,10 +6891,9 @@ def smooth_reliability(
 
     Notes
     -----
-    The curve is an average over neighbouring predictions: where the frequency changes within a
-    bandwidth it does not follow, and its band does not include that bias. It is checked against
-    bins of the same rows: `SmoothCurve.outside` lists those that lie outside the band, and `notes`
-    says so.
+    The curve averages over neighbouring predictions: it misses changes within a bandwidth, and its
+    band does not include that bias. It is compared with bins of the same rows:
+    `SmoothCurve.outside` lists bins outside the band, and `notes` says so.
 
     References
     ----------
@@ -6823,9 +6928,8 @@ def soft_ece(
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
     where z is a probability: a teacher's, a posterior, a share of votes. The formula is that of
-    `ece`, which it equals to the last bit on 0/1 targets; a prediction equal to its target
-    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error
-    (`smooth_ece`).
+    `ece`, and on 0/1 targets the values are identical; predictions equal to their targets score
+    exactly 0 at any sample size. Not to be confused with smECE, the smooth error (`smooth_ece`).
 
     Range [0, 1], lower is better.
 
@@ -6837,20 +6941,20 @@ def soft_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     ties : {"first", "any", "share"}, default "first"
-        When the top label is right where m classes share the largest probability: if it is the
-        first of them; if it is any of them; or to the share 1/m if it is any of them.
+        Which top label counts as right if m classes share the largest probability: only the first
+        of them, any of them, or any of them with the share 1/m.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6859,7 +6963,7 @@ def soft_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6910,8 +7014,8 @@ def spherical_loss(
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -6920,7 +7024,7 @@ def spherical_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -6957,13 +7061,13 @@ def spiegelhalter(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
-    r"""Spiegelhalter's test: is the Brier score what the predictions make one expect?
+    r"""Spiegelhalter's test: is the Brier score as expected from the predictions?
 
     .. math:: Z = \frac{\sum w (z - u)(1 - 2u)}{\sqrt{\sum w^2 (1 - 2u)^2 u (1 - u)}}
 
-    Standard normal when the predictions are calibrated and the rows many; the p-value is two-sided.
-    Where few rows decide (rare events, heavy weights) it comes from outcomes drawn from the
-    predictions. Hard labels only.
+    Z is standard normal for calibrated predictions and many rows; the p-value is two-sided. If few
+    rows decide (rare events, heavy weights), it comes from outcomes drawn from the predictions.
+    Hard labels only.
 
     Parameters
     ----------
@@ -7037,15 +7141,15 @@ def sweep_ece(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7054,7 +7158,7 @@ def sweep_ece(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7098,8 +7202,8 @@ def tace(
         \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
 
     where C are the classes with a prediction above the threshold t, and W_r the weight above it.
-    The many predictions near zero of a problem with many classes then do not hide the others. Range
-    [0, 1], lower is better.
+    Then the many predictions near zero with many classes do not hide the others. Range [0, 1],
+    lower is better.
 
     Parameters
     ----------
@@ -7110,15 +7214,15 @@ def tace(
     threshold : float in [0, 1], default 0.01
         Predictions at or below this are not counted.
     bins : int, str or Quantile, default 15
-        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error. `"cbrt"` and
+        `"auto"` choose the number of bins by the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7127,7 +7231,7 @@ def tace(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7170,8 +7274,8 @@ def threshold_loss(
     .. math:: \int_a^b \omega(t) \; 2 \Bigl( t \, 1[p \ge t] (1 - y) + (1 - t) 1[p < t] \, y \Bigr)
         \, dt \Big/ \int_a^b \omega(t) \, dt
 
-    where t is the threshold from which on one acts: a false alarm costs t and a miss 1 - t, so that
-    acting pays exactly where the probability is above t. Uniform weights give
+    where t is the decision threshold: a false positive costs t and a false negative costs 1 - t, so
+    acting pays exactly if the probability is above t. Uniform weights give
 
     .. math:: \frac{(c - y)^2 - (\tilde y - y)^2}{b - a}, \quad
         c = \mathrm{clip}(p, a, b), \; \tilde y = \mathrm{clip}(y, a, b)
@@ -7190,13 +7294,13 @@ def threshold_loss(
     high : float in [0, 1], default 1.0
         The highest threshold, b.
     weight : {"uniform", "log"} or tuple of float, default "uniform"
-        How thresholds are weighted: alike; by 1 / (2 t (1 - t)) and without the division, which is
-        the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
+        How thresholds are weighted: equally; by 1 / (2 t (1 - t)) and without the division, which
+        is the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7205,7 +7309,7 @@ def threshold_loss(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7223,7 +7327,7 @@ def threshold_loss(
     Brier scores (with "log", of the log losses) of their clipped predictions, over b - a: `compare`
     gives it with its interval.
 
-    From a soft label's loss that of predicting the label itself is taken off: over [0, 1] these are
+    For soft labels, the loss of predicting the label itself is subtracted: over [0, 1] this gives
     the Brier score and `kl`.
 
     References
@@ -7259,12 +7363,11 @@ def top_label_ece(
     .. math:: \frac{1}{W} \sum_r \sum_B \Bigl| \sum_{i \in B \cap T_r} w_i (u_i - z_i) \Bigr|
 
     where r runs over the classes, T_r are the rows whose top label is r, B runs over the bins, u is
-    the confidence, z the target of the top label, w the weight and W the sum of weights.
-    "When it says *cat* with 0.9, is it a cat in 9 of 10?", for every class: the ECE of the top
-    label asks it of all classes together, where one may be too high and another as much too low.
-    In the same bins this error is therefore never below `ece`. It has as many bins as classes and
-    bins together: on few rows it is unreliable, and `noise_floor` says what calibrated predictions
-    would show.
+    the confidence, z the target of the top label, w the weight and W the sum of weights. "When it
+    says *cat* with 0.9, is it a cat in 9 of 10?", for every class: the ECE of the top label pools
+    all classes, so one may be too high and another equally too low. In the same bins, this error is
+    therefore never below `ece`. It has bins for every class: with few rows it is unreliable, and
+    `noise_floor` gives its value for a calibrated model.
 
     Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
 
@@ -7276,13 +7379,14 @@ def top_label_ece(
         Predicted probabilities of the classes. With `data`, names of columns, one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. They are bins of the confidences of all rows, the same for every class.
+        `LevelSets`. Bins are formed from the confidences of all rows and are the same for every
+        class.
     norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
+        How gaps are combined: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row of shares; counts carry their own.
+        Number of votes behind each row of shares; counts need none.
     from_logits : bool, default False
         Whether `y_proba` holds logits, to which a softmax is applied.
     from_logprobs : bool, default False
@@ -7291,7 +7395,7 @@ def top_label_ece(
         Names of the classes in the order of the columns of `y_proba`.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7335,13 +7439,14 @@ def truthful_test(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
-    """Test of calibration by a truthful error, whose mean and variance under it are known.
+    """Test of calibration by a truthful error, whose mean and variance under calibration are known.
 
     ``E[LinCE] = E[ATB] = sum w^2 u (1 - u) / W^2`` whatever the bins, and the variances have closed
-    forms too. The p-value of LinCE is that of the scaled chi-square with both; ATB is a sum of
-    squares with known weights, and needs no bins and, but for the order, time linear in the rows.
-    Where few rows decide (small samples, rare events, heavy weights) it comes from outcomes drawn
-    from the predictions; with clusters, from the covariance of their residuals. Hard labels only.
+    forms too. The p-value of LinCE comes from the scaled chi-square distribution with this mean and
+    variance. ATB is a sum of squares with known weights; it needs no bins and, after sorting,
+    linear time. If few rows decide (small samples, rare events, heavy weights) it comes from
+    outcomes drawn from the predictions; with clusters, from the covariance of their residuals. Hard
+    labels only.
 
     Parameters
     ----------
@@ -7350,10 +7455,10 @@ def truthful_test(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     measure : {"lin_ce", "atb"}, default "lin_ce"
-        The truthful error: of bins (LinCE), or of two bins wherever they meet (ATB).
+        The truthful error: of bins (LinCE), or of two bins averaged over their boundary (ATB).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Of LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        For LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
+        `"cbrt"` and `"auto"` choose the number of bins by the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
@@ -7416,11 +7521,11 @@ def verdict(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Verdict:
-    """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
+    """Say whether predictions are calibrated or miscalibrated, or whether there is not enough data.
 
-    Four tests ask whether predictions are calibrated: of the calibration slope, of the mean
-    prediction, of the measure's noise floor, and of the curve of gaps along the predictions. The
-    measure's confidence interval is then compared with `tolerance`.
+    Four tests decide whether predictions are calibrated: tests of the calibration slope, the mean
+    prediction, the measure's noise floor, and a smooth curve of gaps. The measure's confidence
+    interval is then compared with `tolerance`.
 
     Parameters
     ----------
@@ -7433,23 +7538,22 @@ def verdict(
     tolerance : float in (0, 1), default 0.05
         Largest value of the measure, as a gap, that you can accept.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
+        Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+        from estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+        What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+        votes of these rows; or both, so that the interval covers the label distributions. By default
+        both if vote counts are known.
     n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
+        Number of resamples for each interval and noise floor.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -7462,7 +7566,7 @@ def verdict(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7482,18 +7586,18 @@ def verdict(
     together, is below ``1 - level``. Calibrated within noise: no test rejects, and an error above
     `tolerance` can be excluded. Not enough data: no test rejects, and an error above `tolerance`
     cannot be excluded. `rows_needed` is about how many rows would decide whether the error exceeds
-    the tolerance, where these do not.
+    the tolerance.
 
     Each test has a share of ``1 - level``: 0.4 for the slope, 0.2 for the mean, 0.5 for the noise
     floor and 0.1 for the curve. At a level of 95% calibrated predictions are called miscalibrated
-    in 6% of samples at most, and in 3 to 5% as measured, since the tests overlap. The slope's
-    interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
-    Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
-    floor alone: several classes have no single slope.
+    in at most 6% of samples, and in 3 to 5% in simulations, since the tests overlap. The slope's
+    interval has the level of its test, 98%: if it excludes 1, the verdict is "miscalibrated".
+    Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged only by their
+    noise floor: several classes have no single slope.
 
-    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
-    gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
-    it is kept is decided as in `check`.
+    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) intervals are converted to
+    the gap that gives them if every bin has it; for losses the tolerance is on their own scale. The
+    tolerance is compared as in `check`.
 
     References
     ----------
@@ -7521,17 +7625,16 @@ def vote_noise(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> VoteNoise:
-    r"""Take the noise of votes out of a measure: its value against the distributions behind them.
+    r"""Remove vote noise from a measure: its value against the label distributions.
 
-    Shares z of m votes scatter about the distribution q that they were drawn from. Squares are
-    corrected without bias,
+    Shares z of m votes vary around the label distribution q. Squares have an unbiased correction,
 
     .. math:: \|p - z\|^2 - \frac{1 - \|z\|^2}{m - 1}
         \quad\text{has the mean}\quad \|p - q\|^2
 
-    and so are the truthful errors, by the sum of the shares' variances. What is linear in the
-    labels needs nothing. Votes identify other distances only in part: these have bounds, over all
-    distributions that could have given the votes, and the estimate is midway between them.
+    and so have the truthful errors, by the sum of the shares' variances. Measures that are linear
+    in the labels need no correction. Votes identify other distances only in part: these have bounds
+    over all label distributions compatible with the votes, and the estimate is their midpoint.
 
     Parameters
     ----------
@@ -7542,12 +7645,11 @@ def vote_noise(
     measure : str, default "dist_ce"
         Any name of `catalogue()` that applies to predictions of this shape.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each label; counts as `y_true` carry their own.
+        Number of votes behind each label; counts as `y_true` need none.
     bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-        both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        A number is the number of equal-width bins for ordinary errors and of quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+        both. `"cbrt"` and `"auto"` follow from the number of rows.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -7564,15 +7666,15 @@ def vote_noise(
     Returns
     -------
     VoteNoise
-        `value` against the shares, `estimate` without the noise of votes, `noise`, their
-        difference, the `method`, and for distances the bounds `low` and `high`.
+        `value` against the shares, `estimate` without vote noise, `noise`, their difference, the
+        `method`, and for distances the bounds `low` and `high`.
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities, if the number of votes is not
-        known, or if votes do not tell how they scatter: one a row, or labels that are no shares of
-        so many votes.
+        known, or if votes do not show how they vary: one per row, or labels that are not shares of
+        the given numbers of votes.
 
     Notes
     -----
@@ -7607,11 +7709,11 @@ def vote_profile(
     data: Any = None,
     missing: str = "error",
 ) -> VoteProfile:
-    """Show predictions beside the votes of people, with what so many votes let one expect.
+    """Compare predictions with human votes, and with the values expected for that many votes.
 
-    Reliability with the votes' own spread, the distances of rows from their votes, the entropy of
-    predictions beside that of votes, and distances by bands of how much people disagree; each with
-    what predictions that are exactly right would show against as many votes.
+    The profile has reliability with vote noise, distances between rows and their votes, entropies
+    of predictions and votes, and distances by bands of disagreement. Each comes with the value
+    expected from a perfect model with the same number of votes.
 
     Parameters
     ----------
@@ -7621,14 +7723,14 @@ def vote_profile(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts carry their own.
+        Number of votes behind each soft label; counts need none.
     bins : int, str, sequence of float or bin rule, default 15
         Bins of the reliability diagram.
     bands : int, default 4
-        Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so that
+        Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so
         there may be fewer.
     level : float in (0, 1), default 0.95
-        Level of the limits of what is expected.
+        Level of the intervals of expected values.
     seed : int, default 0
         Seed of the draws.
     sample_weight : array-like of shape (n,) or str, optional
@@ -7653,13 +7755,13 @@ def vote_profile(
     Raises
     ------
     InputError
-        If labels are soft and nobody says how many votes they are of.
+        If labels are soft and their number of votes is unknown.
 
     Notes
     -----
-    Bands of the votes' entropy are bands of the labels themselves: where few votes agree by chance,
-    predictions that are exactly right seem unsure. What is expected is therefore of rows whose
-    votes, drawn from the predictions, lie in the band.
+    Bands are formed by the votes' entropy: where few votes agree by chance, even a perfect model
+    seems underconfident. Expected values are therefore for rows whose votes, drawn from the
+    predictions, lie in the band.
 
     Examples
     --------
@@ -7690,10 +7792,10 @@ def wasserstein(
     .. math:: \frac{1}{W} \sum_i w_i \sum_{r < k} (x_{r+1} - x_r) \, | P_{ir} - Q_{ir} |
 
     where P and Q are the cumulative sums of prediction and target distribution over the classes in
-    the order of the columns, and x are the classes' positions: 0, 1, 2, ... by default, as
-    LeWiDi 2025 has it. A vote moved to the next class costs 1, to the one after it 2. Range
-    [0, k - 1], with `normalize` [0, 1]; lower is better. It is the same in both directions; for
-    (n,) predictions and default positions it is `dist_ce`.
+    the order of the columns, and x are the classes' positions: 0, 1, 2, ... by default, as in
+    LeWiDi 2025. A vote moved to the next class costs 1, to the one after it 2. Range [0, k - 1],
+    with `normalize` [0, 1]; lower is better. It is the same in both directions; for (n,)
+    predictions and default positions it is `dist_ce`.
 
     Parameters
     ----------
@@ -7702,14 +7804,14 @@ def wasserstein(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     positions : array-like of shape (k,), optional
-        Where each class lies, rising; 0 to k - 1 by default.
+        Increasing position of each class; by default 0 to k - 1.
     normalize : bool, default False
         Whether to divide by the distance of the first and the last class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
+        Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+        include it.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -7718,7 +7820,7 @@ def wasserstein(
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame, mapping, str or path-like, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-        DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+        DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 
     Returns
     -------
@@ -7729,7 +7831,7 @@ def wasserstein(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if `positions` are not k rising numbers.
+        row. Also if `positions` are not k increasing numbers.
 
     References
     ----------

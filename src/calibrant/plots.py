@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant.results._plots.annotators import AnnotatorsDisplay
+    from calibrant.results._plots.before_after import BeforeAfterDisplay, before_after
     from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
     from calibrant.results._plots.classwise import ClasswiseDisplay
     from calibrant.results._plots.clinical import ClinicalDisplay
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnnotatorsDisplay",
+    "BeforeAfterDisplay",
     "BinSensitivityDisplay",
     "CentreCurveDisplay",
     "ClasswiseDisplay",
@@ -44,11 +46,13 @@ __all__ = [
     "SmoothReliabilityDisplay",
     "VoteProfileDisplay",
     "WindowsDisplay",
+    "before_after",
 ]
 
 # Drawn from their results alone; to the others `_displays` adds constructors for predictions.
 _OF_RESULTS = {
     "AnnotatorsDisplay": "calibrant.results._plots.annotators",
+    "BeforeAfterDisplay": "calibrant.results._plots.before_after",
     "CentreCurveDisplay": "calibrant.results._plots.forest",
     "ClinicalDisplay": "calibrant.results._plots.clinical",
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
@@ -56,6 +60,7 @@ _OF_RESULTS = {
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",
     "SlicesDisplay": "calibrant.results._plots.slices",
     "VoteProfileDisplay": "calibrant.results._plots.vote_profile",
+    "before_after": "calibrant.results._plots.before_after",
 }
 
 

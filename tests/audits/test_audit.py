@@ -142,7 +142,7 @@ class TestOnesOwnMeasure:
         assert {row.claim for row in found.rows} == {None}
         assert found.notes[0].startswith("not audited on multiclass predictions")
         assert found.rows[0].measure == "brier"
-        assert "no misreport wins" in repr(found)
+        assert "no misreport beats" in repr(found)
 
     def test_a_lambda_and_its_witness(self):
         found = audit(lambda y, p: np.mean(np.abs(y - p)), shape="binary", properties=["truthful"])
@@ -206,7 +206,7 @@ class TestRefused:
     def test_a_measure_that_no_property_is_about(self):
         result = audit(["auroc", "brier_score"], properties=["weighted"], shape="binary")
         assert {row.measure for row in result.rows} == {"brier"}
-        assert result.notes == ("not audited: none of the properties asked for is about auroc",)
+        assert result.notes == ("not audited: none of the requested properties applies to auroc",)
 
     def test_an_unknown_property_shape_or_option(self):
         with pytest.raises(InputError, match="did you mean 'truthful'"):

@@ -202,7 +202,7 @@ class TestWhatIsWrong:
             (["a=old", "a=new"], "names 'a' twice"),
             (["a=old", "b=nwe"], "there is no column 'nwe': did you mean 'new'?"),
             (["a=old", "b=x_*"], "no column has a name like 'x_*'"),
-            (["a=old"], "two predictors or more"),
+            (["a=old"], "two or more predictors"),
         ],
     )
     def test_models_that_cannot_be_meant(self, one_file, capsys, models, said):

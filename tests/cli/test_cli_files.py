@@ -41,7 +41,7 @@ SAID = {
     "zero.npz": "0 bytes",
     "zero.arrow": "0 bytes",
     "header.csv": "holds no rows",
-    "numbers.csv": "put a line of names first",
+    "numbers.csv": "add a line of names",
     "latin.csv": "line 1 is not UTF-8 text",
     "utf16.csv": "is UTF-16 text: save it as UTF-8",
     "binary.csv": "which is not a number",
@@ -50,7 +50,7 @@ SAID = {
     "ragged.csv": "line 3",
     "words.csv": "line 2: p is 'often'",
     "no_names.csv": "the labels are not given (--label)",
-    "anything.dat": "Say what it is with --format, one of",
+    "anything.dat": "Give --format, one of",
 }
 
 
@@ -73,9 +73,9 @@ def test_a_bad_file_is_one_sentence_everywhere(tmp_path, capsys, name):
 def test_folders_and_patterns(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert main(["report", str(tmp_path / "empty")]) == 3
-    assert "holds no files that can be read" in capsys.readouterr().err
+    assert "has no files that can be read" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "day-*.csv")]) == 3
-    assert "no file has a name like" in capsys.readouterr().err
+    assert "no file matches" in capsys.readouterr().err
     for day in (1, 2):
         (tmp_path / f"day-{day}.csv").write_text(GOOD)
     assert main(["report", str(tmp_path / "day-*.csv"), "--measures", "ece"]) == 0
@@ -247,7 +247,7 @@ def test_columns_that_could_be_meant_are_named_with_their_options(tmp_path, caps
     path = csv(tmp_path / "a.csv", {"label": OUTCOMES, "target": OUTCOMES, "p": REPORTS})
     assert main(["report", str(path)]) == 3
     assert capsys.readouterr().err.endswith(
-        f"the labels could be the column 'label' or the column 'target' of {path}: say which with "
+        f"the labels could be the column 'label' or the column 'target' of {path}: choose one with "
         "--label\n"
     )
     path = csv(tmp_path / "b.csv", {"label": OUTCOMES, "pred": OUTCOMES, "confidence": REPORTS})

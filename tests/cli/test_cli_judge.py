@@ -46,11 +46,26 @@ def test_it_gives_what_the_function_gives(file):
     assert found["labels_needed"] == same.labels_needed
 
 
+def test_a_file_without_human_labels_has_the_unlabelled_rows(tmp_path):
+    labelled = {"judge": SAYS[LOOKED].astype(int), "human": RIGHT[LOOKED].astype(int)}
+    one = csv(tmp_path / "labelled.csv", labelled)
+    two = csv(tmp_path / "unlabelled.csv", {"judge": SAYS[~LOOKED].astype(int)})
+    columns = ("--human", "human", "--judged", "judge", "--json")
+    for files in ((one, two), (two, one)):
+        done = run("judge", *files, *columns)
+        same = cal.judge(RIGHT[LOOKED], SAYS[LOOKED], SAYS[~LOOKED])
+        found = json.loads(done.stdout)
+        assert (found["n"], found["n_unlabelled"]) == (100, 700), done.stderr
+        assert found["interval"] == pytest.approx(same.interval)
+    alone = run("judge", two, *columns)
+    assert alone.returncode == 3 and "does not have" in alone.stderr
+
+
 def test_it_prints_the_rate_and_what_it_rests_on(file):
     done = run("judge", file, "--human", "human", "--judged", "score")
-    assert "100 rows with a human label, 700 rows with the judge's answer alone" in done.stdout
-    assert "labelled rows are a random part of all" in done.stdout
-    assert "from 0.5 on they count as yes" in done.stdout
+    assert "100 rows with a human label, 700 rows with only the judge's answer" in done.stdout
+    assert "labelled rows are a random sample of all rows" in done.stdout
+    assert "a score of 0.5 or more counts as yes" in done.stdout
     assert "human labels in all" in done.stdout
 
 
@@ -59,8 +74,8 @@ def test_it_prints_the_rate_and_what_it_rests_on(file):
     [
         (["--human", "human"], "--judged is missing"),
         (["--human", "human", "--judged", "jugde"], "did you mean 'judge'?"),
-        (["--human", "human", "--judged", "human"], "name the column of each"),
-        (["--human", "human", "--judged", "stars"], "--judged[1] is 2: it must be 0, 1"),
+        (["--human", "human", "--judged", "human"], "both name the column"),
+        (["--human", "human", "--judged", "stars"], "--judged[1] is 2: it must be a number"),
         (["--human", "human", "--judged", "judge", "--width", "5"], "not between 0 and 1"),
     ],
 )

@@ -188,7 +188,7 @@ def test_paths_of_stores_say_how(tmp_path):
 def test_days_of_spreadsheets_are_asked_about(tmp_path, days, said):
     path = csv(tmp_path / "d.csv", {"at": days, "label": [0, 1], "p": [0.2, 0.7]})
     done = run("monitor", tmp_path / "s.state", "--update", path, "--time", "at")
-    assert done.returncode == 3 and f"time[0] is {days[0]}, which reads as {said}" in done.stderr
+    assert done.returncode == 3 and f"time[0] is {days[0]}, which looks like {said}" in done.stderr
     assert not (tmp_path / "s.state").exists()
 
 
@@ -210,7 +210,7 @@ def test_days_without_dashes(tmp_path, written):
         file.write_text("\n".join(json.dumps({"at": a, "label": b, "p": c}) for a, b, c in rows))
     done = run("monitor", tmp_path / "s.state", "--update", file, "--time", "at", "--json")
     if written == "numbers":
-        assert done.returncode == 3 and "20240101, which reads as a date" in done.stderr
+        assert done.returncode == 3 and "20240101, which looks like a date" in done.stderr
         return
     starts = [start[:10] for start in json.loads(done.stdout)["windows"]["start"]]
     assert starts == ["2024-01-01", "2024-01-02", "2024-01-31"]
@@ -235,7 +235,7 @@ def test_accepted_rows_raise_no_alarm_and_a_change_does(tmp_path):
     # The same rows as the first windows of one state.
     both = tmp_path / "both.state"
     assert run("merge", accepted, days, "-o", both).returncode == 0
-    span = run("monitor", both, "--baseline", "..2026-01-02", "--alarm", "--json")
+    span = run("monitor", both, "--baseline", "..2026-01-01", "--alarm", "--json")
     assert span.returncode == 1
     found = json.loads(span.stdout)["windows"]["e_change"]
     assert found[0] is None and found[1] < 20 < found[-1]

@@ -197,7 +197,9 @@ def test_what_sums_do_not_tell_is_a_note(tmp_path, capsys):
     )
     found = found_by(capsys, "report", votes, "--stream", "--counts", "no,yes")
     assert found["verdict"] is None
-    assert any("with votes the votes of each row are drawn anew" in note for note in found["notes"])
+    assert any(
+        "intervals with votes resample the votes of each row" in note for note in found["notes"]
+    )
 
 
 def test_a_bad_row_is_told_with_its_line(tmp_path, capsys):
@@ -330,8 +332,8 @@ def test_labels_between_two_columns_have_bounds(tmp_path):
     found = json.loads(run("report", "a.csv", *ends, "--json", cwd=tmp_path).stdout)
     assert {each["name"]: each["low"] for each in found["bounds"]} == own.low
     for more, words in (
-        (("--label", "lo"), "either --label, or both"),
-        (("--votes", "lo"), "--votes needs labels that are known"),
-        (("--by", "lo"), "--by needs labels that are known"),
+        (("--label", "lo"), "--label alone, or both"),
+        (("--votes", "lo"), "--votes needs known labels"),
+        (("--by", "lo"), "--by needs known labels"),
     ):
         assert words in run("report", "a.csv", *ends, *more, cwd=tmp_path).stderr

@@ -211,7 +211,7 @@ def test_columns_named_in_another_order_are_put_right(tmp_path, capsys, columns,
     ("fit", "new", "said"),
     [
         (ORDER, ("--proba", "proba_eel,proba_cat,proba_dog", "--classes", "cat,dog,eel"),
-         "name them in the order of the classes"),
+         "name the columns in the order of the classes"),
         (ORDER, ("--proba", "proba_cat,proba_dog,proba_eel", "--classes", "cat,dog,fox"),
          "the map was fitted to the classes cat, dog, eel; these are cat, dog, fox"),
         (("--proba", "proba_cat,proba_dog,proba_eel", "--label", "y"),
@@ -401,7 +401,7 @@ def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
     np.testing.assert_allclose(scaling.load(tmp_path / "map.json").transform(p), p, rtol=1e-12)
     rows = ("--apply", str(file), "-o", str(tmp_path / "o.csv"))
     assert main(["scale", "--fit", str(file), "--map", "auto", *rows]) == 0
-    assert "The predictions may stay" in capsys.readouterr().out
+    assert "No map is recommended" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [("--map", "beta"), ()])

@@ -36,7 +36,7 @@ def test_no_output_names_votes_as_an_option(tmp_path, capsys):
     for more in ((), ("--json",), ("-o", page)):
         code, out, err = said(capsys, "report", path, *only, *more)
         assert code == 0 and "votes=" not in out + err
-        assert "number of votes is not known" in out
+        assert "without the number of votes" in out
     assert "votes=" not in page.read_text()
     code, out, err = said(capsys, "check", path, "--max", "ece=0.9")
     assert "votes=" not in out + err
@@ -90,14 +90,14 @@ def test_a_state_of_all_measures_is_begun_and_told_by_that_word(tmp_path, capsys
     path.write_text("label,p,at\n" + "".join(lines))
     given = ("--update", path, "--time", "at", "--measures", "all")
     code, out, err = said(capsys, "monitor", state, *given)
-    assert code == 0 and "left out, for a stream" in out and "approximate=" not in out, err
+    assert code == 0 and "not computed, because a stream" in out and "approximate=" not in out, err
     assert cal.Monitor.load(state).recipe()["measures"] is None
     assert said(capsys, "monitor", state, "--measures", "all")[0] == 0
     code, _, err = said(capsys, "monitor", state, "--measures", "ece")
     assert code == 3 and "was created with 'all'" in err
     for command in (("report", state), ("merge", state, "-o", tmp_path / "merged.state")):
         code, out, _ = said(capsys, *command)
-        assert code == 0 and "left out, for a stream" in out and "approximate=" not in out
+        assert code == 0 and "not computed, because a stream" in out and "approximate=" not in out
 
 
 def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
@@ -106,7 +106,9 @@ def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
     cal.Monitor(every="1d").update(OUTCOMES, P, time=0).save(monitor)
     for path in (state, monitor):
         code, _, err = said(capsys, "conventions", path)
-        assert code == 3 and "is a state that" in err and "calibrant merge evaluates it" in err
+        assert (
+            code == 3 and "is a state saved by" in err and "Evaluate it with calibrant merge" in err
+        )
         assert said(capsys, "report", path)[0] == 0
         code, out, err = said(capsys, "check", path, "--max", "ece=0.1")
         if path == state:

@@ -32,7 +32,7 @@ def test_one_file_gives_what_two_files_give(archive, start):
     assert one.returncode == two.returncode == 0, one.stderr
     found, expected = json.loads(one.stdout), json.loads(two.stdout)
     assert found["values"] == expected["values"]
-    assert "of run.npz the arrays test_... are read" in found["inferred"]
+    assert "the arrays test_... of run.npz are read" in found["inferred"]
     assert any("val_..." in note for note in found["notes"])
 
 

@@ -57,7 +57,7 @@ def test_labels_by_model():
         limits = found.intervals("ece")
         assert limits["low"][limits["predictor"].index(name)] == alone.low
     differ = int((CORRECT["gpt"] != CORRECT["qwen"]).sum())
-    assert f"labels are each model's own; they differ in {differ} of {N} rows" in found.inferred
+    assert f"each model has its own labels, which differ in {differ} of {N} rows" in found.inferred
     names = {"gpt": "correct_gpt", "qwen": "correct_qwen"}
     same = cal.compare(names, {name: f"conf_{name}" for name in names}, data=FRAME,
                        measures=["ece", "brier"], n_resamples=50)  # fmt: skip
@@ -111,11 +111,11 @@ MODELS = {"gpt": "conf_gpt", "qwen": "conf_qwen"}
     [(({"gpt": CORRECT["gpt"]}, CONFIDENCE), {}, "has none for 'qwen'"),
      (({**CORRECT, "x": [1]}, CONFIDENCE), {}, "has 'x', not in y_proba"),
      (({"gpt": "correct_qwen", "qwen": "correct_gpt"}, MODELS), {"data": FRAME},
-      "gives 'gpt' the labels 'correct_qwen', which are those of 'qwen'"),
-     ((CORRECT, CONFIDENCE), {"ids": {"y_true": np.arange(N)}}, "ids has 'y_true', while"),
+      "gives 'gpt' the labels 'correct_qwen', which belong to 'qwen'"),
+     ((CORRECT, CONFIDENCE), {"ids": {"y_true": np.arange(N)}}, "ids has 'y_true', but"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.arange(N)}}, "ids must map each model's name"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.arange(N), "qwen": np.arange(N) + 1}},
-      "1 are not those of every model, such as 0"),
+      "1 do not occur for every model, such as 0"),
      ((CORRECT, CONFIDENCE), {"ids": {"gpt": np.zeros(N), "qwen": np.arange(N)}}, "must be unique"),
      (({"gpt": CORRECT["gpt"], "qwen": CORRECT["qwen"][:9]},
        {"gpt": CONFIDENCE["gpt"], "qwen": CONFIDENCE["qwen"][:9]}), {}, "gpt has 200 rows, qwen"),
@@ -205,7 +205,7 @@ def test_decision_curves_of_one_model_s_own_column_are_refused(tmp_path, capsys)
     said = capsys.readouterr().err
     assert "'correct_qwen'" in said and "one by one" in said and "--labels" not in said
     for data in (FRAME, FRAME.to_dict("list")):
-        with pytest.raises(InputError, match="take the models one by one"):
+        with pytest.raises(InputError, match="evaluate the models one by one"):
             cal.decision_curve("correct_gpt", {"a": "conf_gpt", "b": "conf_qwen"}, data=data)
     with pytest.raises(InputError, match="one outcome for all"):
         cal.decision_curve(CORRECT, CONFIDENCE)

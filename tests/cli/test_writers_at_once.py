@@ -101,7 +101,7 @@ class TestSavedOverAnother:
         self.add(kind()).save(path)
         first, second = kind.load(path), kind.load(path)
         self.add(first).save(path)
-        with pytest.raises(StateError, match="was written by another process"):
+        with pytest.raises(StateError, match="was not written: another process"):
             self.add(second).save(path)
         assert kind.load(path).n_rows == 6
         second.save(tmp_path / "other.state")  # and then merged by hand
@@ -120,7 +120,7 @@ def test_a_map_that_another_process_wrote_stays(tmp_path):
     path = tmp_path / "map.json"
     before = version_of(path)
     path.write_text("theirs")
-    with pytest.raises(FileChanged, match=r"map\.json was written by another process"):  # noqa: SIM117
+    with pytest.raises(FileChanged, match=r"map\.json was not written: another process"):  # noqa: SIM117
         with atomic_write(path, since=before) as temporary:
             temporary.write_text("ours")
     assert path.read_text() == "theirs" and len(list(tmp_path.iterdir())) == 1
@@ -140,7 +140,7 @@ def test_scale_keeps_a_map_that_came_meanwhile(tmp_path, monkeypatch):
 
     monkeypatch.setattr(recalibration, "fit_map", slow)
     done = run("scale", "--fit", file, "--method", "temperature", "-o", target)
-    assert done.returncode == 3 and "was written by another process" in done.stderr
+    assert done.returncode == 3 and "was not written: another process" in done.stderr
     assert target.read_text() == "theirs"
 
 
@@ -161,7 +161,7 @@ class TestAddedTwice:
         before = state.read_bytes()
         done = self.update(state, tmp_path / "a.csv")
         assert done.returncode == 3
-        assert "a.csv was added before: its rows would count twice" in done.stderr
+        assert "a.csv was added before, so its rows would count twice" in done.stderr
         assert "--again" in done.stderr
         assert state.read_bytes() == before
 
@@ -187,7 +187,7 @@ class TestAddedTwice:
         with file.open("a") as stream:
             stream.write("2026-01-09T10:00:00Z,1,0.5\n")
         done = self.update(state, file)
-        assert done.returncode == 3 and "a.csv has grown: its first" in done.stderr
+        assert done.returncode == 3 and "a.csv has grown since it was added" in done.stderr
 
     def test_another_content_under_the_same_name(self, state, tmp_path):
         assert self.update(state, rows(tmp_path / "a.csv", 2)).returncode == 0
@@ -197,7 +197,7 @@ class TestAddedTwice:
         other = tmp_path / "other.state"
         self.update(other, tmp_path / "a.csv")
         done = run("merge", state, other)
-        assert done.returncode == 3 and "both states have the rows of a.csv" in done.stderr
+        assert done.returncode == 3 and "both states contain the rows of a.csv" in done.stderr
         assert run("merge", state, other, "--again").returncode == 0
         with pytest.raises(StateError, match=r"rows of a\.csv"):
             cal.Monitor.load(state).merge(cal.Monitor.load(other))

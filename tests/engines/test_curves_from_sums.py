@@ -298,7 +298,7 @@ def test_clinical_values_of_many_rows_come_from_cells(monkeypatch):
     found = call("duckdb", cal.clinical_summary, world(), "y", "p", n_resamples=50)
     for name in ("c_statistic", "ici", "e50", "e90", "emax"):
         assert float(found[name]) == pytest.approx(float(expected[name]), abs=2e-4), name
-        assert found[name].note.endswith("from some 2,500 cells of predictions")
+        assert found[name].note.endswith("from about 2,500 cells of predictions")
     assert found["brier"].note == expected["brier"].note
     assert float(found["slope"]) == pytest.approx(float(expected["slope"]), rel=1e-9)
 
@@ -319,7 +319,9 @@ def test_crowded_cells_have_values_and_no_limits():
     found = call("duckdb", cal.clinical_summary, rows, "y", "p", n_resamples=50)
     c = found["c_statistic"]
     assert float(c) == pytest.approx(cal.auroc(rows["y"], p), rel=1e-12)
-    assert math.isnan(c.low) and c.note.startswith("no limits from sums: the order of predictions")
+    assert math.isnan(c.low) and c.note.startswith(
+        "no interval from sums: it needs the order of predictions"
+    )
     assert found["brier"].low < found["brier"] < found["brier"].high
 
 
@@ -504,19 +506,20 @@ def test_parquet_files_are_read_where_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("function", "p", "options", "message"),
     [
-        (cal.decompose, ["o", "p"], {}, "of one outcome"),
-        (cal.clinical_summary, ["o", "p"], {}, "of one outcome"),
-        (cal.decision_curve, ["o", "p"], {}, "of one outcome"),
+        (cal.decompose, ["o", "p"], {}, "needs one outcome"),
+        (cal.clinical_summary, ["o", "p"], {}, "needs one outcome"),
+        (cal.decision_curve, ["o", "p"], {}, "needs one outcome"),
         (
             cal.reliability_curve, "p", {"band": "confidence", "sample_weight": "w"},
-            "counts outcomes",
+            "does not support weights",
         ),
-        (cal.reliability_curve, "p", {"band": "confidence", "groups": "g"}, "counts outcomes"),
-        (cal.reliability_curve, ["o", "p"], {"notion": "classwise"}, "a curve is of one problem"),
+        (cal.reliability_curve, "p", {"band": "confidence", "groups": "g"}, "needs hard labels"),
+        (cal.reliability_curve, ["o", "p"], {"notion": "classwise"}, "a curve needs one problem"),
         (cal.cox_calibration, "p", {"groups": "nobody"}, "which data does not have"),
         (cal.cox_calibration, "p", {"groups": "m"}, "groups is missing in 600 rows"),
-        (cal.decompose, "p", {"folds": 1000}, "folds=1000 needs as many rows"),
-        (cal.decompose, "p", {"folds": 300, "groups": "g"}, "folds=300 needs as many clusters"),
+        (cal.decompose, "p", {"folds": 1000}, "folds=1000 needs at least as many rows"),
+        (cal.decompose, "p", {"folds": 300, "groups": "g"},
+         "folds=300 needs at least as many clusters"),
         (cal.clinical_summary, "p", {"by": "x"}, "which data does not have"),
         (cal.reliability, "x", {}, "outside"),
     ],
@@ -581,9 +584,9 @@ def test_streams_count_rows_at_the_edges_of_their_bins():
     assert stream(bins=100).decision_curve().recalibration.startswith("isotonic, 5-fold")
     few = stream(bins=5).decision_curve(thresholds=[0.2, 0.8], recalibration=None)
     assert few.thresholds.tolist() == [0.2, 0.8]
-    with pytest.raises(InputError, match="is none: begin it with bins=100"):
+    with pytest.raises(InputError, match="is not an edge of the stream's cells"):
         stream(bins=5).decision_curve(thresholds=[0.3])
-    with pytest.raises(InputError, match="labels of 0 and 1 and rows that count once"):
+    with pytest.raises(InputError, match="labels of 0 and 1 and unweighted rows"):
         stream(bins=100, weights="w").decision_curve(recalibration="platt")
     weighted = stream(bins=100, weights="w").decision_curve()
     expected = known(cal.decision_curve, "y", "p", sample_weight="w", recalibration=None)
@@ -604,7 +607,7 @@ def test_streams_with_predictions_of_0_and_1_have_a_slope_without_them():
     y = (rng.random(3000) < 0.1 + 0.8 * p).astype(int)
     summed = cal.Accumulator().update(y, p).evaluate(uncertainty=True).clinical["slope"]
     fit = cal.clinical_summary(y, p)["slope"]
-    assert "moved to within" in fit.note and summed.note == fit.note
+    assert "clipped to" in fit.note and summed.note == fit.note
     assert (summed.low, summed.high) == pytest.approx((fit.low, fit.high), rel=1e-3)
 
 
@@ -624,5 +627,7 @@ def test_a_file_that_is_no_parquet_is_an_error_of_its_own(tmp_path, monkeypatch,
 
 def test_what_needs_rows_says_so_of_a_path(tmp_path):
     for function in (cal.conventions, cal.report):
-        with pytest.raises(InputError, match=r"names a file, and this needs its rows in memory"):
+        with pytest.raises(
+            InputError, match=r"names a file, but this function needs its rows in memory"
+        ):
             function("y", "p", data=tmp_path / "rows.parquet")

@@ -252,7 +252,7 @@ def test_maps_that_need_the_rows_are_refused_in_one_line(kind):
 def test_what_is_refused_says_why():
     with pytest.raises(NeedsRows, match="MatrixScaling needs the rows in memory"):
         on_frame("duckdb", "MatrixScaling", "label", P, None)
-    with pytest.raises(InputError, match="votes of a lazy frame are not summed in a fit"):
+    with pytest.raises(InputError, match="a fit to a lazy frame cannot sum votes"):
         call("duckdb", PlattScaling().fit, world(), "y", "p", votes="label")
     with pytest.raises(InputError, match="use fit, then to_sql"):
         call("duckdb", PlattScaling().fit_transform, world(), "y", "p")

@@ -61,12 +61,16 @@ REFUSED = {
     "a missing prediction": (("y", ["p0", "p9"]), {}, "y_proba names the column 'p9'"),
     "a missing weight": (("y", "p"), {"sample_weight": "ww"}, "sample_weight names the column"),
     "a missing slice": (("y", "p"), {"by": "dai"}, "did you mean 'day'"),
-    "words": (("word", "p"), {}, "column 'word' holds text: say which label .* classes="),
+    "words": (
+        ("word", "p"),
+        {},
+        "column 'word' holds text: name the class of each label .*classes=",
+    ),
     "words as predictions": (("y", "word"), {}, "y_proba must be numbers; the column 'word'"),
     "dates": (("y", "day"), {}, "the column 'day' holds the type Date"),
     "dates as labels": (("day", "p"), {"classes": [0, 1]}, "numbers or text; the column 'day'"),
     "an array for a name": ((Y, "p"), {}, "must be a column's name or a list of names"),
-    "one class": (("y", ["p"]), {}, "one column is one class only"),
+    "one class": (("y", ["p"]), {}, "one column is one class, but"),
     "no class": (("y", []), {}, "names 0 columns"),
     "no label": (([], "p"), {}, "y_true .* 0 columns|got 0 and 1 columns"),
     "no weight": (("y", "p"), {"sample_weight": []}, "must name one column; it names 0"),
@@ -97,7 +101,7 @@ def test_measures_of_rows_say_that_rows_are_needed():
             cal.ls_ece("y", "p", sigma=0.1, data=LAZY_FRAME, **options)
     with pytest.raises(InputError, match="distinct vector"):
         cal.lin_ce("label", REPORTS, bins=cal.LevelSets(), data=LAZY_FRAME)
-    with pytest.raises(InputError, match="bring the columns here first"):
+    with pytest.raises(InputError, match="collect the columns first"):
         cal.conventions("y", "p", data=LAZY_FRAME)
 
 
@@ -109,7 +113,7 @@ def test_too_much_to_bring_here_is_refused(monkeypatch):
     with pytest.raises(InputError, match="too many values"):
         cal.evaluate("y", "p", by="w", data=LAZY_FRAME, measures=["ece"])
     monkeypatch.setattr(losses, "MOST_RANKED", 2)
-    with pytest.raises(InputError, match="3 classes are not summed"):
+    with pytest.raises(InputError, match="at most 2 classes; got 3"):
         cal.rank_cs(SOFTS, REPORTS, data=LAZY_FRAME)
 
 
@@ -122,9 +126,9 @@ BAD = {
     "an infinite logit": ("p", np.inf, ("y", "p"), {"from_logits": True}, "not finite"),
     "a label": ("y", 2, ("y", "p"), {}, "neither 0, 1 nor a probability.*'y': 2"),
     "a fraction": ("s", 1.2, ("s", "p"), {}, "neither 0, 1 nor a probability"),
-    "a class": ("label", 3, ("label", REPORTS), {}, "none of the classes.*'label': 3"),
-    "half a class": ("label", 0.5, ("label", REPORTS), {}, "none of the classes"),
-    "a negative class": ("label", -1, ("label", REPORTS), {}, "none of the classes"),
+    "a class": ("label", 3, ("label", REPORTS), {}, "a y_true that is not a class.*'label': 3"),
+    "half a class": ("label", 0.5, ("label", REPORTS), {}, "a y_true that is not a class"),
+    "a negative class": ("label", -1, ("label", REPORTS), {}, "a y_true that is not a class"),
     "a word": ("word", "ant", ("word", REPORTS), {"classes": ["cat", "dog", "eel"]}, "'ant'"),
     "nearly a word": (
         "word",
@@ -267,7 +271,7 @@ def test_overshoot_is_brought_back_and_counted():
         for kind in (pl.LazyFrame, pl.DataFrame)
     )
     assert lazy.notes == eager.notes
-    assert "sum to 1 only within the tolerance" in lazy.notes[0]
+    assert "sum to 1 only within rounding tolerance" in lazy.notes[0]
 
 
 def test_predictions_of_0_and_1_are_clipped_alike():
@@ -576,7 +580,7 @@ def test_slices_without_weight_are_told():
     options = {"sample_weight": "w", "measures": ["ece"]}
     slices_ = cal.evaluate("y", "p", by="site", data=data, **options).slices
     assert len(slices_) == 2
-    assert "a: " in slices_.notes[0] and "without weight" in slices_.notes[0]
+    assert "a: " in slices_.notes[0] and "without positive weight" in slices_.notes[0]
 
 
 # --- only sums leave the engine ------------------------------------------------------------------
@@ -616,7 +620,7 @@ def test_an_evaluation_is_one_query_and_one_look_for_all_quantile_rules(collecte
     assert look < 1000
     assert "ks_error" not in found and "brier_uncertainty" in found
     assert any(
-        "ks_error, " in n and "left out, there are more than 32,768" in n for n in found.notes
+        "ks_error, " in n and "not computed, there are more than 32,768" in n for n in found.notes
     )
 
 
@@ -743,5 +747,5 @@ def test_an_empty_list_of_names_is_refused_of_an_eager_frame(argument, kind):
     frame = LAZY_FRAME.collect()
     data = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
     names = {"y_true": "y", "y_proba": "p", argument: []}
-    with pytest.raises(InputError, match=f"{argument} must name a column; it names 0 columns"):
+    with pytest.raises(InputError, match=f"{argument} must name a column; it names none"):
         cal.ece(data=data, **names)

@@ -158,7 +158,7 @@ def test_top_labels_of_lazy_frames_have_intervals():
     assert both.estimate("ece").interval.low == pytest.approx(known.low, rel=1e-4)
     assert both.estimate("brier").interval is None
     notes = [note for note in both.notes if note.startswith("no intervals for ")]
-    assert len(notes) == 1 and "every class of each row is needed" in notes[0]
+    assert len(notes) == 1 and "it needs every class of each row" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -166,10 +166,10 @@ def test_top_labels_of_lazy_frames_have_intervals():
     [
         ({"groups": ["g", "w"]}, "groups must name one column"),
         ({"groups": "nobody"}, "nobody"),
-        ({"bins": cal.LevelSets()}, "ece: with so many bins rows are drawn again"),
+        ({"bins": cal.LevelSets()}, "ece: with this many bins the interval resamples rows"),
         ({"bins": cal.Quantile(5, ties="rank")}, "bins by rank need the rows in order"),
         ({"measure": "dist_ce"}, "no interval from sums for dist_ce: whole distributions"),
-        ({"p": ["q", "p"], "measure": "classwise_ece"}, "every class of each row is needed"),
+        ({"p": ["q", "p"], "measure": "classwise_ece"}, "it needs every class of each row"),
     ],
 )
 def test_what_sums_do_not_tell_is_refused_in_a_line(options, message):
@@ -315,7 +315,7 @@ def test_crowded_cells_tell_what_needs_no_order():
         one, other = known.estimate(name).interval, found.estimate(name).interval
         assert limits_of(other) == pytest.approx(limits_of(one), rel=3e-3), name
     assert found.estimate("lin_ce").interval is None
-    assert any("lin_ce" in n and "the order of predictions is needed" in n for n in found.notes)
+    assert any("lin_ce" in n and "it needs the order of predictions" in n for n in found.notes)
 
 
 def test_equal_predictions_do_not_crowd_a_cell():
@@ -436,7 +436,7 @@ def test_streams_of_soft_labels_have_intervals_of_errors_and_not_of_losses():
     one, other = (each.estimate("ece").interval for each in (known, found))
     assert limits_of(other) == pytest.approx(limits_of(one), rel=1e-3)
     assert found.estimate("brier").interval is None
-    assert any("do not tell how losses vary" in note for note in found.notes)
+    assert any("do not hold the variance of losses" in note for note in found.notes)
 
 
 # --- comparisons ----------------------------------------------------------------------------------
@@ -524,7 +524,7 @@ def test_votes_are_not_drawn_anew_from_sums(tmp_path):
     rows, path = mixed_rows(), tmp_path / "rows.parquet"
     columns = {"label": rows["s"], "proba": rows["p"], "votes": np.full(3000, 5)}
     need("pyarrow.parquet").write_table(need("pyarrow").table(columns), path)
-    with pytest.raises(InputError, match="the votes of each row are drawn anew"):
+    with pytest.raises(InputError, match="resample the votes of each row"):
         cal.evaluate_file(path, votes="votes", uncertainty=True)
 
 

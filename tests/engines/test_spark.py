@@ -180,6 +180,6 @@ class TestWhereItIsNotTaken:
         data = frame("spark", {"y": Y, "p": P})
         for y, p in ((data["y"], data["p"]), (data, data), (Y, data["p"])):
             with pytest.raises(
-                InputError, match=r"pyspark\.sql.*name columns and give their frame"
+                InputError, match=r"pyspark\.sql.*give the frame and name its columns"
             ):
                 cal.ece(y, p)

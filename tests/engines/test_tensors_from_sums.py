@@ -140,7 +140,7 @@ def test_comparisons_of_top_labels_leave_out_what_needs_classes(on_device):
     pair = {"right": first, "sharp": second}
     found = cal.compare(torch.tensor(y), pair, from_logits=True)
     assert "top_label_ece" not in found.measures
-    assert any("every class of each row is needed" in note for note in found.notes)
+    assert any("it needs every class of each row" in note for note in found.notes)
     known = cal.compare(
         y, {name: each.numpy() for name, each in pair.items()}, from_logits=True, measures=["ece"]
     )

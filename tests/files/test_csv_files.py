@@ -105,8 +105,8 @@ def lines_of(*, at, bad, n=2000):
      ('1,"0,5",x', "p is '0,5', which is not a number. Decimals need a point"),
      ("maybe,0.5,x", "label is 'maybe', which is not a number|y_true is 'maybe', a name"),
      ("1," + " " * 99 + ",x", "p is ' +...', which is not a number"),
-     ("1,0.5", "has 2 columns, where the first line names 3"),
-     ("1,0.5,x,y", "has 4 columns, where the first line names 3"),
+     ("1,0.5", "has 2 columns, but the first line names 3"),
+     ("1,0.5,x,y", "has 4 columns, but the first line names 3"),
      ("1,1.5,x", r"y_proba\[\d+\] is 1\.5"),
      ("7,0.5,x", r"y_true\[\d+\] is 7")],
 )  # fmt: skip
@@ -174,7 +174,7 @@ def test_other_encodings_are_told_where_they_matter(file):
 
 def test_a_file_without_names(file):
     file.write_text("0,0.2\n1,0.7\n")
-    with pytest.raises(InputError, match="line 1 holds numbers where the columns' names must be"):
+    with pytest.raises(InputError, match="line 1 holds numbers, but the first line must name"):
         cal.evaluate_file(file)
 
 
@@ -213,7 +213,7 @@ def test_truth_values_in_several_blocks(file, set_limits):
     file.write_text("\n".join(["correct,confidence", *lines]))
     assert cal.evaluate_file(file, measures=["ece"]).recipe["n"] == OUTCOMES.size
     file.write_text("\n".join(["correct,confidence", *lines[:900], "perhaps,0.5", *lines]))
-    with pytest.raises(InputError, match="line 902: correct is 'perhaps', where the first"):
+    with pytest.raises(InputError, match="line 902: correct is 'perhaps', but the first"):
         cal.evaluate_file(file, measures=["ece"])
 
 

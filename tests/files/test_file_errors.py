@@ -42,7 +42,7 @@ def test_columns_without_a_usual_name_are_listed(tmp_path, format):
 
 def test_several_usual_names_are_not_chosen_from(tmp_path):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "target": OUTCOMES, "p": REPORTS})
-    refused(path, "y_true could be the column 'label' or the column 'target'.*say which")
+    refused(path, "y_true could be the column 'label' or the column 'target'.*name one of them")
     path = write(
         tmp_path, "npz", {"y": LABELS, "confidence": REPORTS, "p0": REPORTS, "p1": REPORTS}
     )
@@ -99,7 +99,7 @@ def test_names_of_labels_need_classes(tmp_path, format):
     names = np.where(OUTCOMES > 0, "yes", "no").astype("U5")
     names[40] = "maybe"
     path = write(tmp_path, format, {"label": names, "p": REPORTS})
-    refused(path, r"y_true is '(yes|no)', a name: say which.*classes=\[negative, positive\]")
+    refused(path, r"y_true is '(yes|no)', a name: name the class.*classes=\[negative, positive\]")
     said = refused(path, "y_true is 'maybe', which is not in classes", classes=["no", "yes"])
     assert {"csv": "line 42", "jsonl": "line 41"}.get(format, "row 40") in said
     refused(path, "classes must name every class once", classes=["no", "yes", "maybe"])
@@ -138,7 +138,7 @@ def test_shapes_that_do_not_fit(tmp_path):
     path = write(tmp_path, "npz", {"label": ROWS, "p": REPORTS, "x": ROWS, "z": REPORTS})
     refused(path, r"rows\.npz: y_true has the shape \(\d+, 4\) while y_proba is \(n,\)")
     refused(path, "holds lists: name it alone", y_true="z", y_proba=["x", "p"])
-    refused(path, "one column is one class only", y_true="z", y_proba=["p"])
+    refused(path, "one column is one class, but", y_true="z", y_proba=["p"])
 
 
 def test_arguments_that_are_no_columns(tmp_path):
@@ -212,16 +212,14 @@ class TestDamage:
         pq.write_table(table, tmp_path / "rows.parquet")
         need("pyarrow.feather").write_feather(table, tmp_path / "rows.arrow")
         for name in ("rows.parquet", "rows.arrow"):
-            said = (
-                f"{name}, row 7: the list of the column 'probs' has 3 numbers, where others have 2"
-            )
+            said = f"{name}, row 7: the list of the column 'probs' has 3 numbers, but others have 2"
             refused(tmp_path / name, said)
 
     def test_lists_of_nothing(self, tmp_path):
         pa, pq = need("pyarrow"), need("pyarrow.parquet")
         table = pa.table({"label": [0, 1], "probs": pa.array([[], []], pa.list_(pa.float64()))})
         pq.write_table(table, tmp_path / "rows.parquet")
-        refused(tmp_path / "rows.parquet", r"y_proba has the shape \(2, 0\): it has no columns")
+        refused(tmp_path / "rows.parquet", r"y_proba has the shape \(2, 0\) and thus no columns")
 
     def test_times_are_no_numbers(self, tmp_path):
         pa, pq = need("pyarrow"), need("pyarrow.parquet")

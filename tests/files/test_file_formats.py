@@ -250,7 +250,7 @@ def test_measures_are_chosen_and_unknown_ones_refused(tmp_path):
         cal.evaluate_file(path, measures=["lin_c"])
     with pytest.raises(InputError, match="'tace' takes more than one pass"):
         cal.evaluate_file(path, measures=["tace"], exact=False)
-    with pytest.raises(InputError, match="fixed before the rows are seen"):
+    with pytest.raises(InputError, match="fixed in advance"):
         cal.evaluate_file(path, bins=cal.Quantile(10))
 
 

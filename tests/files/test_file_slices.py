@@ -92,7 +92,7 @@ def test_slices_without_a_value_or_without_weight(tmp_path):
         path, by="who", y_true="y", sample_weight="w", missing="drop", measures=["ece"]
     )
     assert {part.name: part.n for part in found.slices} == {"a": 1, "(missing)": 2, "1": 2}
-    assert found.slices.notes == ("b: 1 row without weight, dropped",)
+    assert found.slices.notes == ("b: 1 row without positive weight dropped",)
 
 
 def test_categories_dates_and_truth_values(tmp_path):

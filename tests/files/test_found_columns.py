@@ -105,7 +105,7 @@ def test_every_name_that_would_be_found_is_told(tmp_path):
 def test_a_label_beside_the_truth_may_be_an_answer(tmp_path, truth):
     answers = [1 - outcome for outcome in OUTCOMES]
     path = write(tmp_path, "npz", {"label": answers, truth: OUTCOMES, "p": REPORTS})
-    with pytest.raises(InputError, match=rf"'label' or the column '{truth}' of .*: say which"):
+    with pytest.raises(InputError, match=rf"'label' or the column '{truth}' of .*: name one"):
         cal.evaluate_file(path, measures=["ece"])
     told = cal.evaluate_file(path, y_true=truth, measures=["ece"])
     assert told["ece"] == cal.ece(OUTCOMES, REPORTS)
@@ -119,7 +119,7 @@ def test_a_confidence_beside_a_predicted_class_may_be_of_that_class(tmp_path):
     confidence = np.maximum(REPORTS, 1 - np.asarray(REPORTS))
     columns = {"y_pred": predicted, "Confidence": confidence, "label": OUTCOMES}
     path = write(tmp_path, "npz", columns)
-    with pytest.raises(InputError, match="beside 'y_pred' may be the confidence in the predicted"):
+    with pytest.raises(InputError, match="also has 'y_pred', so it may be the confidence"):
         cal.evaluate_file(path, measures=["ece"])
     found = cal.evaluate_file(
         path, answer="y_pred", gold="label", y_proba="Confidence", measures=["ece"]

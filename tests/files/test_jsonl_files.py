@@ -63,7 +63,7 @@ def test_what_is_missing_is_counted_and_never_made_up(file, record):
 
 def test_a_file_of_missing_confidences_holds_nothing(file):
     lines(file, *({"correct": 1, "confidence": None} for _ in range(3)))
-    with pytest.raises(InputError, match="3 rows, and in each something is missing"):
+    with pytest.raises(InputError, match=r"3 rows, .*missing"):
         cal.evaluate_file(file, missing="drop")
 
 
@@ -84,8 +84,8 @@ def test_gaps_in_every_chunk(file, set_limits):
      ("0,85", "confidence is '0,85'.*a point, not a comma"),
      ("high", "confidence is 'high', which is not a number"),
      ("1_0", "confidence is '1_0', which is not a number"),
-     (True, "confidence is true, where a number is needed"),
-     ({"p": 1}, "confidence is a record, where a number is needed"),
+     (True, "confidence is true, but must be a number"),
+     ({"p": 1}, "confidence is a record, but must be a number"),
      (85, r"y_proba\[2\] is 85.*percentages, divide by 100"),
      (10**400, "confidence is too large a number"),
      (-0.5, r"y_proba\[2\] is -0\.5"),
@@ -115,7 +115,7 @@ def test_labels_by_name(file):
     [('{"correct": 1, "confidence": 0.5', r"line 3 is not JSON: .* at column \d+.*one record"),
      ("", None),
      ("   ", None),
-     ("[1, 2]", "line 3 holds a list, where each line must be one record"),
+     ("[1, 2]", "line 3 holds a list, but each line must be one record"),
      ("0.5", "line 3 holds a number"),
      ("null", "line 3 holds a null"),
      ("{}{}", "line 3 is not JSON: Extra data"),
@@ -223,13 +223,13 @@ def test_lists_of_probabilities(file):
     )
     assert found.values == pytest.approx(expected.values, rel=1e-12)
     lines(file, {"label": 1, "probs": [0.5, 0.5]}, {"label": 1, "probs": [0.2, 0.3, 0.5]})
-    with pytest.raises(InputError, match="line 2: probs is a list of 3, where others have 2"):
+    with pytest.raises(InputError, match="line 2: probs is a list of 3, but other rows have 2"):
         cal.evaluate_file(file)
     lines(file, {"label": 1, "probs": [0.5, 0.5]}, {"label": 1, "probs": 0.5})
-    with pytest.raises(InputError, match=r"line 2: probs is 0\.5, where others have a list"):
+    with pytest.raises(InputError, match=r"line 2: probs is 0\.5, but other rows have a list"):
         cal.evaluate_file(file)
     lines(file, *[{"label": 1, "probs": 0.5}] * 6, {"label": 1, "probs": [0.5, 0.5]})
-    with pytest.raises(InputError, match="line 7: probs is a list, where others have none"):
+    with pytest.raises(InputError, match="line 7: probs is a list, but other rows have none"):
         cal.evaluate_file(file)
     lines(file, {"label": 1, "probs": [0.5, 0.5]}, {"label": 1, "probs": [0.5, "half"]})
     with pytest.raises(InputError, match="line 2: probs is 'half', which is not a number"):

@@ -206,7 +206,7 @@ def test_texts_that_are_one_number_are_told_apart():
     assert cal.ece(["1.0", "2"], p, classes=[1, 2]) == pytest.approx(0.1)
     with pytest.raises(InputError, match=r"y_true\[0\] is 1, which is not in classes"):
         cal.ece([1, 1], p, classes=["01", "001"])
-    with pytest.raises(InputError, match="1 is there as a number and as text"):
+    with pytest.raises(InputError, match="1 appears as a number and as text"):
         cal.ece([1, 1], p, classes=[1, "1"])
     with pytest.raises(InputError, match=r"cannot be found|not in classes"):
         cal.ece([0, 1], p, classes=["cat", "1"])

@@ -110,7 +110,7 @@ def test_what_cannot_be_read_says_so(tmp_path) -> None:
             cal.evaluate_file(tmp_path / name)
     for name, words in (("a.sav", "read_sav"), ("a.xls", "xlsx"), ("a.pkl", "to_parquet")):
         (tmp_path / name).write_bytes(b"x")
-        with pytest.raises(cal.InputError, match=f"a format that is not read: .*{words}"):
+        with pytest.raises(cal.InputError, match=f"a format that cannot be read. .*{words}"):
             cal.evaluate_file(tmp_path / name)
 
 
@@ -156,7 +156,7 @@ def test_value_labels_of_stata_are_names(tmp_path) -> None:
     assert any("value labels are read for 'label', 'site', 'id'" in line for line in found.inferred)
     read = cal.read_file(path, classes=["no", "yes"], columns="id")
     assert read.columns["id"].tolist() == list("fedcba")
-    with pytest.raises(cal.InputError, match=r"row 0: y_true is 'no', a name: say which"):
+    with pytest.raises(cal.InputError, match=r"row 0: y_true is 'no', a name: name the class"):
         cal.evaluate_file(path)
 
 
@@ -328,7 +328,7 @@ def test_a_row_of_totals_is_the_one_that_is_named(tmp_path, kind, rows) -> None:
     file = tmp_path / f"rows.{kind}"
     frame.to_excel(file, index=False) if kind == "xlsx" else frame.to_csv(file, index=False)
     place = rf"{'row' if kind == 'xlsx' else 'line'} {rows + 2}"
-    said = rf"{place}: y_true is 'Total', a name, where [\d,]+ labels .* such as a total"
+    said = rf"{place}: y_true is 'Total', a name, but [\d,]+ labels .* such as a total"
     with pytest.raises(cal.InputError, match=said):
         cal.evaluate_file(file)
     with pytest.raises(cal.InputError, match=place):

@@ -68,7 +68,7 @@ def test_counts_and_shares_beside_votes(wide, tmp_path):
         close(cal.evaluate_file(wide, **way), expected)
         rows = cal.read_file(wide, **way)
         np.testing.assert_array_equal(rows.votes, VOTES)
-        assert f"votes behind each row: {VOTES.min()} to {VOTES.max()}" in rows.inferred
+        assert f"votes per row: {VOTES.min()} to {VOTES.max()}" in rows.inferred
     path = tmp_path / "rows.jsonl"
     records = zip(COUNTS.tolist(), P.tolist(), strict=True)
     path.write_text("".join(json.dumps({"votes": c, "p": p}) + "\n" for c, p in records))
@@ -135,7 +135,7 @@ def test_rows_of_one_item_must_agree(long, tmp_path):
         ("n_cat", "", "line 6: y_true is missing"),
         ("m", 0, r"line 6: votes\[4\] is 0.*whole numbers from 1"),
         ("m", 2.5, r"line 6: votes\[4\] is 2.5.*whole"),
-        ("m", 99, r"line 6: votes\[4\] is 99, while the counts in y_true\[4\] sum to"),
+        ("m", 99, r"line 6: votes\[4\] is 99, but the counts in y_true\[4\] sum to"),
     ],
 )
 def test_bad_votes_are_named_with_their_line(column, value, message, tmp_path):
@@ -156,7 +156,7 @@ def test_a_row_without_votes_is_named_with_its_line(tmp_path):
 
 
 def test_columns_that_contradict_each_other(wide, long):
-    with pytest.raises(cal.InputError, match="counts and votes both say"):
+    with pytest.raises(cal.InputError, match="counts and votes both give the labels"):
         cal.read_file(wide, counts=N_COLUMNS, votes="m")
     with pytest.raises(cal.InputError, match="annotator is given without item"):
         cal.read_file(long, annotator="annotator")
@@ -195,27 +195,27 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
     assert code == 0 and "each row is a vote" in out
     code, out, _ = said(capsys, "compare", f"a={wide}", f"b={wide}", *ways["counts"][1:],
                         "--measures", "dist_ce")  # fmt: skip
-    assert code == 0 and "counts of votes" in out
+    assert code == 0 and "vote counts" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
-    assert code == 0 and "votes behind each row: 1 to 6" in out
+    assert code == 0 and "votes per row: 1 to 6" in out
     # Limits, which take most of the time, were in the table above.
     set_limits(compared_predictions=10)
     both = ("--fit", wide, "--apply", wide, "--counts", counts, "--method", "temperature")
     code, _, _ = said(capsys, "scale", *both, "-o", tmp_path / "mapped.csv")
     assert code == 0 and "y_true_0,y_true_1" in (tmp_path / "mapped.csv").read_text()
     code, out, _ = said(capsys, "report", *ways["counts"], "--stream", "--measures", "dist_ce")
-    assert code == 0 and "counts of votes" in out
+    assert code == 0 and "vote counts" in out
 
 
 def test_the_command_line_speaks_of_its_own_options(wide, long, capsys):
     _, _, err = said(capsys, "report", wide, "--label", "positive", "--proba", "first")
-    assert "--votes COLUMN of how many" in err and "--counts A,B" in err
+    assert "the number of votes with --votes COLUMN" in err and "--counts A,B" in err
     _, _, err = said(capsys, "report", long, "--annotator", "annotator")
     assert "--annotator is given without --item" in err
     _, _, err = said(capsys, "report", long, "--item", "item", "--stream")
     assert "leave out --stream" in err
     _, _, err = said(capsys, "report", wide, "--counts", "n_cat", "--votes", "m")
-    assert "--counts and --votes both say" in err and "leave out --votes" in err
+    assert "--counts and --votes both give the labels" in err and "leave out --votes" in err
 
 
 def test_sure_predictions_may_be_held_against_votes(tmp_path):
@@ -225,7 +225,7 @@ def test_sure_predictions_may_be_held_against_votes(tmp_path):
     found = cal.evaluate_file(path, y_true="share", y_proba="sure", votes="m", measures=["ece"])
     expected = cal.ece(columns["share"], sure, votes=VOTES)
     assert found["ece"] == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(cal.InputError, match=r"swapped.*name the column of their numbers as votes"):
+    with pytest.raises(cal.InputError, match=r"swapped.*name the column of vote counts as votes"):
         cal.evaluate_file(path, y_true="share", y_proba="sure", measures=["ece"])
 
 

@@ -75,8 +75,8 @@ def test_lists_of_log_probabilities(tmp_path: Path, kind: str) -> None:
     ("record", "options", "words"),
     [({"p": "110%"}, {"percent": True}, "line 4: p is '110%': percentages lie between"),
      ({"p": "high"}, {"percent": True}, "line 4: p is 'high', which is not a percentage"),
-     ({"p": "maybe"}, {"words": WORDS}, "line 4: p is 'maybe', which words does not have"),
-     ({"p": 0.5}, {"words": WORDS}, "line 4: p is 0.5, which words does not have"),
+     ({"p": "maybe"}, {"words": WORDS}, "line 4: p is 'maybe', which is not in words"),
+     ({"p": 0.5}, {"words": WORDS}, "line 4: p is 0.5, which is not in words"),
      ({"p": 0.3}, {"from_logprobs": True}, "line 4: .*0.3: log-probabilities are at most 0"),
      ({"p": "likely"}, {}, "line 4: p is 'likely', which is not a number. If it is a word"),
      ({"p": None}, {"percent": True}, "line 4: y_proba is missing")],
@@ -114,14 +114,16 @@ def test_a_name_among_labels_that_are_numbers(tmp_path: Path, set_limits: SetLim
     set_limits(csv_blocks=(1 << 10, 1 << 24))
     file = tmp_path / "rows.csv"
     file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 3000 + "yes,0.4\n")
-    with pytest.raises(cal.InputError, match=r"label is 'yes', .*: give all rows numbers") as told:
+    with pytest.raises(
+        cal.InputError, match=r"label is 'yes', .*: give numbers in all rows"
+    ) as told:
         cal.evaluate_file(file)
     assert "words" not in str(told.value)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"percent": True, "from_logits": True}, "from_logits and percent say two things"),
+    [({"percent": True, "from_logits": True}, "from_logits and percent contradict each other"),
      ({"from_logprobs": True, "from_logits": True}, "both True"),
      ({"from_logprobs": 1}, "from_logprobs must be True or False"),
      ({"words": {}}, "words must map"),
@@ -130,7 +132,7 @@ def test_a_name_among_labels_that_are_numbers(tmp_path: Path, set_limits: SetLim
      ({"answer": "y"}, "answer is given without gold"),
      ({"answer": "y", "gold": "y"}, "both the column 'y'"),
      ({"answer": "y", "gold": "z"}, "gold names the column 'z'"),
-     ({"answer": "y", "gold": "p", "y_true": "y"}, "y_true says something else")],
+     ({"answer": "y", "gold": "p", "y_true": "y"}, "y_true gives the labels too")],
 )  # fmt: skip
 def test_options_that_contradict(tmp_path: Path, options: dict[str, Any], words: str) -> None:
     file = tmp_path / "rows.jsonl"
@@ -260,7 +262,7 @@ def test_log_probabilities_are_named() -> None:
         cal.ece(RIGHT, np.log(P))
     with pytest.raises(cal.InputError, match="pass from_logprobs=True"):
         cal.ece(1 - RIGHT, np.log(ROWS))
-    with pytest.warns(cal.CalibrantWarning, match="from_logprobs=True in place"):
+    with pytest.warns(cal.CalibrantWarning, match="from_logprobs=True instead"):
         cal.ece(RIGHT, np.log(P), from_logits=True)
     with pytest.raises(cal.InputError, match=r"y_proba\[0\] is .*: log-probabilities are at most"):
         cal.ece(RIGHT, P, from_logprobs=True)
@@ -331,7 +333,7 @@ def test_a_column_of_many_forms(tmp_path: Path, kind: str, set_limits: SetLimits
     assert rows.y_true.tolist() == [ones[i] for i in kept]
     assert rows.n_missing == len(said) - len(kept)
     counts = {form: times * sum(f == form for _, _, f in FORMS) for _, _, form in FORMS}
-    line = next(line for line in rows.inferred if line.startswith("confidences by how"))
+    line = next(line for line in rows.inferred if line.startswith("confidences by form"))
     for form, named in (("sign", "(85%)"), ("share", "(85 out of 100)"), ("word", "words")):
         assert f"{named} {counts[form]}" in line
     result = cal.evaluate_file(
@@ -345,14 +347,15 @@ def test_a_column_of_many_forms(tmp_path: Path, kind: str, set_limits: SetLimits
 @pytest.mark.parametrize(
     ("said", "words", "options"),
     [([0.5, 1, "1", 1.0], "entry 1: y_proba is '1', which may be 1 % or certain, here and in entry "
-      "2, entry 3: say which, with words={'1': 1.0} or words={'1': 0.01}", {}),
+      "2, entry 3: choose between words={'1': 1.0} and words={'1': 0.01}", {}),
      (["high", "low", "high"], "entry 0: y_proba is 'high', a word, here and in entry 2: give its "
       "probability with words={'high': ...}, or call it a refusal with words={'high': None}. Not "
       "read either: 'low'", {}),
      ([85, 0.5], "0.5', which may be a percentage or a probability", {"percent": True}),
-     (["9/8"], "no share", {}), (["110%"], "between 0 and 1", {}), ([-0.1], "between 0 and 1", {}),
-     ([True], "which no rule reads", {}), (["<5%"], "which no rule reads", {}),
-     (["sorry, 80 perhaps"], "which no rule reads", {}), (["80-90%"], "which no rule reads", {})],
+     (["9/8"], "not a share", {}), (["110%"], "between 0 and 1", {}),
+     ([-0.1], "between 0 and 1", {}),
+     ([True], "which cannot be read", {}), (["<5%"], "which cannot be read", {}),
+     (["sorry, 80 perhaps"], "which cannot be read", {}), (["80-90%"], "which cannot be read", {})],
 )  # fmt: skip
 def test_what_is_unclear_is_refused(said: list[Any], words: str, options: dict[str, Any]) -> None:
     with pytest.raises(cal.InputError) as told:
@@ -383,7 +386,7 @@ def test_correctness_in_words() -> None:
     assert found.y_true.tolist() == [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
     unsaid = cal.read_confidences(["yes", None, "no"], [0.5] * 3).y_true
     assert np.array_equal(unsaid, [1, math.nan, 0], equal_nan=True)
-    with pytest.raises(cal.InputError, match="entry 1: y_true is 'P', which says neither"):
+    with pytest.raises(cal.InputError, match="entry 1: y_true is 'P', which is neither"):
         cal.read_confidences(["C", "P"], [0.5, 0.5])
     with pytest.raises(cal.InputError, match="y_true has 1 entries, y_proba 2"):
         cal.read_confidences(["C"], [0.5, 0.5])
@@ -402,7 +405,7 @@ def test_confidences_on_the_command_line(tmp_path: Path) -> None:
     file = written(tmp_path, "json", correct=["yes", "no"] * 20, confidence=["85%", 1] * 20)
     result = run("report", file, "--confidence", "auto")
     assert result.returncode == 3
-    assert "--words 1=1.0 or --words 1=0.01" in result.stderr
+    assert "--words 1=1.0 and --words 1=0.01" in result.stderr
     result = run("report", file, "--confidence", "auto", "--words", "1=1", "--measures", "ece")
     assert "words 20, with a percent sign (85%) 20" in result.stdout
     lists = written(tmp_path, "jsonl", label=[0, 1], probs=[[0.5, 0.5], [0.1, 0.9]])

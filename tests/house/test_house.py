@@ -64,7 +64,8 @@ def test_every_public_name_is_documented_and_there():
 OF_OTHER_THINGS = {
     "annotators", "audit", "bayes_error", "catalogue", "count_votes", "entropy_bands",
     "evaluate_file", "optimism",
-    "judge", "rank_robustness", "read_confidences", "read_file", "reproduce", "sampled_answers",
+    "judge", "match_boxes", "rank_robustness", "read_coco", "read_confidences", "read_file",
+    "reproduce", "sampled_answers",
 }  # fmt: skip
 
 

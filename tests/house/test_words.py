@@ -9,6 +9,7 @@ import posixpath
 import re
 import runpy
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -201,24 +202,47 @@ def test_old_addresses_lead_to_pages(built):
     assert not [old for old in leads if (DOCS / old).exists()]
 
 
-def test_texts_that_the_program_prints_use_the_field_s_words():
-    script = DOCS / "make" / "messages.py"
-    if not script.exists():
-        pytest.skip("the list of messages is not at hand")
+@pytest.fixture(scope="module")
+def texts():
+    """The script that lists every text of the program."""
     sys.modules.pop("messages", None)
-    sys.path.insert(0, str(script.parent))
+    sys.path.insert(0, str(DOCS / "make"))
     try:
-        messages = need("messages").messages()
+        return need("messages")
     finally:
-        sys.path.remove(str(script.parent))
+        sys.path.remove(str(DOCS / "make"))
+
+
+def test_texts_that_the_program_prints_use_the_field_s_words(texts):
     wrong = [
         f"{message.file}:{message.line}: {message.text[:80]!r}: {found[0]!r}; rather: {instead}"
-        for message in messages
+        for message in texts.messages()
         for pattern, instead in WORDS.items()
         for found in [re.search(pattern, message.text)]
         if found
     ]
     assert wrong == []
+
+
+def test_texts_are_found_in_every_kind_of_file(texts):
+    found = Counter(Path(each.file).suffix for each in texts.messages())
+    assert found[".py"] > 2000 and found[".html"] > 50 and found[".js"] > 10
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('raise E(f"{a:.3f} is " "not one" f" of {b!r}")', ["{a} is not one of {b}"]),
+        ('say("it is " + ("small" if a else "too large"))', ["it is [small | too large]"]),
+        ('say(f"use {hint(\'one of these names\')} here now")',
+         ["use {hint('one of these names')} here now", "one of these names"]),
+        ('def f():\n    """A docstring of many words."""', []),
+        ('re.compile("no text for a reader"); x["a key"] = "select * from rows"', []),
+    ],
+)  # fmt: skip
+def test_texts_are_read_from_syntax_trees(texts, code, expected):
+    texts_of_code = [text for _, text in texts.texts_of_python(code) if texts.is_read(text)]
+    assert texts_of_code == expected
 
 
 if __name__ == "__main__":

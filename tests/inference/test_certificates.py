@@ -240,13 +240,13 @@ def test_a_grouped_monitor_counts_clusters():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": "quantile"}, "follow the predictions"),
+        ({"bins": "quantile"}, "depend on the predictions"),
         ({"bins": cal.Quantile(10)}, "cal.Edges"),
         ({"measure": "mce"}, "no certificate"),
         ({"measure": "brier"}, "no certificate"),
-        ({"sigma": 0.1}, "has none"),
-        ({"measure": "ls_ece", "sigma": 0.001}, "chosen before"),
-        ({"measure": "smooth_ece", "sigma": "auto"}, "chosen before"),
+        ({"sigma": 0.1}, "has no noise"),
+        ({"measure": "ls_ece", "sigma": 0.001}, "fixed in advance"),
+        ({"measure": "smooth_ece", "sigma": "auto"}, "fixed in advance"),
         ({"level": 95}, "level must be"),
     ],
 )
@@ -257,11 +257,11 @@ def test_what_is_refused(options, message):
 
 def test_weights_of_streams_and_classes_are_refused():
     y, p = rows(100)
-    with pytest.raises(cal.InputError, match="sums alone"):
+    with pytest.raises(cal.InputError, match="only sums"):
         cal.Accumulator().update(y, p, sample_weight=p).certify()
     with pytest.raises(cal.InputError, match="over all classes"):
         cal.certify(y, np.stack([1 - p, p], 1), measure="classwise_ece", sample_weight=p + 1)
-    with pytest.raises(cal.InputError, match="was not made for"):
+    with pytest.raises(cal.InputError, match="has no sums for"):
         cal.Accumulator(measures=["ece"]).update(y, p).certify("smooth_ece")
 
 

@@ -158,7 +158,7 @@ def test_groups_without_effect_are_an_error(tmp_path):
         cal.check(y, p, at_most={"ece": 0.1}, point=True, groups=game)
     lazy = need("polars").DataFrame({"y": y, "p": p, "g": game}).lazy()
     alone = cal.evaluate("y", "p", data=lazy, groups="g", by="g", measures=["ece"]).slices
-    assert any("one cluster alone has no noise floor" in note for note in alone.notes)
+    assert any("a slice of one cluster has no noise floor" in note for note in alone.notes)
     assert [each.n_clusters for each in alone] == [1] * len(alone)
     checked = cal.check("y", "p", data=lazy, at_most={"ece": 0.1}, groups="g", by="g")
     assert {each.reason for each in checked.rows[1:]} == {"one cluster cannot be resampled"}
@@ -186,7 +186,7 @@ def test_streams_refuse_them_with_a_reason():
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        ("patient", "no data=frame"),
+        ("patient", "no frame was given"),
         ([0, 1], "each of the 4 rows"),
         ([0, 0, 0, 0], "at least two groups"),
         ([0.0, 1.0, math.nan, 1.0], "missing in 1 row, first in row 2"),

@@ -148,7 +148,7 @@ def test_weights_that_go_with_the_labels_are_told():
 
     def told(y, p, w):
         notes = cal.evaluate(y, p, sample_weight=w, **options).notes
-        return any("weights go with the labels" in note for note in notes)
+        return any("weights depend on the labels" in note for note in notes)
 
     assert told(y, p, np.where(y == 1, 1.0, 20.0))
     assert told(y, p, np.where(y == 1, 1.0, 20.0) * rng.uniform(1, 2, 60))

@@ -246,7 +246,11 @@ def test_labels_needed_agree_with_the_width_they_are_for():
     # More than there are: labels alone would have to do it.
     far = cal.judge(h, j, others, width=0.005)
     assert far.labels_needed > 4200
-    assert "4,200 rows are too few" in repr(far)
+    assert "more than these 4,200 rows" in repr(far)
+    # What labels for all rows would reach, which needs no judge.
+    reached = far.width * np.sqrt(far.labels_needed / 4200)
+    assert f"labels for all of them would give about {reached:.3g}" in repr(far)
+    assert cal.judge(h, j, others, width=reached * 1.001).labels_needed <= 4200
 
 
 def test_a_judge_that_does_not_look_has_no_rogan_gladen_rate():
@@ -266,8 +270,8 @@ def test_a_judge_that_does_not_look_has_no_rogan_gladen_rate():
         (lambda: cal.judge([1, 0], [1, 0, 1]), "same rows: got 2 and 3"),
         (lambda: cal.judge([1, np.nan], [1, 0]), "human has 1 label: at least 2"),
         (lambda: cal.judge([1, 0], [1, np.nan]), "judged is missing in 1 row, first in row 1"),
-        (lambda: cal.judge([1, 0], [7, 3]), r"judged\[0\] is 7: it must be 0, 1"),
-        (lambda: cal.judge(["yes", "no"], [1, 0]), "human must be 0, 1 or a number between"),
+        (lambda: cal.judge([1, 0], [7, 3]), r"judged\[0\] is 7: it must be a number from 0 to 1"),
+        (lambda: cal.judge(["yes", "no"], [1, 0]), "human must hold numbers from 0 to 1"),
         (lambda: cal.judge("h", "j"), "give the frame as data="),
         (lambda: cal.judge([1, 0], [1, 0], width=2), "width must be a number between 0 and 1"),
         (lambda: cal.judge([1, 0], [1, 0], threshold=0), "threshold must be"),
@@ -345,4 +349,4 @@ def test_the_p_value_finds_rows_that_are_no_random_part():
     rows = chosen.rows(rng)
     assert inside.random_part_p_value(rows) < 0.001
     found = cal.judge(rows.human, rows.judged[:200], rows.judged[200:])
-    assert "not a random part" in found.notes[0]
+    assert "not a random sample" in found.notes[0]

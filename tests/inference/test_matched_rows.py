@@ -105,15 +105,15 @@ KEYS = np.arange(N)
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        ({"y_true": KEYS, "a": KEYS[:-1]}, "ids of 'a' do not match: 1 of y_true's are missing, "
+        ({"y_true": KEYS, "a": KEYS[:-1]}, "ids of 'a' differ from those of y_true: 1 missing, "
          "such as 29"),
-        ({"y_true": KEYS[1:], "a": KEYS}, "ids of 'a' do not match: 1 are not in y_true, such as "
-         "0"),
-        ({"y_true": KEYS, "a": KEYS + 1}, "1 of y_true's are missing, such as 0 and 1 are not in "
-         "y_true, such as 30"),
-        ({"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)}, "ids of 'a' must be unique; 2 is"),
-        ({"y_true": np.zeros(N, int), "a": KEYS}, "ids of 'y_true' must be unique; 0 is"),
-        ({"y_true": KEYS, "model": KEYS}, "ids has 'model', which is no predictor"),
+        ({"y_true": KEYS[1:], "a": KEYS}, "ids of 'a' differ from those of y_true: 1 extra, such "
+         "as 0"),
+        ({"y_true": KEYS, "a": KEYS + 1}, "1 missing, such as 0 and 1 extra, such as 30"),
+        ({"y_true": KEYS, "a": np.where(KEYS == 3, 2, KEYS)}, "ids of 'a' must be unique; 2 "
+         "appears more than once"),
+        ({"y_true": np.zeros(N, int), "a": KEYS}, "ids of 'y_true' must be unique; 0 appears"),
+        ({"y_true": KEYS, "model": KEYS}, "ids names 'model', but y_proba has no predictor"),
         ({"a": KEYS}, "ids must map 'y_true'"),
         (KEYS, "ids must map 'y_true'"),
         ({"y_true": KEYS[:3], "a": KEYS[:3]}, f"a: there are 3 ids for {N} rows"),
@@ -142,8 +142,8 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
 @pytest.mark.parametrize(
     ("u", "options", "words"),
     [
-        ({"a": U["right"]}, {}, "two predictors or more to compare; got 1"),
-        ({}, {}, "two predictors or more to compare; got 0"),
+        ({"a": U["right"]}, {}, "two or more predictors to compare; got 1"),
+        ({}, {}, "two or more predictors to compare; got 0"),
         (U["right"], {}, "y_proba must map names to predictions.*got ndarray"),
         ([U["right"], U["over"]], {}, "y_proba must map names to predictions.*got list"),
         ({"a": U["right"], "hole": HOLE}, {}, r"hole: y_proba\[3\] is nan"),
@@ -153,8 +153,8 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         ({"a": U["right"], "single": 0.5}, {}, r"single: y_proba must have the shape"),
         ({"a": U["right"], "two": np.stack([1 - HOLE, HOLE], axis=1)}, {},
          r"same classes; the shapes are a \('n',\), two \('n', 2\)"),
-        ({1: U["right"], "1": U["over"]}, {}, "two predictors are called '1'"),
-        (GOOD, {"measures": []}, "measures must name one measure or more"),
+        ({1: U["right"], "1": U["over"]}, {}, "two predictors are named '1'"),
+        (GOOD, {"measures": []}, "measures must name at least one measure"),
         (GOOD, {"measures": "ece"}, "measures must be a list of names"),
         (GOOD, {"measures": ["brierr"]}, "no measure is called 'brierr': did you mean 'brier'"),
         (GOOD, {"measures": ["classwise_ce"]}, "not defined for binary"),
@@ -168,9 +168,9 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
         (GOOD, {"groups": np.zeros(N)}, "at least two groups"),
         (GOOD, {"groups": np.arange(3)}, "groups must name a group for each of the 30 rows"),
         (GOOD, {"by": [1, 2]}, "each of the 30 rows"),
-        (GOOD, {"by": "where"}, "no data=frame"),
+        (GOOD, {"by": "where"}, "no frame was given"),
         (GOOD, {"sample_weight": np.zeros(N)}, "a: sample_weight is 0 in every row"),
-        (GOOD, {"bin_counts": ()}, "bin_counts must hold one number of bins or more"),
+        (GOOD, {"bin_counts": ()}, "bin_counts must hold at least one number of bins"),
         (GOOD, {"bin_counts": 5}, "bin_counts must be numbers of bins"),
         (GOOD, {"bin_counts": "5"}, "bin_counts must be numbers of bins"),
         (GOOD, {"bin_counts": (5, 0)}, "bin_counts: bins must be at least 1"),

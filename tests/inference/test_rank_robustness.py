@@ -215,7 +215,7 @@ def test_groups_are_checked():
     errors, losses = {("e", 5): [1.0, 2.0, 3.0]}, {"loss": [3.0, 1.0, 2.0]}
     with pytest.raises(cal.InputError, match="groups must have 3 entries"):
         rank_robustness(errors, losses, groups=[0, 1])
-    with pytest.raises(cal.InputError, match="two groups or more"):
+    with pytest.raises(cal.InputError, match="two or more groups"):
         rank_robustness(errors, losses, groups=["a", "a", "a"])
 
 

@@ -93,8 +93,8 @@ def test_the_margin_is_the_formula_and_gives_the_published_ones():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ([[1.0, 2.0]], "2 predictors or more to compare; got 1"),
-        (np.empty((0, 3)), "2 predictors or more"),
+        ([[1.0, 2.0]], "2 or more predictors to compare; got 1"),
+        (np.empty((0, 3)), "2 or more predictors"),
         ([1.0, 2.0], r"shape \(n, c\)"),
         (np.empty((3, 0)), r"c >= 1; got \(3, 0\)"),
         ([["a"], ["b"]], "must be numbers"),
@@ -198,11 +198,15 @@ def test_an_unmeasured_predictor_is_named():
 @pytest.mark.parametrize(
     ("errors", "losses", "words"),
     [
-        ({}, {"a": [1, 2]}, "one entry or more"),
-        ({("ece", 5): [1, 2]}, {"a": [1, 2, 3]}, "same predictors; got 2 and 3"),
-        ({("ece", 5): [1, 2], ("ece", 9): [1, 2, 3]}, {"a": [1, 2]}, "must have 2 predictors"),
+        ({}, {"a": [1, 2]}, "at least one entry"),
+        ({("ece", 5): [1, 2]}, {"a": [1, 2, 3]}, "same number of predictors; got 2 and 3"),
+        (
+            {("ece", 5): [1, 2], ("ece", 9): [1, 2, 3]},
+            {"a": [1, 2]},
+            "must have 2 predictors",
+        ),
         ({("ece", 5): [[1, 2]]}, {"a": [1, 2]}, "must be one column"),
-        ({("ece", 5): [1]}, {"a": [1]}, "2 predictors or more"),
+        ({("ece", 5): [1]}, {"a": [1]}, "2 or more predictors"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(errors, losses, words):
@@ -311,8 +315,8 @@ def test_an_infinite_loss_is_a_loss():
 @pytest.mark.parametrize(
     ("losses", "names", "words"),
     [
-        ([[0.1, 0.2]], None, "2 predictors or more to compare; got 1"),
-        (np.empty((0, 2)), None, "2 predictors or more to compare; got 0"),
+        ([[0.1, 0.2]], None, "2 or more predictors to compare; got 1"),
+        (np.empty((0, 2)), None, "2 or more predictors to compare; got 0"),
         ([[0.1], [math.nan]], None, "losses has 1 NaN, the first for predictor 1:"),
         ([[0.1, math.nan], [0.2, 0.3]], ["a", "b"], r"predictor 'a' \(row 0\) in column 1"),
         ([0.1, 0.2], None, r"shape \(n, c\)"),

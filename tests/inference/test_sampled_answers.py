@@ -82,7 +82,7 @@ def test_lines_are_evaluations_with_questions_as_clusters():
     capability = found.evaluations[A_QUESTION]
     assert capability["ece"] == pytest.approx(cal.soft_ece(counts, mean, bins=10), abs=1e-12)
     assert found[A_QUESTION].mean_right == pytest.approx(correct.mean())
-    assert any("behind the votes" in note for note in capability.notes)
+    assert any("for the label distributions" in note for note in capability.notes)
     assert len(json.loads(found.to_json())["evaluations"]) == 4
 
 

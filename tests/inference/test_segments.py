@@ -30,7 +30,7 @@ def test_a_planted_segment_is_the_worst():
     assert found.worst.values == {"ward": "b", "smoker": "True"}
     assert found.worst.n == wrong.sum() and found.p_value < 0.01
     assert found.worst.gap == pytest.approx((p - y)[wrong].mean()) and "too high" in str(found)
-    assert "Wrong in ward = b, smoker = True" in found.sentence
+    assert "Miscalibrated: ward = b, smoker = True" in found.sentence
     assert found.notes[0].startswith(f"all rows together: predicted {p.mean():.4f}, observed ")
     everywhere = cal.find_segments((rng.random(p.size) < 0.8 * p).astype(int), p, columns)
     assert "points too high" in everywhere.notes[0] and "too high" in everywhere.sentence
@@ -149,8 +149,8 @@ def test_numbers_are_cut_and_rare_values_put_together():
     found = cal.find_segments(y, p, columns, depth=1, parts=4, n_draws=100)
     ages = [row.name for row in found if row.name.startswith("age")]
     assert len(ages) == 5 and "age = (missing)" in ages
-    assert any("others together" in note for note in found.notes)
-    assert any("cut at their quantiles: age, dose" in note for note in found.notes)
+    assert any("others are pooled" in note for note in found.notes)
+    assert any("cut at quantiles: age, dose" in note for note in found.notes)
     assert sum(row.n for row in found if row.name.startswith("dose")) == 4000
     assert found["ward = b"].n == (columns["ward"] == "b").sum()
     with pytest.raises(cal.InputError, match="there is no segment 'ward = d'"):
@@ -175,7 +175,7 @@ def test_columns_of_a_frame_soft_labels_and_classes():
     assert soft.p_value < 0.05 and "too low" in soft.sentence
     alike = cal.find_segments(np.clip(p + 0.2, 0, 1), p, some, n_draws=100)
     assert alike.p_value > 0.05
-    assert "No segment stands out from all rows, which are off together" in alike.sentence
+    assert "No segment differs significantly from all rows together" in alike.sentence
     rows = np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1)
     assert len(cal.find_segments(np.where(y, 0, 1), rows, some, n_draws=100)) == len(by_name)
 

@@ -251,10 +251,15 @@ def test_cox_limits_hold_the_truth():
 @pytest.mark.parametrize(
     ("y", "p", "why", "in_the_large"),
     [
-        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], "separated", True),
-        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9], "separated", True),  # the wrong way round
-        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.9], "separated", True),  # but for one place they share
-        ([0, 0.5, 1, 1], [0.1, 0.3, 0.4, 0.9], "separated", True),  # a soft label is both classes
+        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], "separate the", True),
+        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9], "separate the", True),  # the wrong way round
+        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.9], "separate the", True),  # but for one place they share
+        (
+            [0, 0.5, 1, 1],
+            [0.1, 0.3, 0.4, 0.9],
+            "separate the",
+            True,
+        ),  # a soft label is both classes
         ([0, 0, 0, 0], [0.1, 0.2, 0.8, 0.9], "every outcome is 0", False),
         ([1, 1, 1], [0.5, 0.5, 0.5], "every outcome is 1", False),
         ([1], [0.3], "every outcome is 1", False),
@@ -295,7 +300,7 @@ def test_cox_is_estimable_where_the_classes_overlap(y, p):
 
 def test_cox_of_predictions_that_are_alike():
     alike = cal.cox_calibration([0, 1, 1, 0] * 5, [0.3] * 20)
-    assert "alike" in alike.note
+    assert "do not vary" in alike.note
     assert alike.intercept_at_slope_1 == pytest.approx(math.log(7 / 3), rel=1e-9)  # up to 1/2
     assert math.isnan(alike.slope) and math.isnan(alike.intercept)
     assert 0.01 < alike.p_value < 0.1  # 10 of 20 where 6 were expected
@@ -306,10 +311,10 @@ def test_cox_beside_predictions_of_exactly_zero_and_one():
     y, p = sample(11, 90)
     y, p = np.append(y, [1, 0]), np.append(p, [0.0, 1.0])
     found, plain = cal.cox_calibration(y, p), cal.cox_calibration(y[:90], p[:90])
-    assert found.n_clipped == 2 and "2 predictions moved to within [1e-06, 1 - 1e-06]" in found.note
+    assert found.n_clipped == 2 and "2 predictions clipped to [1e-06, 1 - 1e-06]" in found.note
     assert found.without_clipped == plain and plain.without_clipped is None
     assert found.slope < 0.5 < plain.slope and found.p_value < 1e-6 < plain.p_value
-    assert f"without the 2 moved: slope {plain.slope:.4f}" in repr(found)
+    assert f"without the 2 clipped: slope {plain.slope:.4f}" in repr(found)
     assert json.loads(found.to_json())["without_clipped"]["slope"] == plain.slope
     assert cal.cox_calibration([0, 1, 1], [0.0, 1.0, 0.0]).without_clipped is None
 
@@ -363,7 +368,7 @@ def test_options_out_of_range_are_refused():
 
 def test_predictions_that_say_nothing():
     found = cal.spiegelhalter([0, 1, 1, 0], [0.5] * 4)
-    assert found.p_value == 1.0 and "says nothing" in found.note
+    assert found.p_value == 1.0 and "not defined" in found.note
     assert json.loads(found.to_json())["statistic"] is None
     with pytest.raises(InputError, match="strictly between 0 and 1"):
         cal.hosmer_lemeshow([0, 1], [0.0, 1.0])

@@ -214,7 +214,7 @@ def test_what_slices_say():
     ("by", "words"),
     [
         ([1, 2], "each of the 4 rows"),
-        ("region", "no data=frame"),
+        ("region", "no frame was given"),
         (np.ones((4, 2)), "each of the 4 rows"),
     ],
 )

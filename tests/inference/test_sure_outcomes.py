@@ -105,7 +105,7 @@ def test_losses_that_are_all_alike_do_not_rule_out_a_miss(measure):
     # 3.69 misses are the most that none seen leaves possible.
     assert found.high == pytest.approx(found.value + 3.69 * miss / 90, rel=1e-3)
     assert other.low == pytest.approx(other.value - 3.69 * miss / 90, rel=1e-3)
-    assert "none of these rows is wrong: the limits rest on the predictions" in found.comment
+    assert "none of these rows is wrong: the interval relies on the predictions" in found.comment
     assert "none of these rows is right" in other.comment
 
 
@@ -433,7 +433,7 @@ class TestAllButCertain:
         y, models = self.rows(seed)
         found = cal.interval(y, models["certain"], measure="log_loss")
         assert found.high == pytest.approx(found.value + 3.689 * -np.log(1e-12) / 200, rel=1e-3)
-        assert "20 predictions are all but certain" in found.note
+        assert "20 predictions are nearly certain" in found.note
         # All but certain is as certain, and a miss of either may be the one that was not seen.
         top = models["certain"] == 1.0
         other = cal.interval(y, np.where(top, 1 - 1e-6, models["certain"]), measure="log_loss")

@@ -71,7 +71,7 @@ def test_bounds_for_unequal_votes_weights_and_clusters(resample):
     options = {"measure": "dist_ce", "resample": resample}
     found = cal.interval(counts, p, sample_weight=weights, **options)
     assert found.low < true < found.high and "bound" in found.method
-    assert f"one vote ({(votes == 1).sum()}) make it wide" in found.note
+    assert f"one vote ({(votes == 1).sum()}) widen the interval" in found.note
     plain, four, alone = (
         cal.interval(counts.repeat(j, axis=0), p.repeat(j, axis=0), groups=groups, **options)
         for j, groups in ((1, None), (4, np.arange(n).repeat(4)), (4, None))

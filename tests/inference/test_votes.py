@@ -210,7 +210,7 @@ def test_few_votes_prefer_the_overconfident_and_corrected_differences_do_not():
     assert brier.estimate == pytest.approx(
         cal.brier_score(counts, p) - cal.brier_score(counts, softer)
     )  # the same votes, the same noise: it cancels
-    assert any("behind the votes" in note for note in found.notes)
+    assert any("for the label distributions" in note for note in found.notes)
 
 
 def test_rows_that_are_right_have_limits_that_reach_0_and_1():
@@ -236,7 +236,7 @@ def test_an_evaluation_shows_value_estimate_and_what_they_are_about():
     names = ["ece", "brier", "dist_ce", "rank_cs"]
     found = cal.evaluate(counts, p, measures=names, uncertainty=True, n_resamples=200)
     assert found.recipe["resampled"] == "both"
-    assert any("behind the votes" in note for note in found.notes)
+    assert any("for the label distributions" in note for note in found.notes)
     assert found["brier"] == cal.brier_score(counts / 5, p)
     for name in names[1:]:
         each = found.estimate(name)
@@ -295,8 +295,10 @@ def test_one_vote_a_row_cannot_be_corrected():
 def test_labels_that_are_no_shares_of_votes_are_left_as_they_are():
     p, q, _, _ = world(200)
     found = cal.interval(q, p, measure="dist_ce", votes=3)
-    assert "no shares of so many votes" in found.note and found.estimate == found.value
-    with pytest.raises(InputError, match="no shares of so many votes"):
+    assert (
+        "not shares of the given numbers of votes" in found.note and found.estimate == found.value
+    )
+    with pytest.raises(InputError, match="not shares of the given numbers of votes"):
         cal.vote_noise(q, p, votes=3)
     rounded = np.array([[0.33, 0.67], [0.67, 0.33]] * 20)
     assert cal.vote_noise(rounded, rounded[::-1], votes=3, measure="brier").noise > 0.1
@@ -310,7 +312,7 @@ def test_options_of_votes_are_checked():
         cal.interval(counts, p, resample="columns")
     with pytest.raises(InputError, match="votes"):
         cal.vote_noise(counts / 5, p)
-    with pytest.raises(InputError, match="certain"):
+    with pytest.raises(InputError, match="only 0 and 1"):
         cal.vote_noise(np.eye(3)[[0, 1, 2, 0]], p[:4], votes=3)
 
 

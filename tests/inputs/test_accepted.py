@@ -146,7 +146,7 @@ def takes(name: str, predictions: Any) -> bool:
     if np.ndim(predictions) == 1:
         return not takes_rows_only(name)
     if takes_one_outcome_only(name):
-        with pytest.raises(cal.InputError, match=r"of one outcome, with .* of the shape \(n,\)"):
+        with pytest.raises(cal.InputError, match=r"needs one outcome, with .* of the shape \(n,\)"):
             FUNCTIONS[name](CLASSES, ROWS)
         return False
     return True

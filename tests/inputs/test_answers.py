@@ -103,7 +103,7 @@ def test_others_are_events(name):
 
 @pytest.mark.parametrize("function", [getattr(cal, name) for name in THRESHOLDED])
 def test_functions_of_one_number_refuse_it_too(function):
-    with pytest.raises(cal.InputError, match="holds predictions against 1/2"):
+    with pytest.raises(cal.InputError, match="compares predictions with 1/2"):
         function("correct", "confidence", data=frame("pandas"))
     function(RIGHT, SURE)
 
@@ -151,7 +151,7 @@ def test_limits_of_check():
     given = {"data": frame("pandas")}
     assert cal.check("correct", "confidence", at_least={"accuracy": 0.2}, **given).verdict == "pass"
     assert cal.check("correct", "confidence", at_least={"accuracy": 0.5}, **given).verdict == "fail"
-    with pytest.raises(cal.InputError, match="holds predictions against 1/2"):
+    with pytest.raises(cal.InputError, match="compares predictions with 1/2"):
         cal.check("correct", "confidence", at_most={"classification_error": 0.5}, **given)
     with pytest.raises(cal.InputError, match="accuracy"):
         cal.check("correct", "confidence", at_most={"accuracy": 0.5}, **given)

@@ -77,5 +77,5 @@ def test_streams_say_why_not() -> None:
 
 @pytest.mark.parametrize("bins", ["cbtr", [0, 0.5, 1], 0])
 def test_conventions_name_what_they_take(bins):
-    with pytest.raises(cal.InputError, match="A name, 'cbrt' or 'auto', stands for a number"):
+    with pytest.raises(cal.InputError, match="A name \\('cbrt' or 'auto'\\) chooses a number"):
         cal.conventions([0, 1], [0.2, 0.7], bins=bins)

@@ -91,7 +91,7 @@ def test_a_number_is_one_class_however_it_is_written():
     [
         ({"classes": ["cat", "dog"]}, r"label\[\d+\] is 'hen', which is not in classes"),
         ({"items": [1, 99]}, r"items\[1\], 99, has no votes"),
-        ({"items": ["1", "2"]}, "items are text and those of data int: give both as one"),
+        ({"items": ["1", "2"]}, "items are text, but those of data are int: give both"),
         ({"items": [1, 2, 1]}, r"items\[2\] is 1, as is items\[0\]"),
         ({"label": "labels"}, "did you mean 'label'"),
         ({"annotator": "who"}, "annotator names the column 'who'"),

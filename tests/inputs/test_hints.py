@@ -49,7 +49,7 @@ class TestFilesThatAreNotThere:
     def test_another_name(self, folder):
         said = self.said(folder, "fig.csv")
         assert "did you mean" not in said and "fig.py" not in said
-        assert said.endswith("In that folder are 'answers.csv', 'g.csv'")
+        assert said.endswith("That folder has 'answers.csv', 'g.csv'")
 
     def test_nothing_to_read(self, folder):
         (folder / "empty").mkdir()

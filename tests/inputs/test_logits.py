@@ -122,7 +122,7 @@ def test_the_command_names_its_option(verb, tmp_path):
     many = csv(tmp_path / "many.csv", {"y": labels, **dict(zip("abc", p.T.tolist(), strict=True))})
     first, *options = verb
     told = run(first, str(one), "--label", "y", "--proba", "x", "--from-logits", *options)
-    assert told.stderr.count("log-probabilities, pass --from-logprobs in place of it") == 1
+    assert told.stderr.count("log-probabilities, pass --from-logprobs instead") == 1
     refused = run(first, str(many), "--label", "y", "--proba", "a,b,c", "--from-logits", *options)
     assert refused.returncode not in (0, 1) and "--from-logits" in refused.stderr
 

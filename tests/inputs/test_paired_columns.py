@@ -135,7 +135,7 @@ NAMED_DOORS = {
 @pytest.mark.parametrize("door", NAMED_DOORS)
 def test_classes_that_contradict_the_columns(door, tmp_path):
     assert NAMED_DOORS[door](RIGHT, tmp_path) is not None
-    said = "y_proba names the columns 'p_dog', 'p_cat', while the classes are 'cat', 'dog'"
+    said = "y_proba names the columns 'p_dog', 'p_cat', but the classes are 'cat', 'dog'"
     with pytest.raises(cal.InputError, match=said):
         NAMED_DOORS[door](WRONG, tmp_path)
 

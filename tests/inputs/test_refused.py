@@ -92,7 +92,7 @@ def that_take(shape: str) -> list[str]:
         return [name for name in FUNCTIONS if not takes_rows_only(name)]
     for name in filter(takes_one_outcome_only, FUNCTIONS):
         message = refusal(FUNCTIONS[name], LABELS, ROWS)
-        assert re.search(r"of one outcome, with .* of the shape \(n,\).*\(n, 3\)", message)
+        assert re.search(r"needs one outcome, with .* of the shape \(n,\).*\(n, 3\)", message)
     return [name for name in FUNCTIONS if not takes_one_outcome_only(name)]
 
 
@@ -268,10 +268,10 @@ ROW_FLAWS = {
     "label too high": label(K, r"0\.\.2.*classes="),
     "label too high as a float": label(K, r"0\.\.2.*classes=", np.float64),
     "label a fraction": label(0.5, "class indices 0..2, or rows of 3", np.float64),
-    "soft row sums to 0.6": soft_row([0.2, 0.2, 0.2], "sum to 1.*if shares were rounded"),
+    "soft row sums to 0.6": soft_row([0.2, 0.2, 0.2], "sum to 1.*if the shares were rounded"),
     "soft row below 0": soft_row([-0.1, 0.5, 0.6], r"\[0, 1\]"),
     "soft row NaN": soft_row([NAN, 0.5, 0.5], r"\[0, 1\]"),
-    "soft row of votes": soft_row([3.0, 1.0, 0.0], "votes.*divided"),
+    "soft row of votes": soft_row([3.0, 1.0, 0.0], "Vote counts.*divide"),
     "soft row without votes": soft_row([0.0, 0.0, 0.0], "[Ww]ithout votes"),
 }
 
@@ -478,7 +478,9 @@ def test_a_slight_overshoot_is_brought_back_counted_and_told(dtype: Any, engine_
         result = cal.evaluate([1, 1, 0, 1, 0], predictions)
         clipped = cal.evaluate([1, 1, 0, 1, 0], np.clip(predictions, 0, 1))
     assert result.values == clipped.values
-    assert any(note.startswith("3 numbers overshot") for note in result.notes), result.notes
+    assert any(note.startswith("3 predictions outside [0, 1]") for note in result.notes), (
+        result.notes
+    )
     assert not any("overshot" in note for note in clipped.notes)
 
 
@@ -487,7 +489,7 @@ def test_a_slight_overshoot_in_rows_is_counted_and_told(engine_name: str) -> Non
     rows = np.array([[1.00005, -0.00005], [0.5, 0.5], [0.30004, 0.70001], [0.2, 0.8]])
     with engine(engine_name):
         notes = cal.evaluate([0, 1, 1, 0], rows).notes
-    assert any(note.startswith("2 numbers overshot") for note in notes), notes
+    assert any(note.startswith("2 predictions outside [0, 1]") for note in notes), notes
     assert any(note.startswith("1 row of y_proba sums") for note in notes), notes
 
 
@@ -505,7 +507,7 @@ def test_overshoot_is_counted_once_however_often_rows_are_read(n: int, engine_na
     predictions[::10] = 1 + 1e-5  # even rows, whose label is 0
     with engine(engine_name):
         notes = cal.evaluate(np.arange(n) % 2, predictions, measures=["ece", "ace", "brier"]).notes
-    told = f"{n // 10} numbers overshot [0, 1] by at most 1e-4 and were brought back to it"
+    told = f"{n // 10} predictions outside [0, 1] by at most 1e-4 were clipped"
     assert told in notes
 
 
@@ -525,7 +527,7 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
     "fewer labels": (Y[:3], P, "same number of rows; got 3 and 4"),
     "fewer predictions": (Y, P[:2], "same number of rows; got 4 and 2"),
     "fewer labels than rows": (LABELS[:3], ROWS, "same number of rows; got 3 and 4"),
-    "one column": (Y, np.array(P)[:, None], r"one class only.*y_proba\[:, 0\]"),
+    "one column": (Y, np.array(P)[:, None], r"one class, .*y_proba\[:, 0\]"),
     "three dimensions": (Y, np.full((4, 2, 2), 0.5), r"y_proba.*shape.*\(4, 2, 2\)"),
     "a single number": (1, 0.3, "y_proba.*shape"),
     "a single label": (1, P, "y_true.*one entry per row"),
@@ -583,7 +585,7 @@ def test_swapped_arguments_of_rows(engine_name: str) -> None:
     complaints = Complaints()
     with engine(engine_name):
         for name in FUNCTIONS:
-            sentence = "of one outcome, with" if takes_one_outcome_only(name) else "swapped"
+            sentence = "needs one outcome, with" if takes_one_outcome_only(name) else "swapped"
             complaints.expect(name, sentence, FUNCTIONS[name], ROWS, np.eye(3)[LABELS])
     complaints.settle()
 
@@ -715,7 +717,7 @@ def test_missing_labels_with_names_are_refused_with_the_first_row(missing: Any) 
 @pytest.mark.parametrize("bins", [10, cal.Quantile(5), cal.LevelSets()])
 @pytest.mark.parametrize("predictions", [[NAN, NAN], [[NAN, 1.0], [NAN, NAN]]])
 def test_rows_that_all_lack_something_are_told_of(predictions: Any, bins: Any) -> None:
-    said = "something was missing in every row"
+    said = "no row is left: each had a missing value"
     labels = [0, 1]
     options: dict[str, Any] = {"missing": "drop", "bins": bins}
     own = {"groups": labels, "by": labels}
@@ -744,8 +746,8 @@ BAD_BINS: dict[str, tuple[Any, str]] = {
     "equal edges": ([0, 0.5, 0.5, 1], r"increase.*edges\[1\]=0\.5 and edges\[2\]=0\.5 are equal"),
     "edges out of order": ([0, 0.7, 0.3, 1], r"increase.*edges\[1\]=0\.7 and edges\[2\]=0\.3"),
     "an edge that is NaN": ([0, NAN, 1], r"edges\[\d\]=nan"),
-    "edges that leave out 0": ([0.1, 0.5, 1], "cover.*0.1.*add 0"),
-    "edges that leave out 1": ([0, 0.5], "cover.*0.5.*add 0 and 1"),
+    "edges that leave out 0": ([0.1, 0.5, 1], "cover.*0.1.*Add 0"),
+    "edges that leave out 1": ([0, 0.5], "cover.*0.5.*Add 0 and 1"),
     "no edges": ([], "at least two"),
     "one edge": ([0.5], "at least two"),
     "edges of text": ([0, "x", 1], "edges must be numbers"),
@@ -925,16 +927,16 @@ def test_messages_read_as_sentences() -> None:
     )
     assert refusal(cal.ece, [1, 2, 2, 1], P) == (
         "y_true[1] is 2: targets must be 0, 1 or a probability. If the labels are names or other "
-        "numbers, pass classes=[negative, positive]; if they count the votes for class 1, say with "
-        "votes= of how many, or give the counts of both classes as (n, 2)"
+        "numbers, pass classes=[negative, positive]; if they count the votes for class 1, give the "
+        "number of votes with votes=, or give the counts of both classes as (n, 2)"
     )
     assert refusal(cal.ece, Y, P, sample_weight=[1, 1, -2, 1]) == (
         "sample_weight[2] is -2.0: weights must be finite and not negative"
     )
     assert refusal(cal.ece, P, Y) == (
         "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be swapped. "
-        "The order is (y_true, y_proba). If y_true holds shares of votes, say with votes= of how "
-        "many, or give their counts"
+        "The order is (y_true, y_proba). If y_true holds shares of votes, give the number of "
+        "votes with votes=, or give vote counts"
     )
     assert cal.ece(P, Y, votes=5) > 0
 
@@ -972,7 +974,7 @@ def test_votes_and_predictions_that_cannot_be(name):
         ones = np.where(np.arange(20) == 7, bad, counts[:, 1] + 2)
         with pytest.raises(cal.InputError, match=r"y_true\[7\] is .*finite whole numbers"):
             function(ones, rows[:, 1], votes=6)
-    with pytest.raises(cal.InputError, match=r"no more can be for class 1"):
+    with pytest.raises(cal.InputError, match=r"no more votes can be for class 1"):
         function(np.full(20, 7), rows[:, 1], votes=6)
 
 

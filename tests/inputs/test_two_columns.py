@@ -18,7 +18,7 @@ N = 300
 ONE = rng.random(N)
 TWO = np.stack([1 - ONE, ONE], axis=1)
 Y = (rng.random(N) < ONE**1.3).astype(int)
-NOTE = "of two columns, errors are those of the top label"
+NOTE = "with two columns, errors are those of the top label"
 COLUMNS = {"label": Y, "p_0": TWO[:, 0], "p_1": ONE}
 NAMES = ["p_0", "p_1"]
 

@@ -56,7 +56,7 @@ def test_values_of_several_entries_and_percent(calibration: Any) -> None:
     scores = [SampleScore(Score({"score": s, "confidence": c}))
               for s, c in (("C", 90), ("I", 70))]  # fmt: skip
     assert calibration(percent=True)(scores)["ece"] == cal.ece([1, 0], [0.9, 0.7])
-    with pytest.raises(cal.InputError, match="none is 'score'"):
+    with pytest.raises(cal.InputError, match="none is called 'score'"):
         calibration()([SampleScore(Score({"a": 1}))])
     with pytest.raises(cal.InputError, match="no score has 'confidence'"):
         calibration()([SampleScore(Score("C"))])

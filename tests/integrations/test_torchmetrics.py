@@ -99,7 +99,7 @@ FROM_CELLS += tuple(
 def test_every_measure_is_there_or_refused(measure):
     expected = cal.evaluate(SOFT, ROWS, measures=[measure])[measure]
     if measure in ("ace", "tace", "lin_ce", "classwise_ce", *FROM_CELLS):
-        with pytest.raises(InputError, match="needs the samples themselves"):
+        with pytest.raises(InputError, match="needs the rows"):
             CalibrationMetric(measure, num_classes=K)
         if measure not in FROM_CELLS:
             return
@@ -323,7 +323,7 @@ def test_mistakes_are_named():
         CalibrationMetric("ece", n_classes=3)
     with pytest.raises(InputError, match="did you mean 'ece'"):
         CalibrationMetric("ecee")
-    with pytest.raises(InputError, match="fixed before the data"):
+    with pytest.raises(InputError, match="fixed in advance"):
         CalibrationMetric("ece", bins=cal.Quantile(10))
     for wrong in (0, -1, True, "2", 2.0):
         with pytest.raises(InputError, match="num_classes"):

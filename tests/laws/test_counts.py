@@ -53,7 +53,7 @@ def test_counts_are_their_shares_in_every_engine(engine_name):
     for labels, measures in asked:
         found = call(engine_name, cal.evaluate, ROWS, labels, PROBA, measures=measures)
         close(found, cal.evaluate(SHARES, P, measures=measures))
-        assert "targets are counts of votes, read as their shares" in found.inferred
+        assert "targets are vote counts, read as shares" in found.inferred
     few = {"measures": ["brier"] if slow else ["ece", "lin_ce", "brier", "log_loss"]}
     pairs = call(engine_name, cal.evaluate, ROWS, ["negative", "positive"], "q", **few)
     close(pairs, cal.evaluate(POSITIVE / VOTES, Q, **few))
@@ -104,7 +104,7 @@ def test_tables_and_curves_take_counts():
     for function in (cal.reliability, cal.reliability_curve):
         assert repr(function(COUNTS, P)) == repr(function(SHARES, P)), function
     found, expected = (repr(cal.bin_sensitivity(y, P, bins=(5, 10))) for y in (COUNTS, SHARES))
-    told = "are counts of votes, read as their shares", "are rows of class probabilities"
+    told = "are vote counts, read as shares", "are rows of class probabilities"
     assert found.replace(*told) == expected
     counted, beside = (
         cal.TemperatureScaling(from_logits=False).fit(y, P, **more).temperature_
@@ -173,9 +173,9 @@ def test_zeros_and_ones_beside_votes_stay_shares_and_it_is_said():
     outcomes = (POSITIVE > 0).astype(int)
     found = cal.evaluate(outcomes, Q, votes=VOTES + 1, measures=["brier"])
     assert found["brier"] == cal.brier_score(outcomes, Q)
-    assert any("are shares of the votes, not counts" in note for note in found.inferred)
+    assert any("are read as shares of the votes, not as counts" in note for note in found.inferred)
     stream = cal.Accumulator()
-    with pytest.raises(cal.InputError, match=r"could be shares or counts.*\(n, 2\)"):
+    with pytest.raises(cal.InputError, match=r"could be shares or vote counts.*\(n, 2\)"):
         stream.update(outcomes, Q, votes=VOTES + 1)
     assert stream.n_rows == 0
 
@@ -222,11 +222,11 @@ def with_row(row: Any) -> Any:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (with_row([2, -1, 0, 0]), r"y_true\[7, 1\] is -1.0: counts .* not be negative"),
-        (with_row([0, 0, 0, 0]), r"y_true\[7\] has no votes: counts need at least one"),
-        (with_row([1.5, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is 1.5\)"),
-        (with_row([np.nan, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is nan\)"),
-        (with_row([np.inf, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is inf\)"),
+        (with_row([2, -1, 0, 0]), r"y_true\[7, 1\] is -1.0: vote counts .* not be negative"),
+        (with_row([0, 0, 0, 0]), r"y_true\[7\] has no votes: vote counts need at least one"),
+        (with_row([1.5, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is 1.5\)"),
+        (with_row([np.nan, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is nan\)"),
+        (with_row([np.inf, 1, 0, 0]), r"Vote counts must be whole .*\(y_true\[7, 0\] is inf\)"),
         (COUNTS[:, :3], "same classes; got 3 and 4 columns"),
     ],
 )
@@ -238,16 +238,16 @@ def test_what_cannot_be_counts_is_named(labels, message):
 def test_votes_that_contradict_are_named():
     with pytest.raises(cal.InputError, match=r"votes\[2\] is \d, .*y_true\[2\] sum to \d"):
         cal.evaluate(COUNTS, P, votes=VOTES + (np.arange(N) == 2))
-    with pytest.raises(cal.InputError, match=r"y_true\[0\] is 99: of the \d votes .* votes\[0\]"):
+    with pytest.raises(cal.InputError, match=r"y_true\[0\] is 99: votes\[0\] is \d, and no more"):
         cal.evaluate([99, *POSITIVE[1:]], Q, votes=VOTES)
-    with pytest.raises(cal.InputError, match=r"votes= of how many"):
+    with pytest.raises(cal.InputError, match=r"number of votes with votes="):
         cal.evaluate(POSITIVE + 1, Q)
-    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: .* are counts, finite whole"):
+    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: .* are read as counts, whole"):
         cal.evaluate([2, 2, 2, 0.5], [0.1, 0.2, 0.3, 0.4], votes=4)
     for votes, message in (
         (0, "votes is 0"),
         (VOTES - VOTES[4], r"votes\[\d+\] is -?\d"),
-        (VOTES[:-1], "one per row"),
+        (VOTES[:-1], "one for each row"),
         (VOTES + 0.5, r"votes\[0\] is \d.5: votes must be whole"),
     ):
         with pytest.raises(cal.InputError, match=message):

@@ -165,7 +165,7 @@ def test_every_name_has_one_value_at_every_door(shape, kind, weighted, door, tmp
         assert same(value, expected[name]), name
         assert found.estimate(name).rule == expected.estimate(name).rule, name
     left_out = names - set(found.values)
-    told = {name for note in found.notes for name in note.split(": left out")[0].split(", ")}
+    told = {name for note in found.notes for name in note.split(": not computed")[0].split(", ")}
     assert left_out <= told
     if door not in ("stream", "monitor"):
         assert not left_out
@@ -263,7 +263,7 @@ def test_many_distinct_predictions_leave_out_what_needs_their_order(tmp_path, mo
     for door in ("csv", "polars"):
         found = through(door, y, p, w, tmp_path)
         assert set(expected.values) - set(found.values) == ordered
-        told = [note.split(": left out")[0].split(", ") for note in found.notes]
+        told = [note.split(": not computed")[0].split(", ") for note in found.notes]
         for name in ordered:
             assert any(name in names for names in told)
         for name, value in found.values.items():
@@ -287,7 +287,7 @@ def test_a_smooth_error_below_the_grid_of_streams(tmp_path):
         assert found["smooth_ece"] == pytest.approx(expected, rel=1e-9)
     stream = through("stream", y, p, w, tmp_path)
     assert "smooth_ece" not in stream
-    assert any(note.startswith("smooth_ece: left out") for note in stream.notes)
+    assert any(note.startswith("smooth_ece: not computed") for note in stream.notes)
 
 
 # --- one interval ---------------------------------------------------------------------------------

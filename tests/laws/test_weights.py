@@ -201,7 +201,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["auprc", "Average_Precision", "gini"])
     def test_what_measures_ranking(self, name):
-        with pytest.raises(InputError, match="ranking, not calibration, and is not offered"):
+        with pytest.raises(InputError, match="ranking, not calibration, and is not available"):
             cal.evaluate([0, 1], [0.2, 0.7], measures=[name])
 
     @pytest.mark.parametrize("shape", ["binary", "multiclass"])

@@ -292,7 +292,7 @@ class TestErrors:
             ([[0.3, 0.7]], [2], {}, r"target\[0\] is 2: class indices must lie in 0 to 1"),
             ([[0.3, 0.7]], [1.0], {}, "must be class indices"),
             ([[0.3], [0.7]], [0, 1], {}, r"\(2, 1\); use input.squeeze\(-1\)"),
-            ([0.3, 0.7], [0], {}, r"target must be of the shape \(2,\), as input is; got \(1,\)"),
+            ([0.3, 0.7], [0], {}, r"target must have the shape \(2,\), like input; got \(1,\)"),
             ([], [], {}, "input has no rows"),
             ([0.3], [0], {"notion": "classwise"}, r"needs input of the shape \(n, k\)"),
             ([[0.3, 0.7]], [0], {"notion": "binary"}, r"needs input of the shape \(n,\)"),

@@ -96,7 +96,7 @@ def test_a_fault_is_shown_and_columns_can_be_chosen(opened, tmp_path):
     path.write_text("y,label,p\n1,0,.7\n0,1,.2\n1,0,.9\n")
     opened.drop(path)
     page = opened.page
-    fault = "y_true could be the column 'y' or the column 'label' of two.csv: say which"
+    fault = "y_true could be the column 'y' or the column 'label' of two.csv: name one of them"
     assert page.inner_text("#fault") == fault and not page.is_visible("#results")
     page.select_option("#y_true", "y")
     opened.measured()

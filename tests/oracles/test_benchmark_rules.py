@@ -110,7 +110,7 @@ def test_the_order_of_rows_with_one_confidence_does_not_matter() -> None:
         assert rule.compute(p[i], z[i], rule.bins_for(1000)) == pytest.approx(found, rel=1e-12)
     one = [slow_hendrycks(p, z, seed=seed) for seed in range(50)]
     assert max(one) > 1.05 * min(one) and min(one) < found < max(one)
-    assert "depends on the order of rows with one confidence" in rule.why
+    assert "depends on the order of rows with equal confidence" in rule.why
 
 
 def crowded(n: int = 4000) -> tuple[Array, Array]:

@@ -193,8 +193,8 @@ def test_centres_without_a_value_are_left_out_by_name() -> None:
     y[own] = p[own] > 0.5
     found = cal.centres(y, p, by=centre)
     assert [row.centres for row in found] == [4, 5, 5, 4]
-    assert "0 left out: no event is seen" in found["observed_expected"].note
-    assert "1 left out: its C-statistic is 1" in found["c_statistic"].note
+    assert "0 was not used: no event is seen" in found["observed_expected"].note
+    assert "1 was not used: its C-statistic is 1" in found["c_statistic"].note
     assert math.isnan(found.each["slope"]["value"][0]) and found.to_dict()["by"] == "slice"
     few = cal.centres(y[centre < 3], p[centre < 3], by=centre[centre < 3])
     assert math.isnan(few["slope"].estimate) and "fewer than 3" in few["slope"].note
@@ -202,9 +202,9 @@ def test_centres_without_a_value_are_left_out_by_name() -> None:
 
 def test_what_it_cannot_do() -> None:
     y, p, centre = sample()
-    with pytest.raises(cal.InputError, match=r"by must name 3 centres or more.* got 2"):
+    with pytest.raises(cal.InputError, match=r"by must name 3 or more centres.* got 2"):
         cal.centres(y, p, by=centre % 2)
-    with pytest.raises(cal.InputError, match="of one outcome"):
+    with pytest.raises(cal.InputError, match="needs one outcome"):
         cal.centres(y, np.stack([1 - p, p / 2, p / 2], axis=1), by=centre)
     with pytest.raises(cal.InputError, match="did you mean 'slope'"):
         cal.centres(y, p, by=centre).plot("slop")
@@ -230,3 +230,17 @@ def test_diagrams_and_the_command(tmp_path, capsys) -> None:
         assert next(text.get_text() for text in axes.get_yticklabels()) == "0 (150)"
     line = found.plot_curve().line_
     assert line.get_ydata() == pytest.approx(found.curve["mean_target"])
+
+
+def test_each_centre_has_the_intervals_of_its_clinical_summary():
+    rng = np.random.default_rng(8)
+    hospital, x = rng.integers(0, 6, 900), rng.normal(size=900)
+    risk = 1 / (1 + np.exp(2 - 1.2 * x))
+    died = (rng.random(900) < 1 / (1 + np.exp(2.3 - x))).astype(int)
+    found = cal.centres(died, risk, by=hospital)
+    for quantity, columns in found.each.items():
+        for row, name in enumerate(columns["centre"]):
+            own = hospital == int(name)
+            alone = cal.clinical_summary(died[own], risk[own])[quantity]
+            ends = [columns[end][row] for end in ("value", "low", "high")]
+            assert ends == pytest.approx([alone.value, alone.low, alone.high])

@@ -227,9 +227,9 @@ def test_evaluate_has_it_for_binary_outcomes() -> None:
     rows = np.stack([1 - p, p / 2, p / 2], axis=1)
     few = cal.evaluate(y, rows, uncertainty=True, n_resamples=50, measures=["ece"])
     assert few.clinical is None
-    with pytest.raises(cal.InputError, match="of one outcome"):
+    with pytest.raises(cal.InputError, match="needs one outcome"):
         cal.clinical_summary(y, rows)
-    with pytest.raises(cal.InputError, match="of one outcome"):
+    with pytest.raises(cal.InputError, match="needs one outcome"):
         cal.ici(y, rows)
     with pytest.raises(cal.InputError, match="did you mean 'e90'"):
         cal.ici(y, p, part="e95")

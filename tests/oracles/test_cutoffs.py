@@ -83,7 +83,7 @@ class TestATB:
         before = np.append(0, np.cumsum((p - y)[order]))[np.searchsorted(p[order], grid)]
         by_grid = np.mean(np.abs(before) + np.abs((p - y).sum() - before)) / p.size
         assert cal.atb(y, p, norm="l1") == pytest.approx(by_grid, rel=1e-3)
-        with pytest.raises(cal.InputError, match="root=True is for squares"):
+        with pytest.raises(cal.InputError, match="root=True is for square"):
             cal.atb(y, p, norm="l1", root=True)
         with pytest.raises(cal.InputError, match="norm='l3'"):
             cal.atb(y, p, norm="l3")

@@ -102,7 +102,7 @@ def test_recalibration_adds_where_predictions_are_wrong() -> None:
     assert loss == pytest.approx(part.gain[where] * (1 - at) / max(at, 1 - at))
     assert part.gain_low[where] < part.gain[where] < part.gain_high[where]
     few = cal.decision_curve(*logistic(300)[:2])
-    assert "platt" in few.recalibration and "what recalibration adds" in repr(few)
+    assert "platt" in few.recalibration and "added by recalibration" in repr(few)
     assert cal.decision_curve([0, 1], [0.2, 0.7]).recalibration == ""
     again = cal.decision_curve(y, {"right": q, "sure": sure}, thresholds=np.arange(5, 95) / 100)
     assert again.to_dict() == found.to_dict()
@@ -132,16 +132,16 @@ def test_wrong_options_are_named(options: dict, words: str) -> None:
 
 
 def test_wrong_input_is_named() -> None:
-    with pytest.raises(cal.InputError, match="b: a decision curve is of one outcome"):
+    with pytest.raises(cal.InputError, match="b: a decision curve needs one outcome"):
         cal.decision_curve([0, 1], {"b": [[0.1, 0.2, 0.7], [0.2, 0.2, 0.6]]})
     with pytest.raises(cal.InputError, match="a: y_proba"):
         cal.decision_curve([0, 1], {"a": [0.2, 3.7]})
-    with pytest.raises(cal.InputError, match="name the model apart"):
+    with pytest.raises(cal.InputError, match="rename the model"):
         cal.decision_curve([0, 1], {"all": [0.2, 0.7]})
     found = cal.decision_curve([0, 1], [0.2, 0.7], thresholds=[0.5])
     with pytest.raises(cal.InputError, match="no strategy is called"):
         found.net_benefit("modle")
-    with pytest.raises(cal.InputError, match="of two strategies"):
+    with pytest.raises(cal.InputError, match="two different strategies"):
         found.difference("model", "model")
     with pytest.raises(cal.InputError, match="was not recalibrated"):
         found.decision_loss("model")
@@ -162,7 +162,7 @@ def test_the_command(tmp_path, capsys) -> None:
     assert main(["decide", str(path), "--proba", "sure", "--thresholds", "0.2,0.4"]) == 0
     out = capsys.readouterr().out
     assert "Net benefit by threshold" in out and "risks" in out and "platt" in out
-    assert "limits at" not in out  # the table has none
+    assert "confidence intervals" not in out  # the table has none
     with pytest.raises(SystemExit):
         main(["decide", str(path), "--proba", "sure", "--thresholds", "a"])
     assert "no list of thresholds" in capsys.readouterr().err
@@ -187,7 +187,7 @@ def test_the_page_has_decisions_clinic_ranking_and_outcomes() -> None:
     page = report.to_html()
     for part in ("decisions", "clinical", "ranking", "outcome-chart"):
         assert f'id="{part}"' in page
-    assert "Not calibration" in page and "observed_expected" in page
+    assert "not calibration" in page and "observed_expected" in page
     rows = np.stack([1 - q, q / 2, q / 2], axis=1)
     several = cal.report(y, rows, measures=["ece", "auroc"], recalibrate="temperature")
     assert several.decisions is None and several.evaluation.clinical is None

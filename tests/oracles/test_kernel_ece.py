@@ -207,8 +207,8 @@ def test_the_mean_over_classes_and_weights_as_repetitions() -> None:
         (5, {"kernel": "cosine"}, "kernel"),
         (5, {"bandwidth": 0}, "bandwidth must be a positive number"),
         (5, {"kernel": "gaussian", "bandwidth": 1e-9}, "bandwidth=1e-09 is too small"),
-        (1, {}, "one row has no other"),
-        (50_001, {}, "kernel='gaussian' takes any number"),
+        (1, {}, "at least two rows"),
+        (50_001, {}, "Use kernel='gaussian'"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_in_one_line(n: int, given: Any, says: str) -> None:

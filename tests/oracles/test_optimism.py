@@ -99,7 +99,7 @@ def test_models_that_cannot_be_fitted() -> None:
         return logistic(x, y)
 
     found = cal.optimism(sometimes, x, y, n_resamples=50, measures=["brier"])
-    assert found["brier"].resamples == 38 and "12 of 50 samples" in found.note
+    assert found["brier"].resamples == 38 and "12 of 50 bootstrap samples" in found.note
     calls.clear()
 
     def once(x: np.ndarray, y: np.ndarray):
@@ -108,11 +108,11 @@ def test_models_that_cannot_be_fitted() -> None:
             raise ValueError("no convergence")
         return logistic(x, y)
 
-    with pytest.raises(cal.InputError, match=r"refitted to 50 of 50 .* no convergence"):
+    with pytest.raises(cal.InputError, match=r"failed on 50 of 50 .* no convergence"):
         cal.optimism(once, x, y, n_resamples=50)
     with pytest.raises(cal.InputError, match="must return a function of X"):
         cal.optimism(lambda a, b: None, x, y, n_resamples=50)
-    with pytest.raises(cal.InputError, match=r"a row for each other; got 39 and 40"):
+    with pytest.raises(cal.InputError, match=r"the same number of rows; got 39 and 40"):
         cal.optimism(logistic, x[1:], y, n_resamples=50)
     with pytest.raises(cal.InputError, match="0 or 1, for each row"):
         cal.optimism(logistic, x, y + 0.5, n_resamples=50)

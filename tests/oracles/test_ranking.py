@@ -131,11 +131,13 @@ def test_one_outcome_has_no_ranking() -> None:
         with pytest.raises(cal.NotDefined, match=f"every label is {seen}"):
             cal.auroc([seen] * 4, [0.1, 0.2, 0.3, 0.4])
     found = cal.evaluate([1] * 4, [0.1, 0.2, 0.3, 0.4])
-    assert "auroc" not in found and any(note.startswith("auroc: left out") for note in found.notes)
+    assert "auroc" not in found and any(
+        note.startswith("auroc: not computed") for note in found.notes
+    )
     models = {"a": [0.1, 0.2, 0.3, 0.4], "b": [0.5, 0.2, 0.3, 0.4]}
     compared = cal.compare([1] * 4, models, n_resamples=50)
     assert "auroc" not in compared.measures
-    assert any("auroc: left out" in note for note in compared.notes)
+    assert any("auroc: not computed" in note for note in compared.notes)
     with pytest.raises(cal.NotDefined, match="the class 2"):
         cal.auroc([0, 1, 0], np.full((3, 3), 1 / 3), notion="classwise")
 

@@ -127,7 +127,7 @@ def test_soft_labels_weights_clusters_and_few_rows() -> None:
         cal.reliability_curve(z, u, band="confidence")
     with pytest.raises(cal.InputError, match="is not known"):
         cal.reliability_curve(z, u, method="local", band="confidence")
-    with pytest.raises(cal.InputError, match="an isotonic curve looks at no share"):
+    with pytest.raises(cal.InputError, match="an isotonic curve has no span"):
         cal.reliability_curve(z, u, span=0.5)
     with pytest.raises(cal.InputError, match="a share of the rows"):
         cal.reliability_curve(z, u, method="local", span=2)

@@ -337,9 +337,9 @@ def test_grids_merge_and_clips_are_told():
     p = p.copy()
     p[:3] = 0.0, 1.0, 1e-9
     whole = cal.evaluate(y, p)
-    assert any(note.startswith("3 predictions closer to 0 or 1") for note in whole.notes)
+    assert any(note.startswith("3 predictions were clipped") for note in whole.notes)
     one = cal.evaluate(y[2:], p[2:], bins=cal.EqualWidth(10, drop_one=True))
-    assert any(note.startswith("1 prediction closer to 0 or 1") for note in one.notes)
+    assert any(note.startswith("1 prediction was clipped") for note in one.notes)
     one = cal.evaluate(y[1:2], p[1:2], bins=cal.EqualWidth(10, drop_one=True), measures=["brier"])
     assert "1 prediction of exactly 1 is in no bin (drop_one)" in one.notes
     parts = (

@@ -89,7 +89,7 @@ def test_what_a_folder_may_hold(folder) -> None:
         ({"logits": np.zeros((9, 3)), "counts": np.full((9, 3), 0.5)}, "whole numbers"),
         ({"logits": np.zeros((9, 3)), "counts": np.full((9, 3), -1)}, "at least 0"),
         ({"logits": np.full((9, 3), np.nan), "counts": np.ones((9, 3))}, "row 0 .* not finite"),
-        ({"logits": np.zeros((9, 3)), "counts": np.eye(9, 3)}, "given on 3 rows"),
+        ({"logits": np.zeros((9, 3)), "counts": np.eye(9, 3)}, "only 3 rows have votes"),
         ({"probs": np.full((9, 3), -0.1), "counts": np.ones((9, 3))}, "must be probabilities"),
         ({"logits": np.zeros((9, 3)), "labels": np.zeros(9)}, "no predictor with votes"),
     ],
@@ -184,12 +184,12 @@ def test_the_claims_are_what_the_tables_print(done) -> None:
 
 def test_without_data_the_page_says_what_is_left_out() -> None:
     alone = reproduce("ambiguous", quick=True)
-    assert alone.sections[-1].paragraphs[0].startswith("Left out: they need a folder with")
+    assert alone.sections[-1].paragraphs[0].startswith("Not run: this section needs a folder with")
     toy = alone.tables["toy"].columns
     errors = dict(
         zip(zip(toy["map"], toy["fitted to"], strict=True), toy["ECE, votes"], strict=True)
     )
-    assert errors["temperature", "majority"] > errors["as they are", ""] > 0.08
+    assert errors["temperature", "majority"] > errors["unchanged", ""] > 0.08
     assert errors["Dirichlet", "shares"] < 0.02
     assert max(toy["ECE, voted label"][:4]) < 0.02
 

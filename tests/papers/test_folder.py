@@ -90,7 +90,7 @@ def test_an_earlier_reproduction_is_replaced_whole(small, tmp_path) -> None:
 
 def test_a_folder_with_other_files_is_refused(small, tmp_path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"holds 'thesis\.tex', which no earlier reproduction"):
+    with pytest.raises(InputError, match=r"holds 'thesis\.tex', which no reproduction"):
         small.write(tmp_path)
     folder = small.write(tmp_path / "out")
     (folder / "tables" / "notes.txt").write_text("mine")
@@ -139,7 +139,7 @@ def test_a_paper_that_is_not_known() -> None:
 
 
 def test_options_that_do_not_fit(tmp_path) -> None:
-    with pytest.raises(InputError, match="leave it out"):
+    with pytest.raises(InputError, match="drop data"):
         reproduce("soft-mean", data=tmp_path)
     for seed in (-1, 1.5, True, "7"):
         with pytest.raises(InputError, match="seed must be a whole number"):

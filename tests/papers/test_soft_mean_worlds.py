@@ -99,7 +99,7 @@ def test_the_command_takes_the_options(tmp_path):
     for more, words in (
         (("soft-mean", "--tau", "2"), "between 0 and 1"),
         (("soft-mean", "--sd", "-1"), "sd must be a number from 0.1 to 10"),
-        (("truthful", "--tau", "0.4"), "an option of 'soft-mean' alone"),
+        (("truthful", "--tau", "0.4"), "an option only of 'soft-mean'"),
     ):
         assert words in run("reproduce", *more, cwd=tmp_path).stderr
 

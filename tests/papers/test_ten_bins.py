@@ -45,7 +45,7 @@ def test_the_six_items_are_those_of_the_third_bin(done):
 
 
 def test_there_is_nothing_to_draw():
-    with pytest.raises(InputError, match="draws nothing"):
+    with pytest.raises(InputError, match="has no random numbers"):
         reproduce("ten-bins", seed=1)
-    with pytest.raises(InputError, match="data: the experiments"):
+    with pytest.raises(InputError, match="data: 'ten-bins' simulates"):
         reproduce("ten-bins", data=".")

@@ -121,11 +121,11 @@ def test_a_pool_that_a_wheel_lacks_is_named(monkeypatch):
     kept = {"cross": "fashion_cross.csv.gz", "elsewhere": "not_in_wheels.csv.gz"}
     monkeypatch.setattr("calibrant._research.papers.truthful.KEPT", kept)
     found = reproduce("truthful", quick=True)
-    assert "without elsewhere, which only the source package has" in found.recipe["pool"]
+    assert "without elsewhere, which is only in the source package" in found.recipe["pool"]
 
 
 def test_a_folder_without_logits_is_refused(tmp_path):
-    with pytest.raises(cal.InputError, match="is no folder"):
+    with pytest.raises(cal.InputError, match="is not a folder"):
         reproduce("truthful", data=tmp_path / "nowhere")
     with pytest.raises(cal.InputError, match="holds no pool"):
         reproduce("truthful", data=tmp_path)
@@ -151,7 +151,7 @@ def test_a_pool_of_two_without_validation_rows_says_so(tmp_path):
     section = reproduce("truthful", data=tmp_path, quick=True).sections[-1]
     text = " ".join(section.paragraphs)
     assert "fitted on a random half of its rows" in text and "its validation rows" not in text
-    assert "can only be 1 or -1" in text and "turns over" not in text
+    assert "can only be 1 or -1" in text and "reversed" not in text
     shown = {table.name: table.on_page for table in section.tables}
     filled = {t.name: any(v is not None for v in t.columns["5 bins"]) for t in section.tables
               if t.name.endswith("_dominance")}  # fmt: skip
@@ -167,7 +167,7 @@ def test_a_pool_of_one_is_refused(tmp_path):
 def test_other_test_rows_are_refused(tmp_path):
     saved(tmp_path, "a")
     saved(tmp_path, "b", labels=np.random.default_rng(9).integers(0, 4, 800))
-    with pytest.raises(cal.InputError, match=r"b\.npz has other test labels than a\.npz"):
+    with pytest.raises(cal.InputError, match=r"b\.npz and a\.npz have different test labels"):
         reproduce("truthful", data=tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_rows_that_do_not_match_are_refused(tmp_path):
 
 def test_a_table_that_is_none_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(cal.InputError, match="is no table of a pool"):
+    with pytest.raises(cal.InputError, match="is not a table of a pool"):
         reproduce("truthful", data=tmp_path / "t.csv")
 
 

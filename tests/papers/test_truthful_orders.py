@@ -37,7 +37,7 @@ def test_expectations_are_those_of_every_sample():
 
 def test_theorem_3_3_holds_with_the_correction_alone():
     for row in rows_of(truthful_orders.theorem_3_3()):
-        assert row["off proof"] < 1e-12
+        assert row["bias from the proof"] < 1e-12
         assert (row["margin"] > 0.01) is (row["error"] == "ConfCE corrected"), row
         assert row["margin"] < -0.01 or row["error"] == "ConfCE corrected"
 
@@ -174,9 +174,7 @@ def test_without_answers_the_section_says_what_is_missing(answers, tmp_path):
     found = truthful_language_models.find_file(tmp_path)
     assert found is None and truthful_language_models.other_data(tmp_path) == tmp_path
     section = truthful_language_models.section(None)
-    assert (
-        "Left out" in section.paragraphs[0] and "llm_multiple_choice.npz" in section.paragraphs[0]
-    )
+    assert "Not run" in section.paragraphs[0] and "llm_multiple_choice.npz" in section.paragraphs[0]
     # A folder of answers alone holds no pool: those that ship are ranked.
     assert truthful_language_models.other_data(answers) is None
     assert truthful_language_models.find_file(answers / truthful_language_models.FILE)

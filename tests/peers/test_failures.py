@@ -107,7 +107,7 @@ def test_the_size_of_batches_does_not_change_the_answer(batch: int) -> None:
     parts = state.evaluate(measures=["ece", "brier"])
     for measure in ("ece", "brier"):
         assert parts[measure] == pytest.approx(whole[measure], rel=1e-12)
-    assert any(note.startswith("40 numbers overshot") for note in parts.notes)
+    assert any(note.startswith("40 predictions outside [0, 1]") for note in parts.notes)
 
 
 # --- predictions of exactly 1 and 0 ---------------------------------------------------------------

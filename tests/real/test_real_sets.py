@@ -136,8 +136,7 @@ def test_known_error_of_a_network() -> None:
     clipped = np.minimum(losses, -math.log(1e-12))
     assert (losses > clipped).sum() == 1
     assert any(
-        note.startswith("1 prediction below 1e-12 for what happened counts")
-        for note in result.notes
+        note.startswith("1 prediction below 1e-12 for the observed class") for note in result.notes
     )
     assert result["log_loss"] == pytest.approx(clipped.mean(), rel=1e-12)
     assert result["log_loss"] == pytest.approx(0.4275, abs=5e-5)
@@ -149,7 +148,7 @@ def test_overshoot_of_single_precision_is_told() -> None:
     result = cal.evaluate(labels, rows)
     outside = int(((rows < 0) | (rows > 1)).sum())
     off = int((np.abs(rows.astype(np.float64).sum(axis=1) - 1) > 1e-5).sum())
-    assert any(note.startswith(f"{outside} numbers overshot") for note in result.notes)
+    assert any(note.startswith(f"{outside} predictions outside [0, 1]") for note in result.notes)
     assert any(note.startswith(f"{off} rows of y_proba") for note in result.notes)
     assert result["ece"] == pytest.approx(cal.ece(labels, np.clip(rows, 0, 1)), abs=1e-12)
 
@@ -160,7 +159,7 @@ def test_exact_zeros_and_ones_are_counted_and_told() -> None:
     assert (at_label == 0).any()
     assert (rows == 1).any()
     result = cal.evaluate(labels, rows)
-    told = f"{int((at_label < 1e-12).sum())} predictions below 1e-12 for what happened"
+    told = f"{int((at_label < 1e-12).sum())} predictions below 1e-12 for the observed class"
     assert any(note.startswith(told) for note in result.notes)
     confidences = rows.max(axis=1)
     last = result.reliability.columns()["n"][-1]

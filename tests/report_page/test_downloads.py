@@ -91,8 +91,8 @@ def test_tables_have_numbers_and_limits_in_columns(dark, fashion):
         estimate = fashion.report.evaluation.estimate(row["measure"])
         assert float(row["estimate"]) == estimate.estimate and row["title"] == estimate.title
         assert float(row["sample value"]) == estimate.value
-        assert row["interval (95 %) low"] == printed(estimate.interval.low)
-        assert row["interval (95 %) high"] == printed(estimate.interval.high)
+        assert row["95% interval low"] == printed(estimate.interval.low)
+        assert row["95% interval high"] == printed(estimate.interval.high)
 
 
 def test_names_that_would_be_code_are_text(look, nasty):

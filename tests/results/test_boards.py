@@ -50,13 +50,17 @@ def test_refusals_by_each_rule(board, rule):
     assert found["accuracy"] == pytest.approx(y.mean())
     assert found["brier"] == pytest.approx(np.mean((p - y) ** 2))
     said = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}[rule]
+    right = int(models["loud"][1][gone].sum())
+    if rule == "wrong":
+        assert right > 0
+        said += f", although {right} of them are labelled correct"
     assert f"30 answers without a confidence: {said}" in found.inferred
 
 
 def test_wrong_needs_labels_that_say_right(tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"label": 1, "p": 0.5}\n{"label": 0, "p": null}')
-    with pytest.raises(cal.InputError, match="refusals='wrong' is for labels that say whether"):
+    with pytest.raises(cal.InputError, match="refusals='wrong' needs labels that say whether"):
         cal.read_file(file, refusals="wrong")
     with pytest.raises(cal.InputError, match="refusals"):
         cal.read_file(file, refusals="skip")
@@ -96,9 +100,9 @@ def test_risks_of_several_models_in_one_figure(board):
     for line, name in zip(lines, models, strict=True):
         assert line.get_ydata().tolist() == cal.risk_coverage(y[name], p[name]).risk.tolist()
         assert line.get_ydata().max() < display.ax_.get_ylim()[1]  # the second is not cut off
-    with pytest.raises(cal.InputError, match="measures= has 'aurc'"):
+    with pytest.raises(cal.InputError, match="'aurc' in measures="):
         cal.compare(y, p, ids=ids, measures=["ece"]).plot_risk()
-    with pytest.raises(cal.InputError, match="answered has shares of calm, and the predictors are"):
+    with pytest.raises(cal.InputError, match="answered has shares of calm, but the predictors are"):
         cal.compare(y, p, ids=ids, answered={"calm": 1.0})
     with pytest.raises(cal.InputError, match=r"answered\['calm'\] is 85"):
         cal.compare(y, p, ids=ids, answered={"calm": 85, "loud": 0.9})

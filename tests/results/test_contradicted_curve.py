@@ -81,7 +81,7 @@ def test_the_diagram_shows_the_bins_that_it_contradicts(crowded, smooth):
 def test_the_page_does_not_draw_it_unasked(crowded, smooth):
     few = {"measures": ["ece"], "recalibrate": "platt"}
     page = cal.report(*crowded, **few).to_html()
-    assert '<option value="isotonic" selected>' in page and "Trust the bins" in page
+    assert '<option value="" selected>none' in page and "Trust the bins" in page
     page = cal.report(*smooth, **few).to_html()
-    assert '<option value="isotonic" selected>' in page and "Trust the bins" not in page
+    assert '<option value="" selected>none' in page and "Trust the bins" not in page
     assert "its band does not include that bias" in page

@@ -81,6 +81,7 @@ MADE = {
     "vote noise": lambda: cal.vote_noise(VOTES, ROWS, measure="brier"),
     "the Bayes error": lambda: cal.bayes_error(VOTES),
     "a decomposition": lambda: cal.decompose(Y, P),
+    "matched boxes": lambda: cal.match_boxes([[0, 0, 2, 2]], [0.9], [[0, 0, 2, 1]]),
     "several labels": lambda: cal.multilabel(np.stack([Y, Y], 1), np.stack([P, P], 1)),
     "bins": lambda: cal.bin_sensitivity(Y, P, measures=["ece"]),
     "maps": lambda: cal.recommend(Y, P, maps=["platt", "beta"]),

@@ -145,7 +145,7 @@ def test_a_label_without_rows_is_left_out_and_named():
     y[:, 1] = np.nan
     result = cal.multilabel(y, P, labels=NAMES)
     assert [row.name for row in result] == ["fox", "cat"]
-    assert any("left out: dog" in note for note in result.notes)
+    assert any("has an annotation: dog" in note for note in result.notes)
     assert result.n_missing["dog"] == N
     with pytest.raises(InputError, match="there is no label 'dog'"):
         result["dog"]
@@ -165,9 +165,9 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "shapes": (Y, P[:, :2], {}, r"same shape \(n, labels\); got \(900, 3\) and \(900, 2\)"),
     "a logit": (Y, 3 * P, {}, r"y_proba\[\d+, \d\] \(label '\d'\) is .*from_logits=True"),
     "no prediction": (np.ones((1, 2)), [[0.5, np.nan]], {"labels": ["a", "b"]},
-                      r"y_proba\[0, 1\] \(label 'b'\) is missing: a label that is annotated needs"),
+                      r"y_proba\[0, 1\] \(label 'b'\) is missing, but its label is annotated"),
     "infinite logit": ([[1, 0]], [[0.0, np.inf]], {"from_logits": True}, "finite"),
-    "minus one": ([[1, -1]], [[0.5, 0.5]], {}, r"y_true\[0, 1\].*NaN where a label was not"),
+    "minus one": ([[1, -1]], [[0.5, 0.5]], {}, r"y_true\[0, 1\].*NaN means that a label was not"),
     "names": (Y, P, {"labels": ["a"]}, "labels must name 3 columns"),
     "twice": (Y, P, {"labels": ["a", "a", "b"]}, "two labels are called 'a'"),
     "nothing": (np.full((3, 2), np.nan), np.ones((3, 2)), {}, "no label is annotated"),
@@ -192,7 +192,7 @@ def test_other_functions_name_the_way():
     y, p = np.nan_to_num(Y).astype(int), P
     with pytest.raises(InputError, match=r"multilabel\(y_true, y_proba\)"):
         cal.evaluate(y, p)
-    with pytest.raises(InputError, match=r"several of, multilabel\(y_true, y_proba\) measures"):
+    with pytest.raises(InputError, match=r"several labels, multilabel\(y_true, y_proba\) measures"):
         cal.ece(np.ones(N, int), p)
 
 

@@ -55,7 +55,7 @@ class TestLatex:
         rows = rows_of(text)
         assert len(rows) == 3 and {len(row) for row in rows} == {6}
         narrow = found.to_latex(raw=False)
-        assert r"\begin{tabular}{lrrr}" in narrow and "raw" not in narrow
+        assert r"\begin{tabular}{lrrr}" in narrow and "sample" not in narrow
         assert {len(row) for row in rows_of(narrow)} == {4}
 
     def test_names_are_escaped(self, found):
@@ -149,7 +149,7 @@ class TestDigits:
     def test_of_the_page(self):
         need("jinja2")
         page = self.made([0.2, 0.200003, 0.3]).to_html()
-        assert ">0.200000<" in page and ">0.200003<" in page
+        assert ">0.200000 <" in page and ">0.200003 <" in page
 
     def test_marked_numbers_have_the_digits_that_tell_them_apart(self):
         assert marked_numbers([0.1, 0.2], [True, False]) == ["0.1000", "0.2000"]
@@ -161,11 +161,11 @@ class TestDigits:
 
 class TestMarkdown:
     def test_of_a_comparison(self, found):
-        head, line, *rows, blank, ties, empty, raw = found.to_markdown().splitlines()
+        head, line, *rows, blank, ties, empty, note = found.to_markdown().splitlines()
         assert head.startswith("| predictor | Brier score ↓ | LinCE ↓")
         assert line == "|---|---:|---:|---:|---:|---:|" and blank == empty == ""
         assert ties.startswith("† not significantly different from the best")
-        assert raw == "raw: the value of the sample; beside it the bias-corrected estimate"
+        assert note.startswith("sample: the value in the sample")
         assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
         assert sum("**" in row for row in rows) >= 1
 
@@ -229,7 +229,7 @@ class TestScaleOn:
         for name, p in self.given(self.TEST).items():
             by_hand = cal.PlattScaling().fit(Y[self.VAL], MODELS[name][self.VAL]).transform(p)
             assert found.value(name, "brier") == cal.brier_score(Y[self.TEST], by_hand)
-        assert found.recipe["scaler"] == "platt" and "PlattScaling" in found.notes[0]
+        assert found.recipe["scaler"] == "platt" and "Platt scaling" in found.notes[0]
 
     @pytest.mark.parametrize("kind", ["frame", "own labels", "log-probabilities"])
     def test_is_the_same_however_the_rows_are_given(self, kind):
@@ -261,7 +261,7 @@ class TestScaleOn:
         [
             ([1], "must map y_true and y_proba"),
             ({"y_true": Y}, "y_proba is not there"),
-            ({"y_true": Y, "y_proba": MODELS["far"]}, "must map the same names"),
+            ({"y_true": Y, "y_proba": MODELS["far"]}, "with the same names"),
             ({"y_true": Y, "y_proba": {"close": H}}, "no predictions of 'far'"),
             ({"y_tru": Y}, "did you mean 'y_true'"),
             ({"y_true": Y[:9], "y_proba": {"close": Y, "far": Y}}, "scale_on, close: "),

@@ -45,7 +45,7 @@ def test_the_recipe_gives_the_numbers_again():
 def test_what_was_clipped_is_told():
     rows = np.array([[1.00005, -0.00004], [0.3, 0.7]], dtype=np.float64)
     notes = cal.evaluate([0, 1], rows).notes
-    assert any(note.startswith("2 numbers overshot") for note in notes)
+    assert any(note.startswith("2 predictions outside [0, 1]") for note in notes)
     off = cal.evaluate([0, 1], [[0.50002, 0.50002], [0.3, 0.7]]).notes
     assert any(note.startswith("1 row of y_proba sums to 1 only") for note in off)
     zero = cal.evaluate([1, 0], [[1.0, 0.0], [0.3, 0.7]]).notes
@@ -186,7 +186,7 @@ class TestConventions:
     def test_soft_labels_are_refused_or_wrong_where_they_are(self):
         table = cal.conventions(EXAMPLE.test_soft_labels, EXAMPLE.test_proba)
         answers = {row.tool: row.answer for row in table.rows}
-        assert answers["torchmetrics"] == "refuses soft labels"
+        assert answers["torchmetrics"] == "rejects soft labels"
         assert answers["netcal ECE"] == "wrong with soft labels"
         assert answers["relplot binnedECE"] == "answers"
 

@@ -28,7 +28,7 @@ def test_the_policy_decides_and_the_slice_stays_undecided():
         assert [(row.where, row.verdict) for row in found.rows] == [
             (None, "pass"), ("few", "undecided"), ("many", "pass")]  # fmt: skip
         codes[policy] = found.code
-        noted = [note for note in found.notes if "1 limit of slices undecided" in note]
+        noted = [note for note in found.notes if "1 limit of slices is undecided" in note]
         assert len(noted) == (policy != "undecided")
     assert codes == {"undecided": 2, "warn": 0, "fail": 1}
 
@@ -74,8 +74,8 @@ def test_lazy_frames_have_both():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tolerance": 0.1}, "tolerance is about slices, and there are none"),
-        ({"undecided_slices": "warn"}, "undecided_slices is about slices"),
+        ({"tolerance": 0.1}, "tolerance needs slices, but there are none"),
+        ({"undecided_slices": "warn"}, "undecided_slices needs slices"),
         ({"by": BY, "tolerance": 5}, "tolerance must be a number between 0 and 1"),
         ({"by": BY, "undecided_slices": "ignore"}, "undecided_slices='ignore' is not known"),
     ],

@@ -71,7 +71,9 @@ class TestWarnings:
         rounded = np.where(abs(h) > 3, np.round(p), p)
         wrong = int((((rounded == 0) & (y == 1)) | ((rounded == 1) & (y == 0))).sum())
         misled = kind not in NOT_MISLED
-        said = rf"{wrong} rows had a prediction of 0 for what happened.*makes \d\d% of the loss"
+        said = (
+            rf"{wrong} rows had a prediction of 0 for the observed outcome.*makes \d\d% of the loss"
+        )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             SCALERS[kind](from_logits=False).fit(y, p)
@@ -94,7 +96,7 @@ class TestWarnings:
     def test_a_class_that_was_never_seen_is_named(self, kind):
         rows = MULTICLASS.hard != 2
         scaler = SCALERS[kind](from_logits=True)
-        with pytest.warns(CalibrantWarning, match="no target of class cat was in the fit"):
+        with pytest.warns(CalibrantWarning, match="the fit had no target of class cat"):
             scaler.fit(
                 MULTICLASS.hard[rows], MULTICLASS.logits[rows], classes=["a", "b", "cat", "d"]
             )
@@ -124,7 +126,7 @@ class TestWarnings:
         predictions = made.predictions(scaler.from_logits)
         scaler.fit(made.soft, predictions)
         with pytest.warns(
-            SameRows, match="all of these rows were among .* fitted.*held-out"
+            SameRows, match="all of these rows were used to fit .*held-out"
         ) as caught:
             out = scaler.transform(predictions.copy(order="F"))
         assert caught[0].filename == __file__
@@ -154,7 +156,7 @@ class TestRefusals:
             ([0, 1, 1], [0.2, 0.7], {}, "same number of rows; got 3 and 2"),
             ([0, 1], [[0.2, 0.7], [0.5, 0.5]], {}, r"y_proba\[0\] sums to"),
             ([0, 5], [[0.2, 0.8], [0.5, 0.5]], {}, r"y_true\[1\] is 5"),
-            ([0, 1], [[0.2], [0.8]], {}, "one column is one class only"),
+            ([0, 1], [[0.2], [0.8]], {}, "one column is one class, but"),
             ([], [], {}, "at least one row"),
             (["a", "b"], [0.2, 0.7], {}, r"classes=\[...\]"),
             ([0, 1], None, {}, "y_proba must be numbers; it is None"),
@@ -212,9 +214,12 @@ class TestRefusals:
             (LabelSmoothingTemperature(smoothing="much"), "smoothing must be .* got 'much'"),
             (HistogramBinning(bins=0), "bins must be at least 1"),
             (HistogramBinning(bins="quantil"), "did you mean 'quantile'"),
-            (HistogramBinning(bins=LevelSets()), "every new prediction one bin"),
-            (HistogramBinning(bins=Quantile(5, ties="rank")), "every new prediction one bin"),
-            (HistogramBinning(bins=EqualWidth(5, drop_one=True)), "every new prediction one bin"),
+            (HistogramBinning(bins=LevelSets()), "every new prediction into one bin"),
+            (HistogramBinning(bins=Quantile(5, ties="rank")), "every new prediction into one bin"),
+            (
+                HistogramBinning(bins=EqualWidth(5, drop_one=True)),
+                "every new prediction into one bin",
+            ),
         ],
         ids=str,
     )
@@ -237,7 +242,7 @@ class TestRefusals:
 def test_a_map_that_turns_the_order_round_says_so():
     rng = np.random.default_rng(0)
     p = rng.random(400)
-    with pytest.warns(CalibrantWarning, match=r"the slope is negative \(-.*turned round"):
+    with pytest.warns(CalibrantWarning, match=r"the slope is negative \(-.*reverses"):
         PlattScaling().fit(rng.random(400) > p, p)
     rows = rng.dirichlet(np.ones(3), 400)
     y = (rng.random(400)[:, None] > rows[:, [1, 0, 2]].cumsum(axis=1)).sum(axis=1)

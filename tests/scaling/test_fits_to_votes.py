@@ -123,7 +123,7 @@ def test_counts_that_are_none(kind, change, message):
 
 
 def test_votes_that_contradict_the_counts():
-    with pytest.raises(InputError, match=r"votes\[0\] is 99, while the counts in y_true\[0\]"):
+    with pytest.raises(InputError, match=r"votes\[0\] is 99, but the counts in y_true\[0\]"):
         fitted("TemperatureScaling", counts_of("multiclass"), MULTICLASS.logits[:ROWS], votes=99)
 
 

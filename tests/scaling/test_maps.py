@@ -69,7 +69,7 @@ def test_binary_maps_increase(kind):
     assert (np.diff(scaler.transform(np.linspace(0, 1, 501))) >= 0).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*the temperature ran to its upper end")
+@pytest.mark.filterwarnings("ignore:.*the temperature reached its upper end")
 @pytest.mark.parametrize("from_logits", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_constant_predictor_makes_no_nan(kind, from_logits):

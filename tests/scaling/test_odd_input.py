@@ -33,7 +33,7 @@ def test_large_logits_make_no_noise(name):
 def test_no_rows_to_map_is_said_of_the_predictions_alone(empty):
     scaler = SCALERS["PlattScaling"]().fit([0, 1, 1, 0], [0.2, 0.9, 0.3, 0.4])
     for method in (scaler.transform, scaler.share_fitted):
-        with pytest.raises(InputError, match=r"^y_proba must hold at least one row; got none$"):
+        with pytest.raises(InputError, match=r"^y_proba must have at least one row; got none$"):
             method(empty)
-    with pytest.raises(InputError, match=r"^y_true and y_proba must hold at least one row"):
+    with pytest.raises(InputError, match=r"^y_true and y_proba must have at least one row"):
         scaler.fit([], empty)

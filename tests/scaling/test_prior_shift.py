@@ -232,7 +232,9 @@ class TestWhatIsWrong:
             PriorShift().fit_unlabelled(BINARY.proba)
         with pytest.raises(InputError, match="got both"):
             PriorShift(source_prior=0.3).fit_unlabelled(BINARY.proba, y_source=[0, 1])
-        with pytest.raises(InputError, match=r"labels of rows; got 0.3. A share is source_prior"):
+        with pytest.raises(
+            InputError, match=r"labels of rows; got 0.3. To give a share, use source_prior"
+        ):
             PriorShift().fit_unlabelled(BINARY.proba, y_source=0.3)
 
     def test_a_class_without_labels_has_no_share_to_change(self):
@@ -246,7 +248,9 @@ class TestWhatIsWrong:
     def test_predictions_that_say_nothing_settle_slowly_or_not_at_all(self):
         flat = PriorShift(source_prior=0.3).fit_unlabelled(np.full(10, 0.3))
         np.testing.assert_allclose(flat.prior_, [0.7, 0.3])
-        with pytest.warns(CalibrantWarning, match="not settled after .* steps.*apart") as caught:
+        with pytest.warns(
+            CalibrantWarning, match="did not converge in .* steps.*separate"
+        ) as caught:
             PriorShift(source_prior=0.5).fit_unlabelled(np.full(10, 0.500001))
         assert caught[0].filename == __file__
 
@@ -288,7 +292,7 @@ def test_certain_predictions_cannot_be_moved_and_the_loss_never_rises(k, certain
 
 def test_where_all_is_certain_nothing_is_shifted():
     p = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
-    with pytest.warns(CalibrantWarning, match="prediction of 0 for what happened"):
+    with pytest.warns(CalibrantWarning, match="prediction of 0 for the observed outcome"):
         scaler = PriorShift().fit([0, 1, 1, 1, 0], p)
     assert scaler.loss_ == pytest.approx(scaler.loss_before_)
     assert scaler.transform([0.3]).tolist() == [pytest.approx(0.3)]
@@ -303,14 +307,14 @@ def test_a_class_that_vanishes_is_reported(turned):
     assert scaler.prior_.min() < 1e-9
     message = str(caught[0].message)
     name, mean = "0" if turned else "1", f"{p.mean():.3g}"
-    assert f"likeliest where class {name} has no share at all" in message
-    assert f"predicted at {mean} on average, with a source prior of 0.5: check" in message
+    assert f"likeliest if class {name} has a share of 0" in message
+    assert f"predicted at {mean} on average, with a source prior of 0.5" in message
 
 
 def test_a_vanished_class_has_its_name():
     _, rows = drawn([0.5, 0.5 - 1e-9, 1e-9], 4000, 3)
     rows = np.stack([rows[:, 0], rows[:, 1] + 0.9 * rows[:, 2], 0.1 * rows[:, 2]], axis=1)
-    with pytest.warns(CalibrantWarning, match="class late has no share"):
+    with pytest.warns(CalibrantWarning, match="class late has a share of 0"):
         PriorShift(source_prior=OLD).fit_unlabelled(rows, classes=["a", "b", "late"])
 
 

@@ -74,9 +74,9 @@ def test_calibrated_predictions_may_stay():
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     found = cal.recommend((rng.random(1000) < p).astype(int), p, maps=FEW)
-    assert not found.helps and "The predictions may stay" in found.why
+    assert not found.helps and "No map is recommended" in found.why
     assert found.best == found.lowest.map == "unchanged" and found.scaler.n_rows_ == 1000
-    assert "worse than leaving them as they are" in found.why
+    assert "worse than no map" in found.why
     assert min(row.above for row in found) == 0.0
     assert found.columns()["recommended"] == [True, False, False, False]
 
@@ -130,7 +130,7 @@ def test_splines_need_rows_for_their_knots():
         made = binary(3, n)
         found = cal.recommend(made.hard, made.proba)
         assert ("spline" in {row.map for row in found}) == tried
-        assert tried or any("spline (needs 10 rows a parameter)" in note for note in found.notes)
+        assert tried or any("spline (needs 10 rows per parameter)" in note for note in found.notes)
 
 
 def test_a_gain_within_its_own_error_is_none():
@@ -143,8 +143,8 @@ def test_a_gain_within_its_own_error_is_none():
         gain = found["temperature"].gain
         gains.append(gain)
         assert found.helps == (gain > found.gain_error)
-        assert found.helps or "The predictions may stay" in found.why
-        assert ("worse than leaving" in found.why) == (gain < 0)
+        assert found.helps or "No map is recommended" in found.why
+        assert ("worse than no map" in found.why) == (gain < 0)
     assert any(0 < gain < 0.001 for gain in gains)  # lower, and no help
 
 
@@ -158,7 +158,7 @@ def test_the_fitted_map_takes_what_was_given():
     np.testing.assert_allclose(logits.scaler.transform(new.logits), out, atol=1e-6)
     np.testing.assert_allclose(logs.scaler.transform(np.log(new.proba)), out, atol=1e-6)
     assert plain["beta"].loss == pytest.approx(logits["beta"].loss, rel=1e-6)
-    assert "the one map that was tried" in plain.why
+    assert "the only map tried" in plain.why
 
 
 def test_soft_labels_votes_weights_and_losses():
@@ -214,11 +214,11 @@ def test_few_rows_leave_large_maps_out_and_say_so():
     tried = {row.map for row in found}
     assert {"temperature", "structured-vector", "structured-matrix"} <= tried
     assert not {"vector", "matrix", "isotonic"} & tried
-    assert any("vector" in note and "needs 20 rows a class" in note for note in found.notes)
+    assert any("vector" in note and "needs 20 rows per class" in note for note in found.notes)
     more = slice(0, 120)
     found = cal.recommend(MULTICLASS.hard[more], MULTICLASS.logits[more], from_logits=True, folds=2)
     assert "vector" in {row.map for row in found}
-    assert any("matrix" in note and "needs 10 rows a parameter" in note for note in found.notes)
+    assert any("matrix" in note and "needs 10 rows per parameter" in note for note in found.notes)
     named = cal.recommend(
         MULTICLASS.hard[few], MULTICLASS.logits[few], from_logits=True, maps="vector"
     )
@@ -232,7 +232,7 @@ def test_of_many_predictions_some_are_drawn(set_limits, clustered):
     groups = np.arange(4000) // 10 if clustered else None
     found = cal.recommend(made.hard, made.proba, maps=["platt"], groups=groups)
     assert found.n == 1000 and found.scaler.n_rows_ == 4000
-    assert found.notes == ("maps were tried on 1,000 of 4,000 rows, drawn at random",)
+    assert found.notes == ("maps were compared on a random sample of 1,000 of 4,000 rows",)
 
 
 def test_a_map_that_cannot_be_fitted_is_named(monkeypatch):
@@ -260,12 +260,12 @@ def test_trying_is_quiet_and_the_fit_is_not():
     ("options", "message"),
     [
         ({"maps": "betta"}, "did you mean 'beta'"),
-        ({"maps": []}, "one map or more"),
-        ({"maps": 3}, "one map or more.*got 3"),
+        ({"maps": []}, "at least one map"),
+        ({"maps": 3}, "at least one map.*got 3"),
         ({"loss": "ece"}, "loss"),
         ({"folds": 1}, "folds"),
-        ({"folds": 500}, "folds=500 needs as many rows; got 400"),
-        ({"groups": np.arange(400) % 3}, "folds=5 needs as many clusters; got 3"),
+        ({"folds": 500}, "folds=500 needs at least as many rows; got 400"),
+        ({"groups": np.arange(400) % 3}, "folds=5 needs at least as many clusters; got 3"),
         ({"seed": -1}, "seed"),
     ],
 )
@@ -283,11 +283,11 @@ def test_one_class_and_empty():
         (np.arange(50) % 2, np.arange(50) % 2),
         (np.tile([[0, 3]], (50, 1)), None),
     ):
-        with pytest.raises(InputError, match="y_true holds one class alone"):
+        with pytest.raises(InputError, match="y_true holds only one class"):
             cal.recommend(labels, np.full(50, 0.2), sample_weight=weights)
     rows = np.full((50, 3), 1 / 3)
     for labels in (np.full(50, 2), np.eye(3)[np.full(50, 2)]):
-        with pytest.raises(InputError, match="y_true holds one class alone"):
+        with pytest.raises(InputError, match="y_true holds only one class"):
             cal.recommend(labels, rows)
     assert cal.recommend(np.full(50, 0.3), np.full(50, 0.2)).best  # one share is no one class
 
@@ -311,7 +311,7 @@ def test_maps_far_behind_are_given_up_after_a_fold(set_limits):
     raced = cal.recommend(made.hard, made.proba)
     assert raced.best == whole.best and raced[raced.best].loss == whole[whole.best].loss
     gone = {row.map for row in whole} - {row.map for row in raced}
-    (note,) = [note for note in raced.notes if note.startswith("given up after the first of 5")]
+    (note,) = [note for note in raced.notes if note.startswith("dropped after the first of 5")]
     assert gone and all(name in note for name in gone)
     assert all(whole[name].above > whole[name].standard_error for name in gone)
 

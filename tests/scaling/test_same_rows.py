@@ -68,7 +68,7 @@ def test_the_share_is_told_in_any_order_and_in_part(kind, make):
         (mixed(p, new, 370).astype(np.float32), "37%"),
         (np.tile(p, (3,) + (1,) * (p.ndim - 1)), "all"),
     ]:
-        with pytest.warns(SameRows, match=f"{said} of these rows were among .* fitted") as caught:
+        with pytest.warns(SameRows, match=f"{said} of these rows were used to fit ") as caught:
             scaler.transform(rows)
         assert caught[0].filename == __file__
     again = scaling.from_json(scaler.to_json())
@@ -201,9 +201,9 @@ class TestComparisons:
             (some, 0.5), (np.arange(450), 1.0), (np.r_[0:100, 450:750], 0.25),
         ]:  # fmt: skip
             found = compare(y[rows], {"raw": p[rows], "scaled": mapped[rows]})
-            (note,) = [each for each in found.notes if "fitted" in each]
+            (note,) = [each for each in found.notes if "used to fit" in each]
             said = "all" if share == 1 else f"{share:.0%}"
-            assert note.startswith(f"scaled: {said} of these rows were among the rows that {kind}")
+            assert note.startswith(f"scaled: {said} of these rows were used to fit {kind}")
             assert "held-out" in note and note in repr(found)
 
     def test_fit_transform_is_known_too(self):
@@ -225,4 +225,4 @@ class TestComparisons:
         held_out = {name: values[300:] for name, values in made.items()}
         for more in ({}, {"raw": p[300:]}):
             found = compare(y[300:], {**more, **held_out})
-            assert not any("fitted" in note for note in found.notes)
+            assert not any("used to fit" in note for note in found.notes)

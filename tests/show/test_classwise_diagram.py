@@ -39,7 +39,9 @@ def test_each_curve_is_that_of_its_class_the_worst_first(bins):
         limits = np.array([segment[:, 1] for segment in bars.get_segments()])
         low_high = np.column_stack([table["low"], table["high"]])[held]
         np.testing.assert_allclose(limits, low_high)
-    assert display.note_.get_text() == "All 7 classes, worst first; columns: share of rows"
+    assert "Grey columns show the share of rows" in display.caption()
+    assert "90% confidence intervals" in display.caption()
+    assert "classes are shown" not in display.caption()
 
 
 def test_what_is_not_shown_is_counted():
@@ -47,7 +49,8 @@ def test_what_is_not_shown_is_counted():
     display = ClasswiseDisplay.from_predictions(y, p, cap=4, counts=False, level=None)
     assert len(display.axes_) == 4 == len(display.figure_.axes)
     assert display.intervals_ == [None] * 4
-    assert display.note_.get_text() == "4 of 7 classes, worst first"
+    assert "The worst 4 of 7 classes are shown." in display.caption()
+    assert "Grey columns" not in display.caption()
     for cap in (0, 2.5, "3"):
         with pytest.raises(InputError, match="cap must be a whole number"):
             display.plot(cap=cap)

@@ -39,5 +39,5 @@ def test_one_outcome_alone_has_no_line():
     display = cal.clinical_plot([0] * 30, np.linspace(0.05, 0.6, 30), n_resamples=50)
     assert display.logistic_ is None
     assert "slope not estimable" in display.ax_.texts[-1].get_text()
-    with pytest.raises(cal.InputError, match="of one outcome"):
+    with pytest.raises(cal.InputError, match="needs one outcome"):
         cal.clinical_plot([0, 1, 2], np.eye(3), n_resamples=50)

@@ -82,7 +82,9 @@ class TestComparisons:
         expected = [(0, 0, 0)] + [(d.estimate, d.low, d.high) for d in differences]
         np.testing.assert_allclose(rows_of(display, "brier"), expected)
         assert filled(display.dots_["brier"]) == [True] + [bool(d.better) for d in differences]
-        assert display.axes_[0].get_xlabel() == f"brier less that of\n{found.order('brier')[0]}"
+        assert (
+            display.axes_[0].get_xlabel() == f"difference in brier\nfrom {found.order('brier')[0]}"
+        )
 
     def test_measures_side_by_side_are_in_the_order_of_the_first(self, found):
         display = found.plot(measures=["brier", "ece"], cap=3)
@@ -92,8 +94,7 @@ class TestComparisons:
         columns = found.intervals("ece")
         by_name = dict(zip(columns["predictor"], columns["estimate"], strict=True))
         assert values.tolist() == [by_name[name] for name in display.names_]
-        texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
-        assert texts[-1] == "3 of 4 predictors, best first"
+        assert "The best 3 of 4 predictors are shown." in display.caption()
 
     def test_what_is_not_there_is_named(self, found):
         with pytest.raises(InputError, match="did you mean 'ranks'"):
@@ -177,8 +178,7 @@ class TestSlices:
         labels = [text.get_text() for text in display.ax_.get_yticklabels()]
         assert labels == [f"{part.name} ({part.n})" for part in slices.rows[:4]]
         assert labels[0].startswith("c (")
-        texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
-        assert texts[-1] == "4 of 6 slices, worst first"
+        assert "The first 4 of 6 slices are shown." in display.caption()
 
     def test_dots_are_estimates_where_there_are_intervals(self):
         y, models = sample(600)

@@ -63,15 +63,18 @@ class TestWhatIsDrawn:
         error = cal.ece(y, p, bins=bins, sample_weight=w)
         assert display.table.ece == pytest.approx(error, rel=1e-12)
         texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-        pale = ["pale: < 30 rows"] if min(columns["n"]) < 30 else []
-        curve = ["line: isotonic (CORP)", "90% band if calibrated"]
-        assert texts == [f"ECE {error:.3f}", curve[0], curve[1], "90% interval", *pale]
+        assert texts == [f"ECE {error:.3f}", "90% band if calibrated", "90% interval"]
+        caption = display.caption()
+        assert ("fewer than 30 rows are pale" in caption) == (min(columns["n"]) < 30)
+        assert "isotonic (CORP)" in caption and "90% confidence interval" in caption
+        assert str(table.rule) in caption and f"ECE {error:.3f}" in caption
         if soft:
             return  # of what is left out it is not asked what labels are
         bare = ReliabilityDisplay(table).plot(level=0.9, curve=None)
         assert bare.curve_ is bare.band_ is None and bare.line_.get_linestyle() == "-"
         texts = [text.get_text() for text in bare.ax_.get_legend().get_texts()]
-        assert texts == [f"ECE {error:.3f}", "90% interval", *pale]
+        assert texts == [f"ECE {error:.3f}", "90% interval"]
+        assert "isotonic" not in bare.caption()
 
     def test_bins_of_few_rows_are_paler(self):
         y, p, _ = sample()
@@ -118,18 +121,6 @@ class TestWhatIsDrawn:
         assert labels(fashion.test_labels[rows], top) == ("mean confidence", "accuracy")
         expected = ("mean confidence", "mean soft label of the top class")
         assert labels(fashion.test_soft_labels[rows], top) == expected
-
-    def test_words_leave_the_corner_that_data_run_through(self):
-        def words(y, p):
-            ax = ReliabilityDisplay.from_predictions(y, p, bins=10).ax_
-            return [text.get_text() for text in ax.texts if text.get_visible()]
-
-        y, p, _ = sample()
-        assert words(y, p) == ["predictions too low", "predictions too high"]
-        assert words([1] * 50, [0.1] * 50) == ["predictions too high"]
-        assert words([0] * 50, [0.9] * 50) == ["predictions too low"]
-        both = words([1] * 50 + [0] * 50, [0.1] * 50 + [0.9] * 50)
-        assert both == []
 
     def test_many_bins_are_dots_without_bars(self):
         y, p, _ = sample(300)
@@ -233,7 +224,7 @@ class TestAxes:
         assert first.line_.get_marker() != second.line_.get_marker()
         assert len(first.ax_.child_axes) == 1
         texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-        others = ["line", "95% band if calibrated", "95% interval", "pale"]
+        others = ["95% band if calibrated", "95% interval"]
         assert [text.partition(":")[0] for text in texts] == ["raw", "new", *others]
         assert [d.curve_.get_color() for d in (first, second)] == ["#0072B2", "#D55E00"]
         peak = max(heights.max() for heights in heights_of(first.counts_ax_))

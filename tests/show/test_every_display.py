@@ -215,8 +215,9 @@ def test_drawing_in_place_of_axes_needs_a_place():
 def test_figures_of_others_are_saved_whole(tmp_path):
     _, ax = plt.subplots(figsize=(3, 3))
     display = cal.reliability(*binary()).plot(ax=ax)
+    ax.text(0, -0.6, "a text far below the axes", transform=ax.transAxes)
     out = io.BytesIO(display.save(tmp_path / "a.png", dpi=50).read_bytes())
-    # The legend hangs below axes that nobody made room under: the picture is larger than 3 inches.
+    # What hangs below the figure is saved too: the picture is larger than 3 inches.
     assert plt.imread(out).shape[0] > 150
 
 

@@ -68,7 +68,7 @@ def test_a_smooth_curve_may_lie_over_bins():
     assert smooth.line_.get_color() != bins.line_.get_color()
     assert smooth.density_ax_ is bins.counts_ax_ and len(bins.counts_ax_.patches) == heights
     texts = [text.get_text().partition(":")[0] for text in bins.ax_.get_legend().get_texts()]
-    assert texts == ["bins", "curve", "95% interval", "95% interval, pointwise", "pale"]
+    assert texts == ["bins", "curve", "95% interval", "95% interval, pointwise"]
 
 
 def test_parts_can_be_left_out_and_coloured():

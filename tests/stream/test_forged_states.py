@@ -186,10 +186,10 @@ def test_more_numbers_than_were_announced_are_not_read(tmp_path):
     STREAMS["binary"].save(path)
     _, header, body = path.read_bytes()[:-32].split(b"\n", 2)
     written(path, json.loads(header), zlib.compress(zlib.decompress(body) + bytes(8)))
-    with pytest.raises(StateError, match="more numbers than were announced"):
+    with pytest.raises(StateError, match="more numbers than expected"):
         cal.Accumulator.load(path)
     written(path, json.loads(header), zlib.compress(zlib.decompress(body)[:-8]))
-    with pytest.raises(StateError, match=r"numbers where .* were announced"):
+    with pytest.raises(StateError, match=r"numbers, but .* are expected"):
         cal.Accumulator.load(path)
 
 

@@ -257,8 +257,8 @@ def test_what_has_no_evidence_says_why():
     for monitor, base, said in (
         (weighted, cal.Accumulator().update(y, p), "weights other than 1"),
         (plain, cal.Accumulator().update(y, p, sample_weight=weights), "weights other than 1"),
-        (plain, grouped, "come in clusters"),
-        (grouped, plain, "do not come in clusters"),
+        (plain, grouped, "rows have clusters"),
+        (grouped, plain, "have no clusters"),
         (grouped, cal.Accumulator().update(y, p), "grouped=True"),
     ):
         table = monitor.evaluate(baseline=base)
@@ -271,12 +271,12 @@ def test_what_has_no_evidence_says_why():
 @pytest.mark.parametrize(
     ("base", "said"),
     [
-        ((None, None), "only the start may be None"),
-        (("1970-01-05", "1970-01-09"), "a span without rows"),
+        ((None, None), "only start may be None"),
+        (("1970-01-05", "1970-01-09"), "a time span without rows"),
         (cal.evaluate([0, 1], [0.2, 0.7], bins=7), "must have the monitor's bins"),
         (cal.evaluate([0, 1, 2], np.eye(3) / 2 + 1 / 6), "must have the monitor's bins"),
         (cal.Accumulator(bins=7), "must have the monitor's bins"),
-        ("accepted.state", "how many windows before each"),
+        ("accepted.state", "a number of preceding windows"),
     ],
 )
 def test_baselines_that_do_not_fit(base, said):
@@ -336,3 +336,21 @@ def one_bin(n, outcomes):
     }.items():
         sums[0, 0, FIELDS.index(name)] = value
     return BinTable(sums)
+
+
+def test_evidence_counts_from_the_oldest_window_whatever_is_shown():
+    rng = np.random.default_rng(3)
+    monitor = cal.Monitor()
+    for day in range(1, 9):
+        p = rng.random(400)
+        monitor.update((rng.random(400) < p**1.1).astype(int), p, time=f"2026-01-{day:02}T12:00")
+    every, late = monitor.evaluate(), monitor.evaluate(start="2026-01-05")
+    assert [row.start for row in late.rows] == [row.start for row in every.rows[4:]]
+    for row, alone in zip(every.rows[4:], late.rows, strict=True):
+        assert (row.e_value, row.p_corrected) == (alone.e_value, alone.p_corrected)
+    # Evidence up to a window does not know later ones.
+    early = monitor.evaluate(stop="2026-01-05")
+    assert [row.e_value for row in early.rows] == [row.e_value for row in every.rows[:4]]
+    days = {"baseline": ("2026-01-01", "2026-01-03")}
+    changes = [row.e_change for row in monitor.evaluate(**days).rows][4:]
+    assert changes == [row.e_change for row in monitor.evaluate(start="2026-01-05", **days).rows]

@@ -97,10 +97,10 @@ def test_a_cluster_in_several_windows_is_refused_and_nothing_is_added():
     [
         (True, {}, "made with grouped=True"),
         (False, {"groups": [1, 2]}, "Monitor\\(grouped=True\\)"),
-        (True, {"groups": [1, 2], "sample_weight": [1.0, 2.0]}, "do not go together"),
+        (True, {"groups": [1, 2], "sample_weight": [1.0, 2.0]}, "cannot be combined"),
         (True, {"groups": [1, 2, 3]}, "each of the 2 rows"),
         (True, {"groups": ["a", None]}, r"groups\[1\] is missing"),
-        (True, {"groups": "name"}, "no data=frame"),
+        (True, {"groups": "name"}, "no frame was given"),
     ],
 )
 def test_groups_of_a_monitor_that_are_wrong_are_named(grouped, options, message):

@@ -131,9 +131,12 @@ def test_a_baseline_is_that_of_each_slice():
         assert not any(np.isnan(row.e_corrected) for row in calm)
     table = bad.evaluate(baseline=sliced(4, n_slices=2, n=1000)).slices
     assert [row.name for row in table.alarms] == ["1"]
-    assert any("2: the baseline has no such slice" in note for note in table.notes)
+    assert any(
+        "2: no e_change, because the baseline does not have this slice" in note
+        for note in table.notes
+    )
     none = bad.evaluate(baseline=bad.total()).slices
-    assert none.notes == ("the baseline has no slices: slices have no e_change",)
+    assert none.notes == ("slices have no e_change, because the baseline has no slices",)
 
 
 @pytest.mark.parametrize(

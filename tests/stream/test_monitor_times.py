@@ -161,7 +161,7 @@ def test_rows_with_something_missing_are_counted_in_their_window(weighted):
 
 def test_numbers_that_count_rows_are_warned_of():
     p = np.full(50, 0.5)
-    with pytest.warns(cal.CalibrantWarning, match="in seconds since 1970 a time of 1970-01-01"):
+    with pytest.warns(cal.CalibrantWarning, match="in seconds since 1970 is a time of 1970-01-01"):
         cal.Monitor(every="1d").update(p.round(), p, time=np.arange(50))
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalibrantWarning)
@@ -186,7 +186,9 @@ def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
     }  # fmt: skip
     time = given.get(kind, lambda: numbers.astype(kind))()
     monitor = cal.Monitor()
-    with pytest.raises(cal.InputError, match=f"reads as a {what}, while numbers are seconds"):
+    with pytest.raises(
+        cal.InputError, match=f"looks like a {what}, but numbers are read as seconds"
+    ):
         monitor.update([0, 1, 1], [0.2, 0.7, 0.9], time=time)
     assert monitor.n_rows == 0
 
@@ -194,7 +196,7 @@ def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
 def test_times_to_the_hour_are_asked_about():
     """As seconds they would all lie in 2034."""
     hours = np.array([2024013122, 2024013123, 2024020100])
-    with pytest.raises(InputError, match="2024013122, which reads as a time to the hour"):
+    with pytest.raises(InputError, match="2024013122, which looks like a time to the hour"):
         cal.Monitor().update([0, 1, 1], [0.2, 0.7, 0.8], time=hours)
     for seconds in (hours + 30, hours[:1]):  # no hour 52; one number is no proof
         rows = seconds.size
@@ -213,11 +215,11 @@ def test_other_numbers_are_seconds(time):
 
 
 def test_days_of_a_spreadsheet_may_have_a_time_of_day():
-    with pytest.raises(InputError, match=r"time\[0\] is 45350.75, which reads as a day number"):
+    with pytest.raises(InputError, match=r"time\[0\] is 45350.75, which looks like a day number"):
         cal.Monitor().update([0, 1], [0.2, 0.7], time=[45350.75, 45351.25])
     named = cal.Monitor().update([0, 1], [0.2, 0.7], time=["2024-02-28T18:00", "2024-02-29T06:00"])
     for start in (45350, 240301):  # where windows are asked for, too
-        with pytest.raises(InputError, match=f"start is {start}, which reads as a da"):
+        with pytest.raises(InputError, match=f"start is {start}, which looks like a da"):
             named.evaluate(start=start)
 
 

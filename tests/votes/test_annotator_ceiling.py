@@ -191,7 +191,7 @@ def test_a_comparison_has_the_annotators_in_the_same_table() -> None:
     assert found.columns()["predictor"] == ["a", "b"]
     for measure in QUICK["measures"]:  # one annotator is every vote: nothing is drawn
         assert shown[measure][2] == alone["one annotator"].values[measure]
-    assert "one annotator" in repr(found) and "Dirichlet population" in repr(found)
+    assert "one annotator" in repr(found) and "Dirichlet model" in repr(found)
     assert "half of the votes" in found._repr_html_()
     again = json.loads(found.to_json())
     assert again["ceiling"]["predictors"]["kind"] == ["annotators"] * 3
@@ -210,11 +210,11 @@ def test_a_comparison_has_the_annotators_in_the_same_table() -> None:
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        (COUNTS / COUNTS.sum(axis=1, keepdims=True), {}, "give counts of votes"),
-        (COUNTS.argmax(axis=1), {}, "give counts of votes"),
-        (COUNTS, {"sample_weight": [1, 2, 1, 1]}, "no weights"),
+        (COUNTS / COUNTS.sum(axis=1, keepdims=True), {}, "give vote counts"),
+        (COUNTS.argmax(axis=1), {}, "give vote counts"),
+        (COUNTS, {"sample_weight": [1, 2, 1, 1]}, "does not support weights"),
         (np.eye(3)[[0, 1, 2, 0]], {"votes": 1}, "every row has one"),
-        (np.full((4, 3), 1 / 3), {"votes": 2}, "no shares of so many votes"),
+        (np.full((4, 3), 1 / 3), {"votes": 2}, "not shares of the given numbers of votes"),
         ({"a": COUNTS, "b": COUNTS[::-1]}, {}, "each has its own"),
     ],
 )

@@ -102,7 +102,7 @@ def test_votes_that_nobody_shares_have_no_agreement() -> None:
     found = cal.annotators(table([1, 2, 3, 3], [0, 1, 2, 2], ["a", "b", "c", "d"]))
     assert math.isnan(found["a"].agreement) and math.isnan(found["a"].p_agreement_corrected)
     assert found["c"].agreement == 1 and found["c"].p_agreement == 1
-    assert any(note.startswith("2 voted on items that nobody else") for note in found.notes)
+    assert any(note.startswith("2 voted only on items that nobody else") for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_what_cannot_be_read(change, message) -> None:
 def test_votes_need_names_and_company() -> None:
     long = {"item": [1, 1], "label": [0, 1], "who": ["a", "b"]}
     nameless = cal.count_votes(long, item="item", label="label")
-    with pytest.raises(InputError, match="do not say who gave them"):
+    with pytest.raises(InputError, match="do not name their annotators"):
         cal.annotators(nameless)
-    with pytest.raises(InputError, match="no rest to agree with"):
+    with pytest.raises(InputError, match="agreement needs two or more"):
         cal.annotators(table([1, 2], [0, 1], ["a", "a"]))
 
 

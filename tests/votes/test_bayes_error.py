@@ -157,7 +157,7 @@ def test_more_votes_and_not_more_rows_tell_the_population() -> None:
 def test_one_vote_a_row_is_refused_as_counts_and_with_votes() -> None:
     one = np.eye(3, dtype=int)[[0, 1, 2] * 20]
     for given in ({"y_true": one}, {"y_true": one, "votes": 1}, {"y_true": one.astype(float)}):
-        with pytest.raises(cal.InputError, match="one vote a row"):
+        with pytest.raises(cal.InputError, match="one vote per row"):
             cal.bayes_error(**given)
 
 
@@ -218,19 +218,19 @@ def test_the_bayes_error_is_a_number_that_says_how_it_was_found() -> None:
     assert str(found).startswith("Bayes error 0.2500, 95% CI") and "Dirichlet" in str(found)
     assert cal.bayes_error([[4, 0], [0, 4]]) == 0
     mixed = cal.bayes_error([[1, 0, 0], [2, 1, 0], [0, 3, 0], [1, 1, 1]] * 20)
-    assert mixed.note == "20 rows have one vote, which says nothing of doubt"
+    assert mixed.note == "20 rows have one vote, which cannot show disagreement"
 
 
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        ([], {}, "one row at least"),
+        ([], {}, "at least one row"),
         (["a"], {}, "counts or shares of votes"),
         ([[0, 0], [1, 2]], {}, r"y_true\[0\] has no votes"),
         ([[2, -1], [1, 2]], {}, "negative"),
         ([[0.5, 0.6]], {}, "sums to 1.1"),
         ([[1.5, 1.5]], {}, "whole numbers"),
-        ([0.5, 0.3], {"votes": 3}, "no shares of votes"),
+        ([0.5, 0.3], {"votes": 3}, "cannot be shares of votes"),
         ([[1, 0], [0, 1]], {"votes": 1}, "at least 2 votes"),
         ([[2, 1], [1, 2]], {"labels": [0]}, "2 class indices"),
         ([[2, 1], [1, 2]], {"labels": [0, 2]}, r"labels\[1\] is 2"),
@@ -252,7 +252,9 @@ def test_the_one_count_that_is_none_is_named(bad) -> None:
 
 
 def test_shares_that_were_rounded_are_told_of() -> None:
-    with pytest.raises(InputError, match=r"sums to 0\.99.*if shares were rounded, give the counts"):
+    with pytest.raises(
+        InputError, match=r"sums to 0\.99.*if the shares were rounded, give vote counts"
+    ):
         cal.bayes_error(np.full((5, 3), 0.33))
 
 

@@ -66,7 +66,7 @@ def test_a_prediction_of_0_under_a_share_is_lifted_and_noted() -> None:
     lifted = (0.9 * math.log(0.9) + 0.1 * math.log(0.1 / 1e-12)) / 2
     assert cal.kl(y, p) == pytest.approx(lifted, rel=1e-12)
     assert cal.kl(y, p, zero="infinite") == math.inf
-    with pytest.raises(InputError, match=r"1 places where y_true has a share.*zero='lift'"):
+    with pytest.raises(InputError, match=r"1 entries where y_true is positive.*zero='lift'"):
         cal.kl(y, p, zero="raise")
     # A 0 that no share needs is nothing to speak of.
     assert cal.kl([[1.0, 0.0]], [[1.0, 0.0]], zero="infinite") == 0
@@ -90,7 +90,7 @@ def test_directions_are_printed() -> None:
         (lambda: cal.kl(SHARES, PREDICTED, zero="inf"), "zero"),
         (lambda: cal.dist_ce(SHARES, PREDICTED, norm="l2"), "norm"),
         (lambda: cal.wasserstein(SHARES, PREDICTED, positions=[0, 1]), "each of the 5 classes"),
-        (lambda: cal.wasserstein(SHARES, PREDICTED, positions=[0, 1, 1, 2, 3]), "must rise"),
+        (lambda: cal.wasserstein(SHARES, PREDICTED, positions=[0, 1, 1, 2, 3]), "must increase"),
         (lambda: cal.wasserstein(SHARES, PREDICTED, positions=["a"] * 5), "must be numbers"),
     ],
 )

@@ -38,10 +38,10 @@ ONE, HALF, AGAIN = "one annotator", "half of the votes", "as many annotators aga
 # slow.
 _SPLITS_BESIDE = 5
 _WHAT = (
-    f"{ONE}: a vote, as a certain prediction, against the shares of the item's other votes",
-    f"{HALF}: shares of half of the votes against those of the other half",
-    f"{AGAIN}: the same of all votes against as many others: the line above, corrected for its "
-    "halves in a Dirichlet population like that of the votes",
+    f"{ONE}: one vote, taken as a certain prediction, against the shares of the item's other votes",
+    f"{HALF}: shares of half of the votes, as predictions, against shares of the other half",
+    f"{AGAIN}: shares of all votes against shares of as many new votes: the line above, "
+    "extrapolated by a Dirichlet model that is fitted to the votes",
 )
 
 
@@ -59,14 +59,14 @@ def annotator_ceiling(
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
 ) -> AnnotatorCeiling:
-    """How well annotators predict each other: what a model of people can be held to.
+    """How well annotators predict each other: the standard for a model of people.
 
-    Votes stand in for predictions, in three ways. *One annotator*: every vote, as a certain
-    prediction, against the shares of the item's other votes. *Half of the votes*: the shares of
-    half of an item's votes against those of the other half. *As many annotators again*: what all
-    votes would reach against as many others; halves are noisier, and what twice as many votes
-    change in a Dirichlet population with the same mean and the same agreement of two votes is
-    added. Models are scored against the shares of all votes, in the same table.
+    Votes are used as predictions in three ways. *One annotator*: every vote, as a certain
+    prediction, against the shares of the item's other votes. *Half of the votes*: shares of half of
+    an item's votes against shares of the other half. *As many annotators again*: shares of all
+    votes against shares of as many new votes. It is extrapolated from the halves, which are
+    noisier, by a Dirichlet model with the same mean and the same agreement of two votes. Models are
+    scored against the shares of all votes, in the same table.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def annotator_ceiling(
     measures
         Names of `catalogue()`; by default those that compare distributions, and losses.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each row of shares; counts bring theirs.
+        Number of votes behind each row of shares; counts need none.
     n_splits : int, default 20
         How often votes are split into halves.
     level
@@ -100,9 +100,9 @@ def annotator_ceiling(
 
     Notes
     -----
-    A certain prediction that is wrong has infinite `kl` and `log_loss`; they count as much as
-    1e-12 does, here as everywhere, which for single votes says little. One annotator is nearly
-    always worse than a good model: it is certain where people are not.
+    A certain prediction that is wrong has infinite `kl` and `log_loss`; predictions are clipped to
+    1e-12, as everywhere, so the value for single votes means little. One annotator is nearly always
+    worse than a good model, because a single vote is certain even if people disagree.
 
     References
     ----------
@@ -128,12 +128,13 @@ def annotator_ceiling(
     rows = read_vote_rows(y_true, votes)
     if rows.votes is None:
         raise InputError(
-            "y_true holds shares, and how many votes they are of is not known: give counts, or "
-            f"{setting('votes')}"
+            f"y_true holds shares of an unknown number of votes: give counts, or {setting('votes')}"
         )
     several = rows.votes > 1
     if not several.any():
-        raise InputError("y_true has one vote a row: annotators of an item are needed, 2 or more")
+        raise InputError(
+            "y_true has one vote per row, but 2 or more votes on some items are needed"
+        )
     given = given_as(from_logits, from_logprobs)
     models = _samples_of_models(y_true, y_proba, votes, given, classes)
     binary = rows.binary or any(not each.multiclass for each in models.values())
@@ -161,17 +162,21 @@ def ceiling_of_models(
     samples = next(iter(models.values()))
     if samples.votes is None:
         raise InputError(
-            f"{setting('ceiling', True)} holds votes against votes: give counts of votes as "
-            f"y_true, or {setting('votes')} beside their shares"
+            f"{setting('ceiling', True)} compares votes with votes: give vote counts as y_true, or "
+            f"vote shares with {setting('votes')}"
         )
     if samples.weights is not None:
-        raise InputError("ceiling=True has no weights: leave out sample_weight, or the ceiling")
+        raise InputError(
+            "ceiling=True does not support weights: drop sample_weight, or drop ceiling"
+        )
     z = distribution_rows(samples)[1]
     counts = whole_counts(z, np.broadcast_to(samples.votes, (samples.n,)).astype(np.int64))
     if counts is None:
-        raise InputError("ceiling=True needs votes: the labels are no shares of so many votes")
+        raise InputError(
+            "ceiling=True needs votes, but the labels are not shares of the given numbers of votes"
+        )
     if not (counts.sum(axis=1) > 1).any():
-        raise InputError("ceiling=True needs items of two votes or more: every row has one")
+        raise InputError("ceiling=True needs items with two or more votes, but every row has one")
     scorer = _Scorer(measures, not samples.multiclass, level, samples.n, rules)
     return _ceiling(counts, scorer, _SPLITS_BESIDE, seed)
 
@@ -188,7 +193,7 @@ def _ceiling(
     one = int(np.count_nonzero(votes < 2))
     have, are = ("has", "is") if one == 1 else ("have", "are")
     items = counted(one, "item", "")
-    dropped = f"{items} {have} one vote, and {are} left out of the annotators' lines"
+    dropped = f"{items} {have} one vote and {are} not used in the annotators' lines"
     kept = votes[votes > 1]
     return AnnotatorCeiling(
         rows=tuple(_annotator_lines(counts, scorer, n_splits, seed)),
@@ -224,7 +229,10 @@ def _check_names(names: Iterable[str]) -> None:
     """Raise an InputError if a model is named like one of the table's annotator lines."""
     clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
     if clash is not None:
-        raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
+        raise InputError(
+            f"y_proba names a model {clash!r}, which is already a line of the table: rename the "
+            "model"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +278,7 @@ class _Scorer:
     def annotators_line(self, name: str, splits: list[Split]) -> Predictor:
         """The line `name` of the table: each measure's mean over some splits of the votes.
 
-        Measures that are means over rows have confidence limits too, from the variation between
+        Measures that are means over rows also have confidence intervals, from the variation between
         items.
         """
         drawn = [self.split_values(split) for split in splits]
@@ -313,7 +321,7 @@ def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Ar
 
 
 def _limits_of_mean(value: float, rows: Array, level: float) -> tuple[float, float]:
-    """The lower and upper confidence limit of the mean `value` of the values `rows`, (n,)."""
+    """The confidence interval of the mean `value` of the values `rows`, (n,)."""
     low, high, _ = mean_limits(influences(rows, None, None), level)
     return value + low, value + high
 

@@ -25,8 +25,8 @@ from calibrant._measures.catalogue import HEADLINE, find
 from calibrant.results._annotators import Annotator, Annotators
 
 _WHAT = (
-    "agreement: the mean share of an item's other votes that agree; expected: what any votes of "
-    "the same items would have"
+    "agreement: the mean share of an item's other votes that agree; expected: the same share for "
+    "votes drawn at random from the same items"
 )
 _CORRECTED = "p-values are corrected for the number of rows (Holm)"
 
@@ -45,32 +45,32 @@ def annotators(
     from_logits: bool = False,
     from_logprobs: bool = False,
 ) -> Annotators:
-    """Each annotator's agreement with the rest, and how calibrated a predictor is for each.
+    """Each annotator's agreement with the others, and how calibrated a predictor is for each.
 
     The agreement of an annotator is the mean, over his or her votes, of the share of the item's
-    other votes that are the same. Were annotators exchangeable, an item's votes would be handed out
-    at random among those who voted on it: the expected agreement is that of two votes of the same
-    items, so that nobody looks odd for having been given the hard ones, and the p-value is the
-    chance of one as far from it, whatever the number of votes. With `y_proba`, each annotator's
-    votes are labels that the predictor is held against, with the noise floor of so many votes. Both
+    other votes that are the same. If annotators are exchangeable, an item's votes are distributed
+    at random among those who voted on it. The expected agreement is therefore that of two votes on
+    the same items, so difficult items do not count against an annotator. The p-value is the chance
+    of an agreement as far from it, whatever the number of votes. With `y_proba`, the predictor is
+    evaluated against each annotator's votes, with the noise floor for that number of votes. Both
     p-values are corrected for the number of annotators (Holm).
 
     Parameters
     ----------
     votes : VoteTable
-        Votes with who gave them, from ``count_votes(..., annotator=...)``.
+        Votes with their annotators, from ``count_votes(..., annotator=...)``.
     y_proba : array-like of shape (n, k) or (n,), optional
         Predicted probabilities, a row for each of ``votes.items`` and a column for each of
         ``votes.classes``; (n,) is the probability of the second of two.
     groups : mapping, optional
-        Group of each annotator: rows of the table are then groups, and the rest is everybody
-        outside.
+        Group of each annotator: rows of the table are then groups, compared with everybody outside
+        the group.
     measure
         Any name of `catalogue()` that has a noise floor.
     bins : int, str or rule, default 15
         Bins of the measure.
     level
-        Level of the intervals; a row stands out where a corrected p-value is below 1 less it.
+        Level of the intervals; a row stands out if a corrected p-value is below ``1 - level``.
     n_resamples
         Number of draws behind each noise floor.
     seed
@@ -79,19 +79,19 @@ def annotators(
     Returns
     -------
     Annotators
-        A table, those that stand out first; `to_frame` and `to_markdown` give it away.
+        A table, significant rows first; `to_frame` and `to_markdown` export it.
 
     Raises
     ------
     InputError
-        If the votes do not say who gave them, an annotator has no group, or the predictions do not
-        fit the items.
+        If the votes do not name their annotators, an annotator has no group, or the predictions do
+        not fit the items.
 
     Notes
     -----
-    An annotator's interval is that of a mean over his or her items. Few votes make it wide, and
-    p-values large; nobody is dropped for having few. Predictions that fit people on average need
-    not fit any of them: where annotators differ on purpose, a predictor of shares is miscalibrated
+    An annotator's interval is for a mean over his or her items. With few votes it is wide and
+    p-values are large; nobody is dropped. Predictions that fit people on average need not fit any
+    single annotator: if annotators systematically differ, a predictor of shares is miscalibrated
     for each.
 
     References
@@ -136,9 +136,9 @@ def annotators(
             row = replace(row, value=floor.value, noise_95=floor.upper, p_calibration=floor.p_value)
         rows.append(row)
     if len(rows) < 2:
-        raise InputError(f"votes are all of one: {rows[0].name!r}. There is no rest to agree with")
+        raise InputError(f"all votes are from {rows[0].name!r}: agreement needs two or more")
     alone = sum(row.n_shared == 0 for row in rows)
-    lonely = f"{alone} voted on items that nobody else voted on, and have no agreement"
+    lonely = f"{alone} voted only on items that nobody else voted on, so agreement is not defined"
     notes = (_WHAT, _CORRECTED, *([lonely] if alone else []))
     return Annotators(
         rows=tuple(_with_verdicts(rows, level)),
@@ -159,8 +159,8 @@ def _voter_names(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
         )
     if votes.annotator is None:
         raise InputError(
-            "votes do not say who gave them: name the column of annotators, "
-            "count_votes(..., annotator='...')"
+            "votes do not name their annotators: give the column of annotators, count_votes(..., "
+            "annotator='...')"
         )
     if groups is None:
         return votes.annotator
@@ -186,8 +186,8 @@ def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
     if p.shape != (n, k) and not (k == 2 and p.shape == (n,)):
         raise InputError(
             f"y_proba must have a row for each of the {n} items and a column for each of the {k} "
-            f"classes; got the shape {p.shape}. Rows go in the order of votes.items: give "
-            "count_votes(..., items=ids of your predictions)"
+            f"classes, in the order of votes.items; got the shape {p.shape}. To set that order, "
+            "call count_votes(..., items=ids of your predictions)"
         )
     return p
 

@@ -117,7 +117,9 @@ def pair_of(
     labels of its own.
     """
     if paired not in (None, True, False):
-        raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
+        raise InputError(
+            f"paired must be True, False or None (then the rows decide); got {paired!r}"
+        )
     if own_labels and (new.ids is None or paired is False):
         raise needs_ids()
     old_given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
@@ -128,7 +130,7 @@ def pair_of(
     labelled = old_given.get("y_true") is not None
     if not labelled and paired is False:
         raise InputError(
-            f"{setting('paired', False)} needs labels of the baseline's own: baseline={{'y_true': "
+            f"{setting('paired', False)} needs the baseline's own labels: baseline={{'y_true': "
             "..., 'y_proba': ...}"
         )
     with errors_about("baseline"):
@@ -181,8 +183,8 @@ def _match_rows(
         return _pair_by_order(new, old, "by order, as their labels are the same")
     if paired:
         raise InputError(
-            f"paired=True needs the same rows in the same order, or ids: there are {n:,} rows and "
-            f"{m:,} of the baseline" + (", and their labels differ" if n == m else "")
+            f"paired=True needs the same rows in the same order, or ids: there are {n:,} rows, and "
+            f"{m:,} in the baseline" + (", and their labels differ" if n == m else "")
         )
     return _independent_pair(new, old, "their numbers differ" if n != m else "their labels differ")
 
@@ -224,16 +226,17 @@ def _pair_by_ids(new: Side, old: Side, *, drop_unmatched: bool, own_labels: bool
     a, b = aligned.rows.values()
     if not a.size:
         raise InputError(
-            f"no id is in both, such as {next(iter(rows['ids']))!r} and "
-            f"{next(iter(rows['ids of the baseline']))!r}: give ids of the same rows, or say that "
-            f"the two are independent samples with {setting('paired', False)}"
+            "the rows and the baseline have no id in common (ids such as "
+            f"{next(iter(rows['ids']))!r} and {next(iter(rows['ids of the baseline']))!r}): "
+            "give ids of the same rows, or treat both as independent samples with "
+            f"{setting('paired', False)}"
         )
     for name, keys in aligned.unmatched.items():
         if keys and not drop_unmatched:
             raise InputError(
                 f"{len(keys):,} {name} are not in both, such as {keys[0]!r}: give the same rows, "
-                f"compare those that both have with {setting('missing', 'drop')}, or say that the "
-                f"two are independent samples with {setting('paired', False)}"
+                f"keep only the common rows with {setting('missing', 'drop')}, or treat both as "
+                f"independent samples with {setting('paired', False)}"
             )
     return _pair_of_rows(new, old, a, b, "by id", own_labels=own_labels)
 
@@ -249,7 +252,7 @@ def _pair_of_rows(
     first, second = new.take(a), old.take(b)
     weights, others = first.samples.weights, second.samples.weights
     if others is not None and (weights is None or not np.array_equal(weights, others)):
-        raise InputError("the baseline has other weights for the same rows: give the same ones")
+        raise InputError("the baseline has other weights for the same rows: give the same weights")
     # The same rows have the same weights, clusters and slices.
     samples = replace(second.samples, weights=weights)
     second = Side(samples, first.groups, first.slices)
@@ -257,8 +260,8 @@ def _pair_of_rows(
     notes: list[str] = [paired_note(a.size, how)]
     if any(left_out):
         notes.append(
-            f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
-            f"{left_out[1]:,} of the baseline's are left out"
+            f"changes use only rows that both have: {left_out[0]:,} of the checked rows and "
+            f"{left_out[1]:,} of the baseline's rows were dropped"
         )
     notes += _note_other_labels(first, second, own_labels=own_labels)
     return Pair(first, second, True, tuple(notes))
@@ -267,9 +270,8 @@ def _pair_of_rows(
 def needs_ids() -> InputError:
     """The error for models that have labels of their own but no ids to match rows by."""
     return InputError(
-        f"{setting('own_labels', True)} needs {worded(python='ids', command='--id COLUMN')}: rows "
-        "of models with labels of their own are the same by "
-        f"{worded(python='these', command='it')} alone"
+        f"{setting('own_labels', True)} needs {worded(python='ids', command='--id COLUMN')}, the "
+        "only way to match rows of models with their own labels"
     )
 
 
@@ -298,7 +300,7 @@ def _note_other_labels(new: Side, old: Side, *, own_labels: bool) -> list[str]:
             f"{fault}: give the same labels. If they say whether each model's own answer was "
             f"right: {setting('own_labels', True)}"
         )
-    return [f"{fault}: each model has labels of its own (whether its answer was right)"]
+    return [f"{fault}: each model has its own labels (whether its answer was right)"]
 
 
 def _independent_pair(new: Side, old: Side, why: str) -> Pair:
@@ -306,7 +308,7 @@ def _independent_pair(new: Side, old: Side, why: str) -> Pair:
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(
-            "by needs the slices of the baseline's rows too: baseline={..., 'by': ...}"
+            "by also needs the slices of the baseline's rows: baseline={..., 'by': ...}"
         )
     note = f"the baseline has {m:,} other rows than the {n:,} checked ({why}): not paired"
     return Pair(new, old, False, (note,))

@@ -25,23 +25,23 @@ from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._bayes_error import BayesError
 
-_PLAIN = "one less the largest share, BCa limits"
+_PLAIN = "1 minus the largest share, BCa intervals"
 _DEBIASED = (
-    "bias of few votes taken out by a Dirichlet population; BCa limits of what any population with "
-    "such votes may have"
+    "bias of few votes removed by a Dirichlet model; BCa intervals that cover any population "
+    "compatible with the votes"
 )
 _ISOTONIC = "shares corrected by isotonic regression of the labels, bootstrap of rows"
 _ONE_VOTE = (
-    "y_true has one vote a row: how far people agree on a row needs at least 2 votes on some rows. "
-    "Give more votes, or probabilities as shares without votes="
+    "y_true has one vote per row, but agreement needs at least 2 votes on some rows. Give more "
+    "votes, or give probabilities without votes="
 )
 _UNKNOWN = (
-    "shares without votes=: taken for the true distributions; if they are of few votes, this is "
-    "too low"
+    "shares without votes= are taken as the true distributions; if they come from few votes, this "
+    "estimate is too low"
 )
 _OF_SHARES = (
-    "how well these shares tell the labels apart: at least the Bayes error, and equal to it if "
-    "they rank the rows as the true probabilities do"
+    "how well these shares separate the labels: at least the Bayes error, and equal to it if the "
+    "shares rank the rows as the true probabilities do"
 )
 
 
@@ -64,12 +64,12 @@ def bayes_error(
     where q is the distribution of the labels of a row: for two classes the mean of min(q, 1 - q).
     Range [0, 1 - 1/k].
 
-    Shares of few votes are surer than what they were drawn from, and the mean above is then too
-    low: of two votes a row by a third and more. With `debias` the difference is taken out that so
-    many votes make in a Dirichlet population with the same mean and the same chance that two votes
-    on a row agree; no votes need be drawn for it. Of other populations a part may be left: where
-    some rows are level between two classes and the others certain, a third of the value with two
-    votes and a quarter with five. The interval allows for all populations.
+    Shares of few votes are more extreme than the distributions that they were drawn from, and the
+    mean above is then too low: with two votes per row by a third or more. `debias` removes this
+    bias by a Dirichlet model with the same mean and the same chance that two votes on a row agree,
+    in closed form. For other populations, part of the bias may remain: if some rows are tied
+    between two classes and the others are certain, a third of the value with two votes and a
+    quarter with five. The interval covers all populations.
 
     With `labels`, shares need not be the true distributions: an isotonic regression of the labels
     on the shares, class by class, corrects them first.
@@ -80,17 +80,17 @@ def bayes_error(
         Counts of votes, a row for each item and a column for each class; or shares. (n,): shares of
         class 1, or with `votes` counts of it.
     debias : bool, default True
-        Whether to take out the bias of few votes; it needs counts, or `votes`.
+        Whether to remove the bias of few votes; it needs counts, or `votes`.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each row of shares; counts bring theirs.
+        Number of votes behind each row of shares; counts need none.
     labels : array-like of shape (n,), optional
-        Hard labels, one a row: class indices, or 0/1.
+        Hard labels, one per row: class indices, or 0/1.
     sample_weight : array-like of shape (n,), optional
         Weight of each row, at least 0; every row counts 1 by default.
     level
         Level of the interval.
     n_resamples
-        Number of resamples of rows behind the interval with `labels`; otherwise none are drawn.
+        Number of resamples of rows for the interval with `labels`; otherwise none are drawn.
     seed
         Seed of these resamples.
 
@@ -108,12 +108,11 @@ def bayes_error(
 
     Notes
     -----
-    Two votes of a row disagree with the chance ``1 - sum(q^2)``, which is known without bias and is
-    at least the row's error. So are a least and a greatest error of all populations with the same
-    votes: rows that are all alike, and rows that are level between classes beside certain ones. The
-    interval reaches from the one to the other, and beyond by the limits that a BCa bootstrap of the
-    rows would have (DiCiccio and Efron, 1992). More rows do not make it narrower than that; more
-    votes do.
+    Two votes of a row disagree with probability ``1 - sum(q^2)``, which can be estimated without
+    bias and is at least the row's error. It also bounds the error over all populations with the
+    same votes: from identical rows to a mixture of certain rows and rows tied between classes. The
+    interval covers this range, widened by BCa bootstrap intervals over rows (DiCiccio and Efron,
+    1992). More rows cannot make it narrower than the range, but more votes can.
 
     References
     ----------
@@ -149,7 +148,7 @@ def bayes_error(
     found = debiased(rows.counts, weights)
     bounds = possible_limits(rows.counts, weights, level)
     single = int(np.count_nonzero(rows.votes == 1))
-    note = f"{single} rows have one vote, which says nothing of doubt" if single else ""
+    note = f"{single} rows have one vote, which cannot show disagreement" if single else ""
     return _estimate_with_limits(found, rows, weights, level, _DEBIASED, note, bounds)
 
 
@@ -177,10 +176,10 @@ def _estimate_with_limits(
     note: str,
     bounds: tuple[float, float] | None = None,
 ) -> BayesError:
-    """The result of `bayes_error`: the point estimate `found` with confidence limits.
+    """The result of `bayes_error`: the point estimate `found` with a confidence interval.
 
-    `bounds` are limits of every value that so few votes leave possible; the confidence limits are
-    widened to contain them. None widens nothing. `method` and `note` are texts of the result.
+    `bounds` contain every value that the few votes allow; the interval is widened to contain them.
+    None widens nothing. `method` and `note` are texts of the result.
     """
     parts = influences(found.row_values, weights, None)
     low, high, _ = mean_limits(parts, level)

@@ -27,18 +27,18 @@ def bin_sensitivity(
     measures: Iterable[str] | None = None,
     **rows: Unpack[RowsWithGaps],
 ) -> BinSensitivity:
-    """Each measure at every number of bins: how much of a value is the choice of its bins?
+    """Each measure at every number of bins: how much does a value depend on its bins?
 
-    A count means so many equal-width bins for the ordinary errors and so many quantile bins for the
-    truthful ones, as in `evaluate`.
+    A count gives that many equal-width bins for ordinary errors and quantile bins for truthful
+    ones, as in `evaluate`.
 
     Parameters
     ----------
     bins : iterable of int, default range(1, 101)
         Numbers of bins, each at least 1.
     measures
-        Names of `catalogue()`; by default those with bins that one pass over the rows can give.
-        Those without bins are the same throughout.
+        Names of `catalogue()`; by default, those with bins that need one pass over the rows.
+        Measures without bins are constant.
     data (in memory)
 
     Returns

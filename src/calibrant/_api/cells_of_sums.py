@@ -36,8 +36,8 @@ def over_cells(
     gone = [m.name for m in chosen if is_over_bins(m) and not _is_scalar(m, shape)]
     if gone and names is not None:
         raise InputError(
-            f"{', '.join(gone)}: cells of each class need the rows in memory: leave these out, or "
-            "evaluate arrays"
+            f"{', '.join(gone)}: cells of each class need the rows in memory: drop these measures, "
+            "or evaluate arrays"
         )
     notion = result.reliability.notion
     estimates = tuple(
@@ -45,7 +45,7 @@ def over_cells(
         for m in chosen
         if m.name not in gone
     )
-    note = (f"{', '.join(gone)}: left out, cells of each class need the rows",) if gone else ()
+    note = (f"{', '.join(gone)}: not computed, cells of each class need the rows",) if gone else ()
     cuts = CellCuts.of(list(tables))
     return replace(
         result,

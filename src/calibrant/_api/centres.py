@@ -23,6 +23,7 @@ from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.links import logit, sigmoid
 from calibrant._data.slice_names import in_natural_order, rows_by_name
 from calibrant._inference.cells import Problem
+from calibrant._inference.clinical import observed_expected
 from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
 from calibrant._inference.means import influences, mean_limits, moment_limits
 from calibrant._inference.random_effects import random_effects
@@ -58,7 +59,7 @@ def centres(
     level: float = 0.95,
     **rows: Unpack[Rows],
 ) -> Centres:
-    r"""Calibration and discrimination over several centres, and what a new centre may show.
+    r"""Calibration and discrimination over several centres, and of a new centre.
 
     Each centre has a calibration slope, an intercept in the large, an O:E ratio and a C-statistic.
     Their values :math:`y_j` with the variances :math:`v_j` are summarised by random effects,
@@ -77,7 +78,7 @@ def centres(
     by
         Centre of each row (hospital, study), or names of columns.
     groups
-        Cluster of each row within its centre (patient); rows of one cluster scatter together.
+        Cluster of each row within its centre (patient); rows of one cluster vary together.
     level
     data (in memory)
 
@@ -96,15 +97,14 @@ def centres(
     -----
     tau is that of restricted maximum likelihood, and the interval of the mean is Hartung and
     Knapp's. The usual prediction interval, ``estimate +- t(k - 2) sqrt(tau^2 + error^2)`` (Higgins,
-    Thompson and Spiegelhalter 2009), takes tau as known, and held the true value of a new centre in
-    81 to 93 % of simulations with 10 to 30 moderately different centres in place of 95 %. The one
-    here averages over the values of tau that the centres allow; `tau` and `error` give the usual
-    one.
+    Thompson and Spiegelhalter 2009), treats tau as known. It contained the true value of a new
+    centre in 81 to 93 % of simulations with 10 to 30 moderately different centres, instead of 95 %.
+    This function averages over plausible values of tau; `tau` and `error` give the usual interval.
 
     The mean curve summarises, at each prediction, the centres' logistic curves of a restricted
     cubic spline with three knots (two-stage meta-analysis of Barrenada et al. 2025). A centre
-    without events, or whose outcomes are separated by the predictions, has no finite value of some
-    quantities: it is left out there, and a note says so.
+    without events, or whose predictions separate the outcomes, has no finite value of some
+    quantities. It is not used for these, and a note says so.
 
     References
     ----------
@@ -128,7 +128,7 @@ def centres(
     samples = as_samples(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
-            f"centres is of one outcome, with y_proba of the shape (n,); it is (n, "
+            "centres needs one outcome, with y_proba of the shape (n,); got (n, "
             f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
             "y_true"
         )
@@ -137,7 +137,7 @@ def centres(
     rows_of = rows_by_name(labels)
     if len(rows_of) < _FEWEST:
         raise InputError(
-            f"by must name {_FEWEST} centres or more, to show how centres differ; got "
+            f"by must name {_FEWEST} or more centres, to estimate how centres differ; got "
             f"{len(rows_of)}. clinical_summary(..., by=) compares fewer"
         )
     found = []
@@ -181,7 +181,7 @@ class _Centre:
     def of(cls, name: str, problem: Problem, groups: Index | None) -> _Centre:
         """The centre of these rows."""
         if groups is not None and int(groups.max()) == 0:
-            alone = _Value(math.nan, why_not="all its rows are of one cluster")
+            alone = _Value(math.nan, why_not="all its rows are in one cluster")
             return cls(name, problem, groups, dict.fromkeys(_SCALES, alone))
         values = {key: _coefficient(key, problem, groups) for key in list(_SCALES)[:2]}
         values["observed_expected"] = _log_ratio(problem, groups)
@@ -214,7 +214,7 @@ def _logit_of_c(problem: Problem, groups: Index | None) -> _Value:
         return _Value(math.nan, why_not="every outcome is the same")
     c = auroc(z, problem.u, sample_weight=problem.w)
     if not 0.0 < c < 1.0:
-        return _Value(math.nan, why_not=f"its C-statistic is {c:g}, which has no logit")
+        return _Value(math.nan, why_not=f"its C-statistic is {c:g}, whose logit is infinite")
     values, units = auroc_influence(problem.levels[1], z, w, problem.counts)
     parts = influences(values, problem.w, groups, problem.counts)
     units = min(parts.units, units)
@@ -229,7 +229,7 @@ def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
     kept = [value for value in values.values() if value.error > 0.0]
     why = {name: value.why_not or "it has no standard error" for name, value in values.items()
            if not value.error > 0.0}  # fmt: skip
-    note = "; ".join(f"{name} left out: {reason}" for name, reason in why.items())
+    note = "; ".join(f"{name} was not used: {reason}" for name, reason in why.items())
     numbers = [math.nan] * 5
     tau = error = math.nan
     if len(kept) >= _FEWEST:
@@ -258,7 +258,7 @@ def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
 
 
 def _columns(found: list[_Centre], quantity: str, level: float) -> dict[str, list[Any]]:
-    """The values of centres as columns, with limits from their standard errors."""
+    """The values of centres as columns, with the intervals of a clinical summary of each."""
     back = _BACK[_SCALES[quantity]]
     names = ("centre", "n", "events", "value", "low", "high", "note")
     out: dict[str, list[Any]] = {name: [] for name in names}
@@ -268,6 +268,10 @@ def _columns(found: list[_Centre], quantity: str, level: float) -> dict[str, lis
         known = not math.isnan(own.value)
         ends = (own.value, own.value - half, own.value + half)
         row = [back(x) if known and not math.isnan(x) else math.nan for x in ends]
+        if known and quantity == "observed_expected":
+            # As in a clinical summary of the centre: the Poisson interval counts if events are few.
+            summary = observed_expected(problem, centre.groups, level)
+            row[1:] = summary.low, summary.high
         total = float(problem.weights @ problem.z)
         events = int(total) if total.is_integer() else total
         for name, item in zip(

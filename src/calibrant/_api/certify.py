@@ -47,7 +47,7 @@ def certify(
 
     The population's error exceeds the bound with probability at most ``1 - level``, for every
     population and every number of rows, if rows (or clusters) are independent. An interval by
-    resampling holds for many rows; this one costs width, and holds always.
+    resampling is valid for many rows; this bound is wider but always valid.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ def certify(
         one of squares, whose root is bounded: "lin_ce", "classwise_ce", "atb",
         "confidence_ce_uncorrected".
     bins : int, sequence of float, EqualWidth, Edges, LevelSets or Cells, default 15
-        Bins that are fixed before the rows are seen. A number means equal-width bins for truthful
-        errors too. Quantile bins follow the rows, and are refused.
+        Bins that are fixed in advance. A number means equal-width bins for truthful errors too.
+        Quantile bins depend on the rows and are an error.
     level : float in (0, 1), default 0.999
-        Probability with which the bound holds, at least.
+        Minimum probability with which the bound holds.
     sigma : float, optional
-        Width of the noise of a smooth error, chosen before the rows are seen: by default 0.1 for
-        "ls_ece"; "smooth_ece" is bounded at its fixed point by default.
+        Width of the noise of a smooth error, fixed in advance: by default 0.1 for "ls_ece";
+        "smooth_ece" is bounded at its fixed point by default.
     groups : array-like of shape (n,) or str, optional
-        Cluster of each row, where rows are not independent. Clusters are then one bounded number
-        each.
+        Cluster of each row, where rows are not independent. Each cluster then counts as one bounded
+        number.
     data
 
     Returns
@@ -77,14 +77,14 @@ def certify(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also for a measure without a certificate, and for bins that follow the rows.
+        row. Also for a measure without a certificate, and for bins that depend on the rows.
 
     Notes
     -----
     These errors are the largest mean of ``f(u) (u - z)`` over functions f between -1 and 1, such as
-    signs by bin. In the population that is the mean of one of them; on the sample this one has at
-    most the sample's value e. Bets on a mean of n rows with a mean square s (Fan, Grama and Liu
-    2015) give for each lambda
+    signs by bin. In the population, the error is the mean of one of these functions; on the sample,
+    the mean of that function is at most the sample's value e. Bets on a mean of n rows with a mean
+    square s (Fan, Grama and Liu 2015) give for each lambda
 
     .. math:: \frac{1}{\lambda} \left(1 - \exp\left(-\lambda e - \psi s
         - \tfrac{1}{n} \log \tfrac{1}{\delta}\right)\right),
@@ -92,8 +92,8 @@ def certify(
 
     as a bound with probability :math:`1 - \delta`; several lambda are averaged.
 
-    Weights, and the sizes of clusters, count as fixed: the bound is of the weighted mean over the
-    populations of these rows. The largest weight costs width.
+    Weights and cluster sizes count as fixed: the bound is for the weighted mean over the
+    populations of these rows. A large weight makes it wider.
 
     References
     ----------
@@ -164,8 +164,8 @@ def certifiable(name: str, shape: Shape) -> Measure:
     if not measure.certifiable:
         names = ", ".join(m.name for m in catalogue(shape) if m.certifiable)
         raise InputError(
-            f"{setting('measure', name)} has no certificate: it is not the mean of one bounded "
-            f"function of each row. These have one: {names}"
+            f"{setting('measure', name)} has no certificate: it is not the mean of a bounded "
+            f"function of each row. Measures with a certificate: {names}"
         )
     return measure
 
@@ -176,8 +176,8 @@ def fixed_rule(bins: Bins, n: Any) -> Rule:
     if isinstance(rule, FixedRule | LevelSets | Cells):
         return rule
     raise InputError(
-        f"a certificate needs bins that are fixed before the rows are seen; {rule} follow the "
-        "predictions of these rows. "
+        f"a certificate needs bins that are fixed in advance, but {rule} depend on the "
+        "predictions. "
         + worded(
             python="Give a number of equal-width bins, or edges from other rows: "
             "bins=cal.Edges([0, ..., 1])",

@@ -62,11 +62,11 @@ def check(
 ) -> Check:
     """Check measures against limits, or against a baseline: pass, fail, or undecided by noise.
 
-    A limit is kept if the whole confidence interval of the measure, or of its change from the
-    baseline, lies on its good side, broken if the whole interval lies on the other, and undecided
-    otherwise. All must be kept to pass; one broken limit fails. Only a pass is true:
-    ``assert check(...)`` fails where a limit is broken and where noise decides, and
-    ``check(...).assert_passed()`` says why.
+    A limit passes if the whole confidence interval of the measure, or of its change from the
+    baseline, satisfies it. It fails if the whole interval violates it, and is undecided otherwise.
+    The check passes if all limits pass, and fails if one limit fails. Only a pass is true: ``assert
+    check(...)`` fails on a fail and on an undecided check, and ``check(...).assert_passed()`` says
+    why.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def check(
         Largest acceptable value by name of a measure: a name of `catalogue()`, or "slope",
         "intercept" or "intercept_in_the_large" of `cox_calibration`.
     at_least : mapping of str to float, optional
-        Smallest acceptable value by name of a measure. What is better the higher it is takes this
-        limit; a slope may have both.
+        Smallest acceptable value by name of a measure. Use it for measures that are better the
+        higher they are; a slope may have both.
     baseline : array-like, str or mapping, optional
-        What to compare with. Predictions (or the name of their column) are of the same rows in the
-        same order. Other rows come as a mapping with `y_true` and `y_proba`, and where there are
-        any `sample_weight`, `groups`, `by`, `ids` and `data`.
+        What to compare with: predictions (or the name of their column) for the same rows in the
+        same order. For other rows, a mapping with `y_true` and `y_proba` and, if used,
+        `sample_weight`, `groups`, `by`, `ids` and `data`.
     max_increase : mapping of str to float, optional
         Largest acceptable increase from the baseline by name of a measure that is better the lower
         it is; 0 asks for no increase, a negative number for an improvement.
@@ -91,10 +91,10 @@ def check(
     paired : bool, optional
         Whether the baseline has the same rows. By default it has if ids or, without ids, all labels
         agree; `notes` of the result says so. Otherwise the two are independent samples, whose
-        difference is known less well; with ids that have to be said.
+        difference has a wider interval; with ids, pass `paired=False` for that.
     own_labels : bool, default False
         Whether labels of rows with the same id may differ, because they say whether each model's
-        own answer was right. Without it that is an error.
+        own answer was right. Otherwise different labels are an error.
     level
         Confidence level of the intervals.
     point : bool, default False
@@ -106,14 +106,13 @@ def check(
     by
         A value for each row, or names of columns: every slice must meet the limits too.
     tolerance : float in (0, 1), optional
-        Largest acceptable ECE of a slice: slices are then held to it, and not to the limits, which
-        are of all rows.
+        Largest acceptable ECE of a slice: slices are then checked against it instead of the limits,
+        which apply to all rows.
     undecided_slices : {"undecided", "warn", "fail"}, default "undecided"
-        What a slice that its rows cannot decide makes of the check: undecided, like any limit;
-        no more than a note ("warn"); or a fail.
+        How an undecided slice counts: undecided, like any limit; only a note ("warn"); or a fail.
     votes
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` need none. Losses and distances
+        have no noise floor without it.
     n_resamples
     seed
     data
@@ -128,22 +127,21 @@ def check(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if there is no limit, one that every value keeps or none can keep, or one that a
-        model keeps by becoming worse.
+        row. Also if there is no limit, if a limit always or never passes, or if worse models would
+        pass it.
 
     Notes
     -----
-    Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
-    limit is broken in truth, and all are found to be kept. The one that is broken must then have
-    been found to be kept too, so every interval has the plain level, however many there are. (An
-    undecided slice that only warns is not found to be kept, and is not covered by this.) A false
-    fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
-    over limits and slices, so what fails must do so at a level that takes their number into
-    account, ``1 - (1 - level) / number``.
+    Two errors are possible, each with a chance of at most ``(1 - level) / 2``. A false pass: some
+    limit is violated, but the check passes. This needs a wrong decision on the violated limit
+    itself, so intervals need no correction for the number of limits. (An undecided slice that only
+    warns is not covered.) A false fail: no limit is violated, but one fails. These chances add up
+    over limits and slices, so a fail is decided at the corrected level ``1 - (1 - level) /
+    number``.
 
-    What a sample does not show, no resampling of it shows either: a fault in a share s of all rows
-    is not seen once in n rows with probability ``(1 - s)^n``. So a pass also needs rows enough to
-    have shown a fault as large as the limit, and fewer than 30 decide nothing.
+    Resampling cannot show what the sample lacks: an error in a share s of all rows is absent from n
+    rows with probability ``(1 - s)^n``. So a pass also needs enough rows to show an error as large
+    as the limit, and fewer than 30 rows are always undecided.
 
     Examples
     --------
@@ -295,8 +293,8 @@ def check_options(
 
 
 _WITHOUT_BASELINE = {
-    "ids": "ids match rows with those of a baseline: there is none",
-    "own_labels": "own_labels=True is of a baseline's labels: there is none",
+    "ids": "ids match rows with those of a baseline, but no baseline was given",
+    "own_labels": "own_labels=True concerns a baseline's labels, but no baseline was given",
 }
 
 

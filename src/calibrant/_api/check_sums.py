@@ -1,5 +1,6 @@
 """Checks of limits from sums: of lazy frames, which their own engine sums, of files and of
-states."""
+states.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +63,10 @@ def check_sums(
     """
     for each in limits:
         if each.limit.of_change and baseline is None:
-            raise NeedsRows(f"{each.limit} needs the rows, and there are sums alone")
+            raise NeedsRows(
+                f"{each.limit} needs the rows, but only sums are available: drop this limit, or "
+                "give arrays"
+            )
     resampling = Resampling(
         rules=sums.rules, level=check_level(level), n_resamples=n_resamples, seed=seed
     )

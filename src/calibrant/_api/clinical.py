@@ -51,10 +51,10 @@ def clinical_summary(
     seed: int = 0,
     **rows: Unpack[Rows],
 ) -> ClinicalSummary:
-    """What clinical papers report of predicted risks: slope, O:E, C-statistic, ICI and others.
+    """The values that clinical papers report: slope, O:E, C-statistic, ICI and others.
 
-    Each value has its interval; what these rows do not give (one outcome alone, outcomes separated
-    by the predictions) is "not estimable", with the reason, and no number.
+    Each value has its interval. A value that cannot be estimated (only one outcome, predictions
+    that separate the outcomes) is "not estimable", with the reason.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def clinical_summary(
     groups
         Cluster of each row (patient, hospital); rows of one cluster are resampled together.
     prevalence : float in (0, 1), optional
-        Share of events in the population, for rows that were sampled by their outcome
-        (case-control): rows are reweighted to it.
+        Share of events in the population, if rows were sampled by outcome (case-control): rows are
+        reweighted to it.
     level
     n_resamples
-        Number of resamples behind the intervals of ICI, E50, E90 and Emax.
+        Number of resamples for the intervals of ICI, E50, E90 and Emax.
     seed
     data
 
@@ -89,23 +89,23 @@ def clinical_summary(
 
     Notes
     -----
-    Slope and intercepts are `cox_calibration`'s, with Wald limits (robust with weights, soft labels
-    and clusters). The interval of the C-statistic is DeLong's, on the logit scale. ICI, E50, E90
-    and Emax are the mean, the median, the 90% quantile and the maximum of the distance between the
-    risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``: span 0.75,
-    degree 2; their intervals are found by test inversion, for a sample's distance is above the true
-    one.
+    Slope and intercepts are those of `cox_calibration`, with Wald intervals (robust with weights,
+    soft labels and clusters). The interval of the C-statistic is DeLong's, on the logit scale. ICI,
+    E50, E90 and Emax are the mean, the median, the 90% quantile and the maximum of the distance
+    between the risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``:
+    span 0.75, degree 2; their intervals are found by test inversion, since a sample's distance is
+    biased upwards.
 
-    With `prevalence`, each event counts ``prevalence / (share of events)`` and each other row
-    ``(1 - prevalence) / (share of others)``: slope, intercepts, O:E, Brier scores and distances
-    are then those of the population, and the C-statistic, which does not depend on the share of
-    events, stays. Limits are robust ones, on the wide side, for they do not use that the numbers of
-    events and of others were chosen. Distances have none: their test inversion would draw outcomes
-    whose weights belong to other ones.
+    With `prevalence`, each event counts ``prevalence / (share of events)`` and each other row ``(1
+    - prevalence) / (share of others)``: slope, intercepts, O:E, Brier scores and distances are then
+    those of the population, and the C-statistic, which does not depend on the share of events, does
+    not change. Intervals are robust and conservative, because they ignore that the numbers of
+    events and non-events were fixed. Distances have no interval, because weights depend on the
+    outcomes.
 
-    Of lazy frames and Parquet files, limits other than Cox's are those of rows pooled in some 2,500
-    cells of predictions. Up to 2^20 rows values are those of rows; of more, C-statistic, ICI, E50,
-    E90 and Emax are of these cells too, and their notes say so. Each subgroup is summed by itself.
+    For lazy frames and Parquet files, intervals other than Cox's use rows pooled in about 2,500
+    cells of predictions. Up to 2^20 rows, values use the rows; with more, C-statistic, ICI, E50,
+    E90 and Emax use these cells too, with a note. Each subgroup is summed separately.
 
     References
     ----------
@@ -152,7 +152,7 @@ def _check_one_outcome(samples: Source) -> None:
     """Raise an InputError for predictions of several classes."""
     if samples.multiclass:
         raise InputError(
-            f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
+            "clinical_summary needs one outcome, with y_proba of the shape (n,); got (n, "
             f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
             "y_true"
         )
@@ -195,7 +195,7 @@ def with_subgroups(
         if subset.weights is not None and not (subset.weights > 0).any():
             return without_values(plain, subset.n, "no row has any weight")
         if own is not None and int(own.max()) == 0:
-            return without_values(plain, subset.n, "one cluster alone cannot be resampled")
+            return without_values(plain, subset.n, "a single cluster cannot be resampled")
         return summary_of(subset, own, plain.level, n_resamples, seed)
 
     if at_most is not None and len(rows_of) > at_most:

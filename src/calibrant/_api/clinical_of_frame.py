@@ -43,7 +43,7 @@ def _subgroup(plain: ClinicalSummary, part: Slice, draws: Draws) -> ClinicalSumm
     if not part.has_weight:
         return without_values(plain, part.n, "no row has any weight")
     if part.is_one_cluster:
-        return without_values(plain, part.n, "one cluster alone cannot be resampled")
+        return without_values(plain, part.n, "a single cluster cannot be resampled")
     return _summary_of_frame(part.samples, draws)
 
 

@@ -24,7 +24,7 @@ from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._uncertainty import CoxCalibration
 
 # What is known of values for which the order of all predictions is not at hand.
-FROM_CELLS = "from some 2,500 cells of predictions"
+FROM_CELLS = "from about 2,500 cells of predictions"
 
 
 def clinical_of_sums(sums: PooledSums, uncertainty: Uncertainty) -> ClinicalSummary:

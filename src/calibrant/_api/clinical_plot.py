@@ -28,11 +28,13 @@ def clinical_plot(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     ax: Any = None,
+    legend: bool | str = True,
+    size: str | tuple[float, float] | None = None,
     **rows: Unpack[Rows],
 ) -> ClinicalDisplay:
     """Draw the calibration plot of clinical papers. Needs matplotlib.
 
-    One figure has the local regression that the ICI is of with its band, the line of logistic
+    One figure has the local regression of the ICI with its band, the line of logistic
     recalibration, the risks by outcome, and slope, intercept, O:E, C, Brier score and ICI with
     their intervals, as ``val.prob.ci.2`` of R's CalibrationCurves draws it.
 
@@ -43,14 +45,19 @@ def clinical_plot(
     y_proba : array-like of shape (n,) or str
         Predicted risks, P(y = 1); with `data`, a column's name.
     groups
-        Cluster of each row (patient); rows of one cluster scatter together.
+        Cluster of each row (patient); rows of one cluster vary together.
     level
         Level of the band and of the intervals.
     n_resamples
         Number of resamples behind the interval of the ICI.
     seed
     ax : matplotlib Axes, optional
-        Where to draw; left out, on a new figure.
+        Axes to draw on; by default, a new figure. On `ax` and in one column of a paper, the
+        statistics are in `caption` alone.
+    legend : bool or str, default True
+        Whether to draw a legend where there is room, or its location inside the axes.
+    size : "column" or tuple of two floats, optional
+        Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
     data
 
     Returns
@@ -81,4 +88,4 @@ def clinical_plot(
     summary = clinical_summary(y_true, y_proba, n_resamples=n_resamples, **own)
     curve = reliability_curve(y_true, y_proba, method="local", span=SPAN, **own)
     table = reliability(y_true, y_proba, bins=40, **rows)
-    return ClinicalDisplay(curve, table, summary).plot(ax=ax)
+    return ClinicalDisplay(curve, table, summary).plot(ax=ax, legend=legend, size=size)

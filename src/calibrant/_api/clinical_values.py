@@ -130,7 +130,7 @@ def _measure_with_interval(
     note = "" if known is None or measure.statistic == "losses" else known.note
     why = "" if known is None else known.why_not(measure)
     if why:
-        alone = "; ".join(filter(None, (f"no limits from sums: {why}", note)))
+        alone = "; ".join(filter(None, (f"no interval from sums: {why}", note)))
         return ClinicalValue(value, math.nan, math.nan, "", alone, title)
     interval = uncertainty.interval(measure, value)
     notes = "; ".join(filter(None, (interval.note, note)))
@@ -157,7 +157,7 @@ def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummar
     for name, value in summary.items():
         values[name] = value
         if name in distances and value.estimable:
-            note = "no limits: weights depend on the outcomes"
+            note = "no interval: weights depend on the outcomes"
             values[name] = ClinicalValue(value, math.nan, math.nan, "", note, value.title)
     parts = {name: of_population(part, prevalence) for name, part in summary.subgroups.items()}
     return replace(summary, values_=values, subgroups=parts, prevalence=prevalence)

@@ -87,21 +87,20 @@ def compare(
 ) -> Comparison:
     """Compare predictors on the same rows: differences with intervals, ranks and robustness.
 
-    All predictors are resampled together, so what a draw does to both of a pair cancels in their
-    difference.
+    All predictors are resampled together, so common noise cancels in differences.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str, list of str, or mapping of str to these
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`. By
-        the names of predictors where each has its own, such as whether its own answer was right.
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`. A
+        mapping by predictor if each has its own labels, such as whether its own answer was right.
     y_proba : mapping of str to array-like or str
         Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`;
         with `models`, the predictions of all of them.
     ids : mapping of str to array-like of shape (n,), optional
         Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
-        without ids is in the order of `y_true`. Of labels for each predictor, ids of each by name;
-        with `models`, the id of every row.
+        without ids is in the order of `y_true`. If each predictor has its own labels, ids by
+        predictor; with `models`, the id of every row.
     models : array-like of shape (n,) or str, optional
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
@@ -112,7 +111,7 @@ def compare(
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     tolerance
-        Largest calibration error, as a gap, that you can accept in a slice (`by`).
+        Largest calibration error, as a gap, that you can accept, in a slice (`by`) and on the page.
     level
         Confidence level of values and differences.
     groups
@@ -121,19 +120,18 @@ def compare(
     votes (taken out)
     resample
     scale_on : mapping, optional
-        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
-        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
-        where there are any `sample_weight`, `votes` and `data`.
+        Validation rows to fit a recalibration map of each predictor, to compare predictors after
+        recalibration: `y_true`, `y_proba` (a mapping with the same names), and, if used,
+        `sample_weight`, `votes` and `data`.
     scaler : str, default "temperature"
         Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
         "dirichlet" or "label-smoothing".
     ceiling : bool, default False
-        Whether the table has rows of how well annotators predict each other, as
-        `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
-        again. Needs votes.
+        Whether to add the rows of `annotator_ceiling`: one annotator, half of the votes, and as
+        many annotators again. Needs votes.
     answered : mapping of str to float, optional
-        Share of the questions to which each predictor gave a confidence, by name: a column beside
-        its values (`read_confidences` has the shares).
+        Share of the questions to which each predictor gave a confidence, by name: an additional
+        column (`read_confidences` gives the shares).
     n_resamples
     seed
     data
@@ -143,15 +141,15 @@ def compare(
     Comparison
         `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
         correlations and the maximum dominance set, of eight predictors or more), `order_bias`
-        (whether the order by a truthful error is that of the losses), and diagrams (`plot`).
+        (whether truthful errors order predictors like the losses), and diagrams (`plot`).
 
     Notes
     -----
-    Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
-    are recognised, in any order and in part: `notes` says which share of the rows these are.
+    If a `calibrant.scaling` map was fitted in this session to rows that are compared here, `notes`
+    says to which share of the rows.
 
-    `order_bias` is computed for truthful errors that are named in `measures`, of independent rows
-    without weights.
+    `order_bias` is computed for truthful errors named in `measures`, for independent rows without
+    weights.
 
     References
     ----------
@@ -235,7 +233,7 @@ def compare(
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
     if not chosen:
-        raise InputError("measures must name one measure or more")
+        raise InputError("measures must name at least one measure")
     rules = both_rules(read_cells(bins, data), first.n, cells=ids is None and by is None)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(compared.groups, first, compared.data)
@@ -251,7 +249,7 @@ def compare(
     if ceiling:
         if n_own:
             raise InputError(
-                "ceiling=True needs labels that all predictors share: each has its own"
+                "ceiling=True needs the same labels for all predictors, but each has its own"
             )
         people = ceiling_of_models(samples, chosen, rules, float(level), int(seed))
     resampling = Resampling(
@@ -305,7 +303,7 @@ def compare(
             "n_resamples": int(n_resamples),
             "seed": int(seed),
             "grouped": index is not None,
-            **({} if slices is None else {"tolerance": float(tolerance)}),
+            **({} if slices is None and tolerance == 0.05 else {"tolerance": float(tolerance)}),
             "matched_by_ids": compared.matched,
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
@@ -356,8 +354,8 @@ def check_names_answered(shares: Mapping[str, float] | None, names: Iterable[str
     """Raise InputError unless there is a share of answered questions for each predictor."""
     if shares is not None and set(shares) != set(names):
         raise InputError(
-            f"answered has shares of {', '.join(shares)}, and the predictors are "
-            f"{', '.join(names)}: give one of each"
+            f"answered has shares of {', '.join(shares)}, but the predictors are "
+            f"{', '.join(names)}: give one share for each predictor"
         )
 
 
@@ -393,7 +391,9 @@ def _order_biases(
     }
     if any(given.values()):
         why = ", ".join(name for name, is_so in given.items() if is_so)
-        return None, (f"order_bias: left out, theorem 4.3 does not cover rows with {why}",)
+        return None, (
+            f"order_bias: not computed, because theorem 4.3 does not cover rows with {why}",
+        )
     draws = resampling.level, resampling.seed
     return {
         measure.name: order_bias(samples, measure, values[:, j], limits[:, j], *draws)
@@ -422,7 +422,7 @@ def _values_of_predictors(
             except NotDefined as error:
                 if asked:
                     raise
-                notes[measure.name] = f"{measure.name}: left out, {error}"
+                notes[measure.name] = f"{measure.name}: not computed, {error}"
         return row, notes
 
     found = in_threads(measure_one, summaries.items(), threads)
@@ -488,7 +488,8 @@ def _pair_limits(
     chosen: tuple[Measure, ...],
     level: float,
 ) -> Array:
-    """The limits of every difference between two predictors, (measures, predictors, predictors, 3).
+    """The confidence interval of every difference between two predictors, (measures, predictors,
+    predictors, 3).
 
     The last axis has the lower limit, the upper limit and the estimate of the first's value less
     the second's. `values` are (predictors, measures).
@@ -515,7 +516,7 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
     with errors_about("bin_counts"):
         counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
     if not counts:
-        raise InputError("bin_counts must hold one number of bins or more; got none")
+        raise InputError("bin_counts must hold at least one number of bins; got none")
     return counts
 
 

@@ -27,7 +27,8 @@ from calibrant.results._comparison import Comparison
 @dataclass(eq=False)
 class FramePredictor(SummedPredictor):
     """One predictor of a lazy frame: its columns, their sums, and what intervals are computed
-    from."""
+    from.
+    """
 
     samples: FrameSamples
     summary: FrameSummary

@@ -58,7 +58,9 @@ class SummedComparison:
         absent = [m.name for m in chosen if any(m.name not in own for own in values.values())]
         chosen = tuple(measure for measure in chosen if measure.name not in absent)
         notes += (
-            (f"{', '.join(absent)}: left out, not defined for some predictor",) if absent else ()
+            (f"{', '.join(absent)}: not computed, not defined for some predictor",)
+            if absent
+            else ()
         )
         table = [[own[measure.name] for measure in chosen] for own in values.values()]
         singles = [self._uncertainty(each.sums, chosen) for each in predictors.values()]
@@ -115,7 +117,7 @@ class SummedComparison:
         if self.measures is not None:
             chosen = choose_measures(self.measures, shape)
             if not chosen:
-                raise InputError("measures must name one measure or more")
+                raise InputError("measures must name at least one measure")
             for each in predictors.values():
                 each.sums.refuse(chosen)
             return tuple(chosen), ()
@@ -125,7 +127,7 @@ class SummedComparison:
             why = next(filter(None, (p.sums.why_not(measure) for p in predictors.values())), "")
             reasons.setdefault(why, []).append(measure.name)
         kept = reasons.pop("", [])
-        notes = tuple(f"{', '.join(names)}: left out, {why}" for why, names in reasons.items())
+        notes = tuple(f"{', '.join(names)}: not computed, {why}" for why, names in reasons.items())
         return tuple(measure for measure in every if measure.name in kept), notes
 
     def _uncertainty(self, sums: PooledSums, chosen: tuple[Measure, ...]) -> Uncertainty:
@@ -141,8 +143,8 @@ class SummedComparison:
         values: Sequence[Sequence[float]],
         clusters: Any,
     ) -> tuple[Array, int]:
-        """The limits of every difference, (measures, predictors, predictors, 3), and the number of
-        rows in which some predictor has other labels than the first.
+        """The confidence interval of every difference, (measures, predictors, predictors, 3), and
+        the number of rows in which some predictor has other labels than the first.
 
         The last axis has the lower limit, the upper limit and the estimate of the first's value
         less the second's. `values` are (predictors, measures).

@@ -44,18 +44,18 @@ def conventions(
     notion: str | None = None,
     **rows: Unpack[Reading],
 ) -> Conventions:
-    """What each well-known tool and benchmark would show as ECE for these data, and why.
+    """The ECE of these data by each well-known tool and benchmark, and why they differ.
 
-    Every tool is followed by its own rule, in its default number of bins and in `bins`; none needs
-    to be installed. Benchmarks of language models have rules of their own: that of Hendrycks, which
-    Humanity's Last Exam (HLE) uses, drops the last bin. (n, k) predictions are judged by their top
-    label.
+    Every tool's rule is computed with its default number of bins and with `bins`; no tool needs to
+    be installed. Benchmarks of language models have their own rules: that of Hendrycks, which
+    Humanity's Last Exam (HLE) uses, drops the last bin. For (n, k) predictions, the top label is
+    evaluated.
 
     Parameters
     ----------
     bins : int or str, default 15
-        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` are numbers that
-        follow from the number of rows.
+        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` choose the number of
+        bins by the number of rows.
     notion (scalar)
     data (in memory)
 
@@ -77,7 +77,7 @@ def conventions(
     rule = _equal_width_rule(bins, samples.n)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
-        raise InputError("conventions are of one scalar problem: use notion='confidence'")
+        raise InputError("conventions needs one scalar problem: use notion='confidence'")
     return note_two_columns(conventions_of(samples, rule, resolved), samples, resolved)
 
 
@@ -94,7 +94,7 @@ def _equal_width_rule(bins: Any, n: int) -> EqualWidth:
         return EqualWidth(bins)
     except InputError as error:
         names = " or ".join(map(repr, BY_ROWS))
-        raise InputError(f"{error}. A name, {names}, stands for a number by the rows") from None
+        raise InputError(f"{error}. A name ({names}) chooses a number from the rows") from None
 
 
 def conventions_of(
@@ -166,7 +166,7 @@ def _convention_of_tool(
     own_bins = peer.bins_for(n)
     values: tuple[float | None, float | None] = (None, None)
     if soft and peer.soft_targets == "refused":
-        answer = "refuses soft labels"
+        answer = "rejects soft labels"
     elif n < peer.fewest_rows:
         answer = f"fails below {peer.fewest_rows} rows"
     else:

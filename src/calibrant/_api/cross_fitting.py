@@ -58,8 +58,8 @@ def check_two_classes(samples: Samples) -> None:
         one = targets.min() == targets.max() and (samples.multiclass or targets[0] in (0, 1))
     if one:
         raise InputError(
-            "y_true holds one class alone: a map that rules out all others would seem the best. "
-            "Give rows of two classes or more"
+            "y_true holds only one class, so a map that excludes all others would seem best. Give "
+            "rows of two or more classes"
         )
 
 
@@ -77,7 +77,8 @@ def check_enough_units(n: int, groups: Index | None, folds: int) -> int:
     if n_units < folds:
         what = "rows" if groups is None else "clusters"
         raise InputError(
-            f"folds={folds} needs as many {what}; got {n_units}: give fewer folds or more {what}"
+            f"folds={folds} needs at least as many {what}; got {n_units}: give fewer folds or "
+            f"more {what}"
         )
     return n_units
 

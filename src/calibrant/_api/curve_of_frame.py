@@ -85,7 +85,7 @@ class CurveOfFrame:
             return self._in_own_units(curve if band is not None else curve.without_band())
         if band == "confidence":
             if self.weighted:
-                raise InputError("band='confidence' counts outcomes, which weights do not")
+                raise InputError("band='confidence' counts outcomes and does not support weights")
             check_unweighted_outcomes(problem, groups)
         blocks = blocks_of(problem.n, groups, self.seed)
         given = (problem, blocks, self.notion, band, level, self.seed)

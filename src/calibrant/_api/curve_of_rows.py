@@ -116,7 +116,7 @@ def reliability_table(
 
 
 def _nothing() -> None:
-    """Return None in place of the rows, which an unpickled result does not have."""
+    """Return None instead of the rows, which an unpickled result does not have."""
     return
 
 

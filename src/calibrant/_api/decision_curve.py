@@ -46,9 +46,9 @@ def decision_curve(
 
     .. math:: \frac{1}{W} \sum_i w_i 1[p_i \ge t] \Bigl( y_i - \frac{t}{1 - t} (1 - y_i) \Bigr)
 
-    in units of events found: at the threshold t a false alarm costs t / (1 - t) of an event found.
-    Beside the models stand acting on everyone and acting on no one (net benefit 0), paired
-    differences with intervals, and what recalibration would add.
+    in units of true positives: at the threshold t, a false positive costs t / (1 - t) of a true
+    positive. The models are compared with acting on everyone and acting on no one (net benefit 0),
+    with paired differences and intervals, and with the gain of recalibration.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def decision_curve(
     thresholds : iterable of float in [0, 1), optional
         The thresholds; by default 0.01 to 0.99.
     recalibration : {"default", "isotonic", "platt"} or None, default "default"
-        The map that predictions are recalibrated by, each row by a map that was fitted to the other
-        folds; by default isotonic with 200 or more of the rarer outcome, else Platt's.
+        The recalibration map; each row is recalibrated by a map fitted to the other folds. By
+        default isotonic with 200 or more of the rarer outcome, else Platt scaling.
     level
-        Level of the intervals, at each threshold by itself.
+        Level of the intervals, pointwise over thresholds.
     groups
-        Cluster of each row (patient, hospital); rows of one cluster scatter together.
+        Cluster of each row (patient, hospital); rows of one cluster vary together.
     seed
         Seed of the folds; the same seed gives the same result.
     data
@@ -82,14 +82,14 @@ def decision_curve(
 
     Notes
     -----
-    Limits are those of means of rows or clusters (see `interval`); a recalibrated model is taken as
-    it is. Where fewer than ten rows with an outcome decide, because they are acted on, or by one
-    of two models alone, the limits are at least those of Poisson counts, put together as Zou and
-    Donner (2008) do.
+    Intervals are those of means of rows or clusters (see `interval`), with recalibrated models held
+    fixed. If fewer than ten rows with an outcome decide, intervals are at least as wide as those of
+    Poisson counts, combined as in Zou and Donner (2008).
 
-    Of lazy frames and Parquet files rows are counted at the thresholds exactly: limits are those of
-    rows but for weights, of which sums and sums of squares are known. Maps are fitted to some 2,500
-    cells of predictions, whose rows are dealt into folds at random; with `groups`, clusters are.
+    For lazy frames and Parquet files, rows are counted exactly at the thresholds, so intervals
+    equal those of rows; weights enter by their sums and sums of squares. Maps are fitted to about
+    2,500 cells of predictions, whose rows (or clusters, with `groups`) are assigned to folds at
+    random.
 
     References
     ----------
@@ -170,25 +170,27 @@ def _samples_of_models(
     An InputError is raised unless all models predict the same binary outcome.
     """
     if not given:
-        raise InputError("y_proba must hold the predictions of one model or more; got none")
+        raise InputError("y_proba must hold the predictions of at least one model; got none")
     if isinstance(y_true, Mapping):
         raise InputError(
-            "y_true maps models to labels, and a decision curve is of one outcome for all: give "
-            "one set of labels, or take the models one by one"
+            "y_true maps models to labels, but a decision curve needs one outcome for all models: "
+            "give one set of labels, or call it for each model"
         )
     check_label_is_shared(y_true, given, column_names(rows.get("data")), can_have_own=False)
     out: dict[str, Any] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
-            raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
+            raise InputError(
+                f"{name!r} is the name of a default strategy (act on {name}): rename the model"
+            )
         with errors_about(str(name)):
             each: Any = (as_source if lazy else as_samples)(y_true, predictions, **rows)
         if each.multiclass:
             raise InputError(
-                f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "
-                f"they are (n, {each.n_classes}). If these are {each.n_classes} models, give them "
-                "by name, y_proba={'a': p_a, 'b': p_b}; if they are classes, give the column of "
-                "one, and (y_true == class)"
+                f"{name}: a decision curve needs one outcome, with predictions of the shape (n,); "
+                f"got (n, {each.n_classes}). If these are {each.n_classes} models, give them by "
+                "name, y_proba={'a': p_a, 'b': p_b}; if these are classes, give the column of "
+                "one class, and (y_true == class) as y_true"
             )
         out[str(name)] = each
         if lazy:  # with what was done to this model's column, such as its exponentials

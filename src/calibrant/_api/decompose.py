@@ -57,36 +57,36 @@ def decompose(
     seed: int = 0,
     **rows: Unpack[Reading],
 ) -> LossDecomposition:
-    r"""Take a proper loss apart: what recalibration would remove, and what is left.
+    r"""Decompose a proper loss: the part that recalibration removes, and the rest.
 
     .. math:: \ell = \underbrace{\ell - \ell_g}_{\text{calibration}} +
         \underbrace{\ell_g}_{\text{refinement}}
 
-    where g is a recalibration map, and each row's prediction goes through a map that was fitted to
-    the other folds: a map measured on the rows that it was fitted to removes more than it will
-    (`in_sample`). Of several maps it is the one with the lowest loss so measured. A map that is
-    not flexible enough leaves some miscalibration in the refinement; one that is too flexible for
-    so few rows does harm, and `calibration` may then be below 0.
+    where g is a recalibration map, and each row is recalibrated by a map fitted to the other folds.
+    On the rows that it was fitted to, a map removes too much (`in_sample`). With several maps, g is
+    the one with the lowest cross-validated loss. A map that is not flexible enough leaves some
+    miscalibration in the refinement; one that is too flexible raises the loss, and `calibration`
+    may then be below 0.
 
     Parameters
     ----------
     y_true
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
-        with `data`. Soft labels are fitted and measured as they are.
+        with `data`. Soft labels are fitted and measured unchanged.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
         The proper loss.
     recalibrate : str or list of str, optional
-        Names of recalibration maps, as `calibrant scale` has them; by default Platt scaling, beta
+        Names of recalibration maps, as in `calibrant scale`; by default Platt scaling, beta
         calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
     folds : int, default 5
-        Parts that the rows are divided into; a cluster is in one of them.
+        Number of folds; each cluster lies in one fold.
     groups
         Cluster of each row (patient, document, game); intervals are then those of clusters.
     votes (of soft labels)
     level : float, default 0.95
         Confidence level of the intervals.
     seed
-        Seed of the division into folds.
+        Seed of the random folds.
     data
 
     Returns
@@ -99,7 +99,7 @@ def decompose(
     ------
     InputError
         If the input cannot be read as labels and probabilities, the loss or a map is not known,
-        there are fewer rows (or clusters) than folds, or labels are of one class alone.
+        there are fewer rows (or clusters) than folds, or all labels are of one class.
 
     See Also
     --------
@@ -107,10 +107,9 @@ def decompose(
 
     Notes
     -----
-    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, and in some
-    5,000 cells of predictions beyond; the loss itself is exact. Rows of one cell and label are
-    alike, so that they are dealt into folds at random, as rows are; with `groups`, clusters are.
-    Predictions must be (n,).
+    Lazy frames and Parquet files are summed by distinct prediction up to 2^15 rows, and in about
+    5,000 cells of predictions beyond; the loss itself is exact. Rows (or clusters, with `groups`)
+    of a cell are assigned to folds at random. Predictions must be (n,).
 
     References
     ----------
@@ -174,7 +173,9 @@ def _decompose_folded(
 
 
 def _map_names(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
-    """The names of the maps to try: the user's, or those that suit so many rows and classes."""
+    """The names of the maps to try: the user's, or those suitable for the numbers of rows and
+    classes.
+    """
     if recalibrate is not None:
         named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
         return [one_of("recalibrate", name, METHODS) for name in named]
@@ -244,7 +245,7 @@ def _split_loss(
         candidates={name: found[0] + rest for name, found in tried.items()},
         n=samples.n if folded.n is None else folded.n,
         level=level,
-        notes=("intervals are of the rows, with the maps as they were fitted",),
+        notes=("intervals reflect the sampling of rows, with the fitted maps held fixed",),
     )
 
 

@@ -1,4 +1,4 @@
-"""decompose() of a lazy frame: rows pooled in narrow cells, and dealt into folds at random."""
+"""decompose() of a lazy frame: rows pooled in narrow cells, and split into folds at random."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def folded_frame(samples: FrameSamples, clusters: str | None, folds: int, seed: 
     """
     if samples.multiclass:
         raise InputError(
-            f"decompose of a frame in another engine is of one outcome, with y_proba of the shape "
-            f"(n,); it is (n, {samples.n_classes}), of whose rows sums have the top label alone. "
-            "Give one class's column, or collect a sample of rows"
+            "decompose of a frame in another engine needs one outcome, with y_proba of the shape "
+            f"(n,); got (n, {samples.n_classes}). Give one class's column, or collect a sample of "
+            "rows"
         )
     if samples.voted:
         raise NeedsRows(
-            "decompose needs the votes of each row, which sums do not hold: leave votes= out, or "
+            "decompose needs the votes of each row, which sums do not hold: drop votes=, or "
             "collect a sample of rows"
         )
     pooled = CurveOfFrame(samples, "binary", clusters)

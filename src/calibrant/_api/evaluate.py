@@ -42,18 +42,18 @@ def evaluate(
 ) -> Evaluation:
     """Compute every measure that applies, with the reliability table and notes on the input.
 
-    The values are those of the functions of the same name with their defaults; files, frames and
-    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
-    they take its number of bins, and a note says so.
+    The values equal those of the functions of the same name with their defaults; files, frames and
+    streams give the same values. `ace` and `tace` are defined by bins of equal mass: from another
+    rule they use only its number of bins, with a note.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str, list of str or Between
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-        Labels that are known only to lie `Between` two ends have bounds.
+        Labels that are only known to lie `Between` two ends give bounds.
     bins
     measures
-        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        Names of `catalogue()`; by default all that apply, except distances between distributions
         with hard labels and full calibration with more than 200 classes.
     uncertainty : bool, default False
         Whether to add a confidence interval and a noise floor to each measure, and a verdict.
@@ -76,21 +76,21 @@ def evaluate(
     -------
     Evaluation
         `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
-        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
-        table. For labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
+        and `slices` if requested, `inferred` and `notes` on the input; prints as a table. For
+        labels `Between` two ends it is `Bounds`: ``bounds["ece"].low`` and ``.high``.
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if a measure asked for by name has no value for these data; one that was not asked
-        for is left out with a note.
+        row. Also if a measure named in `measures` has no value for these data; by default, such a
+        measure is not computed, with a note.
 
     Notes
     -----
     `classes` names the classes in the order of the columns, and a label belongs to the class of its
-    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
-    its name are numeric labels class indices. `inferred` says how labels were read.
+    name, where a number and its text are the same name: 0 and "0". Numeric labels are class indices
+    only if no class has a number as its name. `inferred` says how labels were read.
 
     Rows are matched by position: pandas objects with different indexes are an error.
 
@@ -121,8 +121,8 @@ def evaluate(
     )
     if groups is not None and not uncertainty and by is None:
         raise InputError(
-            "groups has no effect on the values themselves: with it goes uncertainty=True, or by=, "
-            "whose slices have p-values"
+            "groups has no effect on values: add uncertainty=True, or by=, whose slices have "
+            "p-values"
         )
     samples: Any
     if is_lazy(data):

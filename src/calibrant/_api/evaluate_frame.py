@@ -99,7 +99,10 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
     distances = [m.name for m in measures if m.notion == "distribution" and soft]
     notes = []
     if long:
-        notes.append(f"{', '.join(long)}: left out, for they make long queries here; ask by name")
+        notes.append(
+            f"{', '.join(long)}: not computed, because they need long queries here; name them to "
+            "get them"
+        )
     if distances:
-        notes.append(f"{', '.join(distances)}: left out, for there are too many classes")
+        notes.append(f"{', '.join(distances)}: not computed, because there are too many classes")
     return tuple(notes)

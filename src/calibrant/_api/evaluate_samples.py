@@ -28,7 +28,10 @@ from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
-LONG_FULL = "lin_ce: left out, for full calibration of so many classes takes long; ask by name"
+LONG_FULL = (
+    "lin_ce: not computed, because full calibration with this many classes takes long; name it to "
+    "get it"
+)
 
 Intervals = Literal["none", "cheap", "all"]
 
@@ -272,7 +275,7 @@ def assemble(
         *([missing_note(n_missing)] if n_missing else []),
         *notes_of(summary.findings, reliability.table, summary.n_logits_clipped),
         *provenance.measure_notes,
-        *(f"{', '.join(names)}: left out, {why}" for why, names in undefined.items()),
+        *(f"{', '.join(names)}: not computed, {why}" for why, names in undefined.items()),
     )
     return Evaluation(
         estimates=tuple(estimates),
@@ -360,24 +363,27 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
     notes = []
     if findings.n_predictions_clipped:
         notes.append(
-            f"{findings.n_predictions_clipped} numbers overshot [0, 1] by at most 1e-4 and were "
-            "brought back to it"
+            f"{findings.n_predictions_clipped} predictions outside [0, 1] by at most 1e-4 were "
+            "clipped"
         )
     if findings.n_rows_off_simplex:
         off = findings.n_rows_off_simplex
         sums = "sums" if off == 1 else "sum"
-        notes.append(f"{counted(off, 'row', '')} of y_proba {sums} to 1 only within the tolerance")
+        notes.append(
+            f"{counted(off, 'row', '')} of y_proba {sums} to 1 only within rounding tolerance"
+        )
     if findings.n_log_clipped:
         one = findings.n_log_clipped == 1
         notes.append(
             f"{findings.n_log_clipped} {'prediction' if one else 'predictions'} below 1e-12 for "
-            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss and KL"
+            f"the observed class {'was' if one else 'were'} clipped to 1e-12 for the log loss and "
+            "KL"
         )
     if n_logits_clipped:
         some = "prediction" if n_logits_clipped == 1 else "predictions"
         notes.append(
-            f"{n_logits_clipped} {some} closer to 0 or 1 than 1e-6 (logits beyond 40) "
-            f"{'was' if n_logits_clipped == 1 else 'were'} moved there for the logit-smoothed error"
+            f"{n_logits_clipped} {some} {'was' if n_logits_clipped == 1 else 'were'} clipped to "
+            "[1e-6, 1 - 1e-6] (logits to [-40, 40]) for the logit-smoothed error"
         )
         notes[-1] = about_measures(notes[-1], ("ls_ece",))
     if table.n_dropped:
@@ -394,8 +400,8 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
     own = equal_mass_rule(rule)
     if not names or own == rule:
         return ()
-    are, they = ("is", "it") if len(names) == 1 else ("are", "they")
-    return (f"{' and '.join(names)} {are} defined by bins of equal mass: {they} took {own}",)
+    are, use = ("is", "uses") if len(names) == 1 else ("are", "use")
+    return (f"{' and '.join(names)} {are} defined by bins of equal mass and {use} {own}",)
 
 
 def missing_note(n_missing: int) -> str:

@@ -35,12 +35,12 @@ from calibrant.results._uncertainty import ESTIMAND
 _ROWS_OF_A_CLASS = 5
 _RESAMPLED = {
     "both": (
-        "estimates and intervals are about the distributions behind the votes: the noise of "
-        "votes, which values have, is taken out"
+        "estimates and intervals are for the label distributions: vote noise, which values "
+        "include, is removed"
     ),
     "votes": (
-        "estimates and intervals are about these rows and the distributions behind their votes: "
-        "other rows would show other numbers"
+        "estimates and intervals are for the label distributions of these rows only: other rows "
+        "would give other numbers"
     ),
 }
 
@@ -89,28 +89,28 @@ def add_uncertainty(
     notes = list(result.notes)
     if uncertainty.soft and uncertainty.votes is None:
         notes.append(
-            "soft labels: intervals and noise floors come from the scatter of the labels given; "
+            "soft labels: intervals and noise floors use the scatter of the given labels; "
             + worded(
-                python="without votes= losses and distances have no noise floor",
-                command="their number of votes is not known (--votes COLUMN), so that losses and "
-                "distances have no noise floor",
+                python="losses and distances have no noise floor without votes=",
+                command="losses and distances have no noise floor without the number of votes "
+                "(--votes COLUMN)",
             )
         )
     if uncertainty.counts is None and _weights_go_with_labels(uncertainty.samples):
         notes.append(
-            "weights go with the labels (each class has its own, as cases and controls do): noise "
-            "floors, p-values and the verdict take labels to be drawn beside the weights, and do "
-            "not hold; intervals of losses, and calibration slope and intercepts, do"
+            "weights depend on the labels (case-control or class weights): noise floors, p-values "
+            "and the verdict are invalid. Intervals of losses, calibration slope and intercepts "
+            "are valid"
         )
     notes += resampled_note(uncertainty.resampling)
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:
         why = why_without or (
-            f"to resample them takes long here; ask for them by name, with {setting('measures')}"
+            f"resampling them takes long here; name them with {setting('measures')}"
             if expensive
-            else f"they take longer; {setting('measures')} asks for some, "
-            f"{setting('intervals', 'all')} for all"
+            else f"they take longer; name some with {setting('measures')}, or use "
+            f"{setting('intervals', 'all')}"
         )
         text = f"no intervals for {', '.join(without)}: {why}"
         notes.append(about_measures(text, ()))  # of interest beside the measures alone
@@ -141,7 +141,9 @@ def add_uncertainty(
 
 
 def _weights_go_with_labels(samples: Samples) -> bool:
-    """Whether each class has weights in a range of its own, as if weights followed the label."""
+    """Whether each class has weights in its own range, which suggests that weights depend on
+    labels.
+    """
     if samples.weights is None or samples.targets.ndim > 1:
         return False
     labels, weights = np.asarray(samples.targets), np.asarray(samples.weights, dtype=np.float64)
@@ -205,7 +207,7 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
         if interval.about:  # it is about other labels than the value is
             continue
         if interval.bias:
-            note = f"{interval.bias}; the bias-corrected `estimate` is the number for the interval"
+            note = f"{interval.bias}; report the bias-corrected `estimate` with the interval"
             about.setdefault(note, []).append(estimate.name)
     return [about_measures(f"{', '.join(n)}: {note}", n) for note, n in about.items()]
 

@@ -93,45 +93,48 @@ def find_segments(
     seed: int = 0,
     **rows: Unpack[Reading],
 ) -> Segments:
-    r"""Find the segments where predictions are wrong: values of columns, and their crossings.
+    r"""Find miscalibrated segments: values of columns, and their crossings.
 
     .. math:: \frac{\sum_{i \in S} w_i (u_i - z_i)}{\sqrt{\sum_{i \in S} w_i^2 u_i (1 - u_i)}}
 
     is the ratio of a segment S. Every value of every column is a segment, and every crossing of up
-    to `depth` columns. Where all rows together are off, a segment is judged by its contrast, the
-    gap of the segment less that of all rows, so that a shift which all share is not found in each.
-    Segments are ranked by the lower end of the size of their gap, or contrast: of many rows the
-    largest error comes first, and not the surest. That lower end holds for all segments at once, in
-    95 % of samples; segments that may be off by nothing follow by their ratio.
+    to `depth` columns. If all rows together are miscalibrated, a segment is judged by its contrast,
+    the gap of the segment minus that of all rows, so a common shift is not reported in every
+    segment. Segments are ranked by the lower end of the interval of their absolute gap, or
+    contrast, so large errors come first, not the most significant ones. These lower ends hold for
+    all segments simultaneously, in 95 % of samples; segments with the lower end 0 follow, by their
+    ratio.
 
-    Among thousands some ratio is large by chance: p-values are
-    of the whole search. Outcomes are drawn from the predictions, once for all segments, and the
-    largest ratio of each draw tells how much is found where nothing is wrong. Of many rows blocks
-    are drawn instead, with the same variances. With clusters, or soft labels without votes, the
-    variance is that of the residuals seen.
+    Among thousands of segments, some ratio is large by chance, so p-values account for the whole
+    search. Outcomes are drawn from the predictions, once for all segments, and the largest ratio of
+    each draw gives the null distribution. With many rows, blocks are drawn instead, with the same
+    variances. With clusters, or soft labels without votes, the variance of the observed residuals
+    is used.
 
     Parameters
     ----------
     segments : mapping of str to array-like, or list of str
-        Columns to look at, by name: a value a row; or, with `data`, the columns' names.
+        Columns to search: a mapping of names to one value per row or, with `data`, the columns'
+        names.
     depth : int, default 2
-        The most columns that are crossed.
+        The largest number of columns to cross.
     parts : int, default 5
-        Ranges that a column of more than 12 distinct numbers is cut into, at its quantiles.
+        Number of ranges into which a column of more than 12 distinct numbers is cut, at its
+        quantiles.
     min_rows : int, default 30
-        Segments of fewer rows are not judged, nor are those with so few events that a single
+        Segments with fewer rows are not tested, nor are those with so few events that a single
         outcome could decide.
     min_gap : float in [0, 1), default 0.0
-        The smallest gap, or contrast, that matters: segments with a smaller one are not listed, but
-        for the worst where all are smaller.
+        The smallest gap, or contrast, that matters: segments with smaller ones are not listed,
+        except the worst if all are smaller.
     contrast : bool, optional
-        Whether a segment's gap is compared with that of all rows, or with 0. By default it is where
-        the gap of all rows is more than chance (p < 0.05).
+        Whether a segment's gap is compared with that of all rows, or with 0. By default, with that
+        of all rows if it is significant (p < 0.05).
     notion (scalar)
     groups (variances)
     votes (of soft labels)
     n_draws : int, default 500
-        Samples behind the p-values.
+        Number of draws for the p-values.
     seed
     data : data frame, mapping or path, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow in memory; a lazy
@@ -141,7 +144,7 @@ def find_segments(
     Returns
     -------
     Segments
-        Every segment that was judged, the worst first: `worst`, `p_value`, `sentence`, `to_frame`.
+        Every segment that was tested, the worst first: `worst`, `p_value`, `sentence`, `to_frame`.
 
     Raises
     ------
@@ -155,11 +158,11 @@ def find_segments(
 
     Notes
     -----
-    Of a lazy frame or a Parquet file the sums of every combination of the columns' values come
-    here, a million at most, and no rows: memory does not grow with them. The table is that of the
-    rows. For the p-values the sum of each combination's residuals is drawn as normal, with its
-    variance where predictions are right, in place of single outcomes. `groups` and `votes` need
-    rows in memory.
+    For a lazy frame or a Parquet file, only the sums of every combination of the columns' values
+    are collected, at most a million, so memory does not grow with the rows. The table is the same.
+    For the p-values, the sum of each combination's residuals is drawn from a normal distribution
+    with its variance under calibration, instead of single outcomes. `groups` and `votes` need rows
+    in memory.
 
     References
     ----------
@@ -252,8 +255,8 @@ def _search_segments(
     )
     if found is None:
         raise InputError(
-            f"no segment has {options.min_rows} rows and enough events to be judged: give columns "
-            "with fewer values, or a smaller min_rows"
+            f"no segment has {options.min_rows} rows and enough events: give columns with fewer "
+            "values, or a smaller min_rows"
         )
     return found
 
@@ -269,12 +272,12 @@ def _segments_of_frame(
 
     if isinstance(segments, Mapping):
         raise InputError(
-            "segments must be names of columns of data=, whose rows are in another engine; got a "
+            "segments must name columns of data=, because the rows are in another engine; got a "
             "mapping. Collect the frame to search other columns"
         )
     if samples.vote_columns:
         raise InputError(
-            "y_true holds counts of votes, whose noise needs the rows in memory: collect the frame"
+            "y_true holds vote counts, which need the rows in memory: collect the frame"
         )
     once = list(dict.fromkeys(segments)) if isinstance(segments, list | tuple) else segments
     names = named_columns(once, "segments", samples.frame.collect_schema())
@@ -282,7 +285,7 @@ def _segments_of_frame(
         raise InputError("segments must name at least one column; got none")
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
-        raise InputError(f"notion={resolved!r} has no single gap: use 'confidence'")
+        raise InputError(f"notion={resolved!r} has no single gap per row: use 'confidence'")
     groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, options.parts))
     fields = dict(zip(FIELDS, groups.fields.T, strict=True))
     check_weight_total(float(fields["sum_w"].sum()), groups.n_rows)
@@ -297,8 +300,8 @@ def _segments_of_frame(
     found = _search_segments(noise, columns, options)
     totals = _Totals(groups.n_rows, *(float(each.sum()) for each in (w, wu, wz)))
     summed = (
-        f"summed by {samples.where} in {n.size:,} combinations of values, whose residuals are "
-        "drawn as normal for the p-values"
+        f"summed by {samples.where} in {n.size:,} combinations of values; p-values use normal "
+        "draws of their residuals"
     )
     return _segments_table(found, columns, totals, options, (summed,))
 
@@ -438,13 +441,15 @@ def _notes(found: SegmentSearch, columns: list[SegmentColumn]) -> list[str]:
     notes = []
     cut = [column.name for column in columns if column.ranges]
     if cut:
-        notes.append(f"numbers cut at their quantiles: {', '.join(cut)}")
+        notes.append(f"numeric columns were cut at quantiles: {', '.join(cut)}")
     for column in columns:
         if column.n_others:
             notes.append(
-                f"{column.name}: the {MOST_VALUES - 1} most frequent values, and "
-                f"{column.n_others:,} others together"
+                f"{column.name}: the {MOST_VALUES - 1} most frequent values are kept, and the "
+                f"{column.n_others:,} others are pooled"
             )
     if found.n_small:
-        notes.append(f"{found.n_small:,} segments have too few rows or events to be judged")
+        notes.append(
+            f"{found.n_small:,} segments were not tested, because they have too few rows or events"
+        )
     return notes

@@ -62,30 +62,30 @@ def judge(
     width: float | None = None,
     data: Any = None,
 ) -> JudgedRate:
-    r"""Estimate a true rate from a judge's answers, some of which people have checked.
+    r"""Estimate a true rate from a judge's answers and human labels of some of them.
 
     A model has judged n + m rows, and people have labelled n of them. The judge's own rate is
-    wrong by its errors. Two corrections are valid under different assumptions. With human labels h
+    biased by its errors. Two corrections are valid under different assumptions. With human labels h
     and the judge's answers j,
 
     .. math:: \text{prediction-powered: } \frac{1}{m} \sum_m \lambda j +
         \frac{1}{n} \sum_n (h - \lambda j), \qquad
         \lambda = \frac{\mathrm{cov}(h, j)}{(1 + n/m) \, \mathrm{var}(j)}
 
-    where the labelled rows are a random part of all, and
+    if the labelled rows are a random sample of all rows, and
 
     .. math:: \text{Rogan-Gladen: } \frac{\bar{j}_m - (1 - \mathrm{specificity})}
         {\mathrm{sensitivity} + \mathrm{specificity} - 1}
 
-    where sensitivity and specificity carry over to the unlabelled rows, which may have another
-    rate. Beside them are the judge's bias, sensitivity, specificity, Cohen's kappa and the largest
+    if sensitivity and specificity are the same in the unlabelled rows, which may have another rate.
+    The result also has the judge's bias, sensitivity, specificity, Cohen's kappa and the largest
     kappa that the two rates allow, and the calibration of a judge that gives scores.
 
     Parameters
     ----------
     human : array-like of shape (n,) or str
-        Human labels: 0/1, or shares of people who said yes. NaN or null where nobody looked: such
-        a row is unlabelled. With `data`, a column's name.
+        Human labels: 0/1, or shares of people who said yes. NaN or null for a row without a human
+        label, which is then unlabelled. With `data`, a column's name.
     judged : array-like of shape (n,) or str
         The judge's answer to each of these rows: 0/1, or a score in [0, 1].
     unlabelled : array-like of shape (m,), optional
@@ -97,11 +97,11 @@ def judge(
         Weight of each row, at least 0, in the same order; every row counts 1 by default.
     level
     threshold : float, default 0.5
-        From which score on a judge that gives scores says yes, for sensitivity, specificity, kappa
-        and the Rogan-Gladen rate.
+        The score from which a judge's answer counts as yes, for sensitivity, specificity, kappa and
+        the Rogan-Gladen rate.
     width : float, optional
-        Width of an interval, from its lower to its upper end, for `labels_needed`; half the present
-        width by default.
+        Width of an interval, from its lower to its upper end, for `labels_needed`; by default, half
+        the present width.
     data (in memory)
 
     Returns
@@ -118,9 +118,9 @@ def judge(
     Notes
     -----
     Intervals contain the truth in 93 to 97 % of samples from 50 labels on, unless the rate is near
-    0 or 1 or the judge nearly perfect: there they are wider than they need be. Rows labelled for a
-    reason (the judge was unsure, somebody complained) break the prediction-powered rate; a judge
-    that errs more on the unlabelled rows breaks both.
+    0 or 1 or the judge nearly perfect: then they are too wide. If rows were labelled for a reason
+    (the judge was uncertain, somebody complained), the prediction-powered rate is invalid; if the
+    judge errs more on the unlabelled rows, both are.
 
     References
     ----------
@@ -235,14 +235,14 @@ def _notes(
     notes = []
     if p_value < _NOT_RANDOM:
         notes.append(
-            f"The judge's mean answer differs between labelled and unlabelled rows (p = "
-            f"{p_value:.2g}): the labelled rows are not a random part, which the "
-            f"{POWERED} needs. If only the rate differs, the {ROGAN_GLADEN} holds."
+            "The judge's mean answer differs between labelled and unlabelled rows (p = "
+            f"{p_value:.2g}): the labelled rows are not a random sample, so the {POWERED} is "
+            f"invalid. If only the rate differs, the {ROGAN_GLADEN} is valid."
         )
     if scores:
         notes.append(
-            f"The judge gives scores: from {threshold:g} on they count as yes in the {ROGAN_GLADEN}"
-            ", sensitivity, specificity and kappa."
+            f"The judge gives scores: in the {ROGAN_GLADEN}, sensitivity, specificity and kappa, a "
+            f"score of {threshold:g} or more counts as yes."
         )
     if not _is_hard(rows.human):
         notes.append(
@@ -255,12 +255,13 @@ def _notes(
             + (
                 "all human labels are the same, so sensitivity or specificity is unknown."
                 if math.isnan(found["sensitivity"].value + found["specificity"].value)
-                else "sensitivity + specificity is 1 or less, as if the judge did not look."
+                else "sensitivity + specificity is 1 or less, no better than random answers."
             )
         )
     if rows.groups is not None and rows.units < 10:
         notes.append(
-            f"Only {rows.units:.3g} clusters have labels: their intervals are wide, and rough."
+            f"Only {rows.units:.3g} clusters have labels, so intervals are wide and only "
+            "approximate."
         )
     return tuple(notes)
 
@@ -294,14 +295,14 @@ def _read_rows(
     if labels.values.shape != answers.values.shape:
         raise InputError(
             f"{name_of('human')} and {name_of('judged')} must have the same rows: got "
-            f"{labels.values.size} and {answers.values.size}. Answers to further rows go to "
+            f"{labels.values.size} and {answers.values.size}. Pass answers to unlabelled rows as "
             "unlabelled"
         )
     if unlabelled is not None:
         if data is not None:
             raise InputError(
-                "unlabelled is not for data=: rows of the frame whose human label is missing are "
-                "the unlabelled ones"
+                "unlabelled cannot be combined with data=: rows of the frame without a human "
+                "label are the unlabelled rows"
             )
         more = _read_column(unlabelled, "unlabelled", None)
         answers = _joined(answers, more)
@@ -309,7 +310,7 @@ def _read_rows(
     if answers.gaps.any():
         raise InputError(
             f"{name_of('judged')} is missing in {counted(int(answers.gaps.sum()), 'row', '')}, "
-            f"first in row {int(np.argmax(answers.gaps))}: leave out rows that the judge did not "
+            f"first in row {int(np.argmax(answers.gaps))}: drop rows that the judge did not "
             "answer, or count them as no"
         )
     return _in_order(labels, answers.values, groups, sample_weight, data)
@@ -342,7 +343,7 @@ def _in_order(
     if n_labelled < 2:
         raise InputError(
             f"{name_of('human')} has {counted(n_labelled, 'label', '')}: at least 2 rows need a "
-            "human label, and 50 or more are worth it"
+            "human label, and 50 or more are recommended"
         )
     return JudgedRows(
         human=labels.values[order[:n_labelled]],
@@ -364,16 +365,16 @@ def _read_column(given: Any, argument: str, data: Any) -> _Column:
         raise InputError(f"{argument} must be one column (n,); got shape {array.shape}")
     if array.dtype.kind not in "biuf":
         raise InputError(
-            f"{argument} must be 0, 1 or a number between; it holds "
-            f"{str(array[np.argmin(gaps)])!r}: turn words into 0 and 1"
+            f"{argument} must hold numbers from 0 to 1; it holds {str(array[np.argmin(gaps)])!r}: "
+            "turn words into 0 and 1"
         )
     values = np.where(gaps, 0.0, array.astype(np.float64))
     wrong = ~((values >= 0.0) & (values <= 1.0))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"{name_of(argument)}[{row}] is {float(values[row]):g}: it must be 0, 1 or a number "
-            "between. Divide a scale by its largest value"
-            + worded(python="", command="; files can have true, false, yes and no too")
+            f"{name_of(argument)}[{row}] is {float(values[row]):g}: it must be a number from 0 to "
+            "1. Divide a scale by its largest value"
+            + worded(python="", command="; files may also hold true, false, yes and no")
         )
     return _Column(values, np.asarray(gaps))

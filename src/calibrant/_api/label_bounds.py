@@ -46,9 +46,9 @@ from calibrant.results._reliability import ReliabilityTable
 
 # The labels of each row at which losses of a kind are smallest and largest.
 _LABELS = {"distance": (nearest, farthest), "score": (easiest, hardest)}
-_SETS = "labels are sets: each lies between lo and hi"
+_SETS = "labels are intervals: each lies between lo and hi"
 _MANY_CLASSES = (
-    f"its largest value is sought among 2^(k - 1) k corners of each row's set, for at most "
+    "its largest value is computed from the 2^(k - 1) k corners of each row's set, for at most "
     f"{MOST_CORNER_CLASSES} classes"
 )
 
@@ -106,8 +106,8 @@ def check_has_no(**given: Any) -> None:
     for name, value in given.items():
         if value is not None and value is not False:
             raise InputError(
-                f"{name_of(name)} needs labels that are known, and these lie between two ends: "
-                "leave it out. Bounds are about these rows, without sampling error"
+                f"{name_of(name)} needs known labels, but these are intervals: drop it. Bounds "
+                "describe these rows, without sampling error"
             )
 
 
@@ -147,7 +147,7 @@ def bounds_of(
         except NotDefined as error:
             if measures is not None:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
-            left_out.append(f"{measure.name}: left out, {error}")
+            left_out.append(f"{measure.name}: not computed, {error}")
     return Bounds(
         bounds=tuple(found),
         reliability=ReliabilityBounds(
@@ -181,8 +181,8 @@ def _both_ends(
     )
     if samples.multiclass and lo.ndim == 1:
         raise InputError(
-            f"y_proba has {samples.n_classes} columns, so that lo and hi of Between must have one "
-            "for each class, the shape (n, k); they are (n,)"
+            f"y_proba has {samples.n_classes} columns, so lo and hi of Between must have the shape "
+            "(n, k), one column per class; got (n,)"
         )
     names = names if classes is None else samples.class_names
     low, high = (
@@ -207,8 +207,8 @@ def _chosen(measures: Iterable[str] | None, samples: Samples) -> tuple[Measure, 
     for measure in chosen:
         if not measure.label_bounds:
             raise InputError(
-                f"the measure {measure.name!r} has no exact bounds over labels that are sets; "
-                f"{', '.join(known)} have"
+                f"the measure {measure.name!r} has no exact bounds over labels that are sets. "
+                f"Measures with bounds: {', '.join(known)}"
             )
     return chosen
 

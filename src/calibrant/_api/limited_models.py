@@ -116,7 +116,7 @@ class LimitedModel:
             low,
             high,
             level,
-            "limits of Cox's recalibration",
+            "confidence intervals of Cox's recalibration",
             standard_error=fit.error,
             estimate=fit.value,
         )
@@ -124,7 +124,8 @@ class LimitedModel:
     def difference_limits_from(
         self, other: LimitedModel, what: Measure | Coefficient, paired: bool
     ) -> LimitsAt:
-        """A function from a confidence level to limits of this model's value less the other's.
+        """A function from a confidence level to the interval of this model's value minus the
+        other's.
 
         The function returns (lower limit, upper limit, estimate). `paired` says whether both models
         have the same rows.
@@ -139,7 +140,7 @@ class LimitedModel:
         return partial(limits, values[0] - values[1], ours, theirs)
 
     def _pair(self, other: LimitedModel, level: float) -> tuple[Uncertainty, Uncertainty]:
-        """The two objects that compute limits of differences at a level."""
+        """The two objects that compute intervals of differences at a level."""
         return self.uncertainty(level), other.uncertainty(level)
 
     def count_independent(self) -> dict[str, Any]:
@@ -189,7 +190,8 @@ class RowModel(LimitedModel):
 
 class SumsModel(LimitedModel):
     """One model of `n` rows that were summed. `values` are its measures' values if they are
-    known."""
+    known.
+    """
 
     def __init__(
         self, sums: PooledSums, checks: Checks, n: int, values: Mapping[str, float] | None = None

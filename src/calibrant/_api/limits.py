@@ -1,4 +1,4 @@
-"""Limits: what users may limit, whether a limit can be kept and broken, and whether it is kept."""
+"""Limits: what users may limit, whether a limit can pass and fail, and whether it passes."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def limits_of_slices(tolerance: Any, undecided: Any, by: Any) -> dict[str, float
     for argument, given in (("tolerance", tolerance), ("undecided_slices", undecided)):
         if by is None and given not in (None, POLICIES[0]):
             raise InputError(
-                f"{name_of(argument)} is about slices, and there are none: say which columns make "
-                f"them with {name_of('by')}"
+                f"{name_of(argument)} needs slices, but there are none: name their columns with "
+                f"{name_of('by')}"
             )
     return None if tolerance is None else {HEADLINE: check_tolerance(tolerance)}
 
@@ -125,7 +125,7 @@ def _check_decidable(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
         percent = " If it is a percentage, divide it by 100." if 1 < value <= 100 else ""
         raise InputError(
             f"{what.name} lies between {what.low:g} and {what.high:g}, so {limit} is "
-            f"{'always' if always else 'never'} true and checks nothing.{percent}"
+            f"{'always' if always else 'never'} true.{percent}"
         )
 
 
@@ -144,8 +144,8 @@ def _check_directions(limits: tuple[LimitOn, ...]) -> None:
         if good_side and not between and not isinstance(what, Coefficient):
             better = "higher" if what.higher_is_better else "lower"
             raise InputError(
-                f"{what.name} is better the {better} it is, so {limit} would be kept by models "
-                f"that become worse: say {setting(ARGUMENTS[other], {what.name: ...})}"
+                f"{what.name} is better the {better} it is, so worse models would pass {limit}: "
+                f"use {setting(ARGUMENTS[other], {what.name: ...})}"
             )
 
 
@@ -176,15 +176,15 @@ def checked_limit(
 
 
 def effective_rows(samples: Samples, groups: Any, counts: Any = None) -> float:
-    """The effective number of rows: (sum w)^2 / sum w^2, with clusters in place of rows if any.
-    `counts` is how many equal rows each row stands for; one each if None.
+    """The effective number of rows: (sum w)^2 / sum w^2, with clusters instead of rows if there are
+    any. `counts` is how many equal rows each row stands for; one each if None.
     """
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     return effective(w, groups, counts) if w.any() else 0.0
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
-    """The number of rows needed to show that a limit is kept.
+    """The number of rows needed for a limit to pass.
 
     In so many rows a fault large enough to break the limit would be seen, except with probability
     (1 - level) / 2. `scale` translates the measure to a gap.

@@ -119,8 +119,8 @@ def _rows_by_name(given: GivenRows) -> dict[str, ModelRows]:
     of_labels = isinstance(ids, Mapping) and "y_true" in ids
     if own and of_labels:
         raise InputError(
-            "ids has 'y_true', while y_true has labels for each model: map each model's name to "
-            "the ids of its rows"
+            "ids has 'y_true', but y_true has labels for each model: map each model's name to the "
+            "ids of its rows"
         )
     if own:
         return _weights_in_own_order(_match_by_ids(rows, ids, data))
@@ -140,8 +140,8 @@ def predictor_columns(given: GivenRows) -> dict[str, tuple[Any, Any]]:
     for argument in ("ids", "by", "votes"):
         if getattr(given, argument) is not None:
             raise InputError(
-                f"{argument}= needs the rows, which stay where they are in a frame of another "
-                "engine: leave it out, or collect a sample of rows and compare that"
+                f"{argument}= needs rows in memory, but the frame is in another engine: drop "
+                f"{argument}=, or collect a sample of rows and compare that"
             )
     y_true, y_proba = given.y_true, given.y_proba
     names = _model_names(y_proba)
@@ -161,11 +161,11 @@ def _model_names(y_proba: Any) -> list[Any]:
             f"{type(y_proba).__name__}"
         )
     if len(y_proba) < 2:
-        raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
+        raise InputError(f"y_proba must hold two or more predictors to compare; got {len(y_proba)}")
     texts = [str(name) for name in y_proba]
     again = next((name for name in texts if texts.count(name) > 1), None)
     if again is not None:
-        raise InputError(f"two predictors are called {again!r}: give each its own name")
+        raise InputError(f"two predictors are named {again!r}: give each its own name")
     return list(y_proba)
 
 
@@ -196,8 +196,8 @@ def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, 
     for name, absent in aligned.unmatched.items():
         if absent:
             raise InputError(
-                f"ids of {name!r}: {len(absent)} are not those of every model, such as "
-                f"{absent[0]!r}: compare models on the same rows"
+                f"ids of {name!r}: {len(absent)} do not occur for every model, such as "
+                f"{absent[0]!r}. Compare models on the same rows"
             )
     return {
         name: replace(each, order=order)
@@ -223,8 +223,8 @@ def _weights_in_own_order(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
 def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
     """Reorder values from the shared order of rows into a model's own order.
 
-    Names of columns, and one value for all rows, stay as they are. `order` has the model's row
-    numbers in the shared order; `argument` is a name for errors.
+    Names of columns, and one value for all rows, are unchanged. `order` has the model's row numbers
+    in the shared order; `argument` is a name for errors.
     """
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
@@ -247,13 +247,13 @@ def _rows_of_long_format(
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
         raise InputError(
-            "models= says whose each row is (long format), so y_true and y_proba are one column "
-            "each; with a mapping of names, leave it out"
+            "models= names the model of each row (long format), so y_true and y_proba must be one "
+            "column each; with a mapping of names, drop models="
         )
     if ids is None or isinstance(ids, Mapping):
         raise InputError(
-            "models= needs ids=, the id of each row (a column, or one value per row): rows of "
-            "different models are the same by it"
+            "models= needs ids=, the id of each row (a column, or one value per row), which "
+            "matches rows across models"
         )
     whose = to_array(pick(data, models, "models") if data is not None else models, "models")
     keys = to_array(pick(data, ids, "ids") if data is not None else ids, "ids")
@@ -264,7 +264,7 @@ def _rows_of_long_format(
         )
     names = list(dict.fromkeys(str(name) for name in whose.tolist()))
     if len(names) < 2:
-        raise InputError(f"models must name two models or more; got {names}")
+        raise InputError(f"models must name two or more models; got {names}")
     text = whose.astype(str)
     parts = {name: np.flatnonzero(text == name) for name in names}
 
@@ -333,7 +333,7 @@ def own_labels_note(n_own: int, n: int) -> tuple[str, ...]:
     """The note that labels differ between models in n_own of n rows; () if in none."""
     if not n_own:
         return ()
-    return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)
+    return (f"each model has its own labels, which differ in {n_own:,} of {n:,} rows",)
 
 
 def _count_differing(samples: Mapping[str, Samples]) -> int:

@@ -47,15 +47,15 @@ def multilabel(
     from_logprobs: bool = False,
     data: Any = None,
 ) -> Multilabel:
-    r"""Evaluate multi-label predictions: every label a binary problem, their mean, the worst.
+    r"""Evaluate multi-label predictions: every label as a binary problem, their mean, the worst.
 
     .. math:: \frac{1}{L} \sum_{l=1}^{L} \mathrm{error}(y_{\cdot l}, p_{\cdot l}), \qquad
         \max_l \mathrm{error}(y_{\cdot l}, p_{\cdot l})
 
     for the L labels, whose probabilities need not sum to 1: a row may have none of them, or
-    several. A label that is missing (NaN or null) in a row was not annotated there, and the row
-    does not count for it; `n_missing` says how many. Each label has a noise floor, and its p-value
-    is corrected for the number of labels.
+    several. A label that is missing (NaN or null) in a row was not annotated, and the row does not
+    count for it; `n_missing` counts these rows. Each label has a noise floor, and its p-value is
+    corrected for the number of labels.
 
     Parameters
     ----------
@@ -68,17 +68,17 @@ def multilabel(
         Names of the labels; by default those of the columns of `y_true`, or their numbers.
     measures
         Names of `catalogue()`; the first error among them is judged. By default the ECE and all
-        others of bins and losses.
+        other measures with bins, and losses.
     bins
         Number of bins (equal-width for ordinary, quantile for truthful errors), or a rule for all.
     uncertainty : bool, default False
         Whether each label has a confidence interval and a verdict, and the mean an interval.
     tolerance
-        Largest gap between prediction and outcome that would not matter, for the verdicts.
+        Largest acceptable gap between prediction and outcome, for the verdicts.
     level
     groups
     n_resamples
-        Resamples behind an interval.
+        Number of resamples for an interval.
     seed
     from_logits
         Whether `y_proba` holds logits, to which a sigmoid is applied.
@@ -155,9 +155,13 @@ def multilabel(
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]
     if not rows:
-        raise InputError("no label is annotated in a row with weight: there is nothing to measure")
+        raise InputError(
+            "no label is annotated in any row with positive weight: there is nothing to measure"
+        )
     if empty:
-        notes.append(f"annotated in no row with weight, and left out: {', '.join(empty)}")
+        notes.append(
+            f"dropped, because no row with positive weight has an annotation: {', '.join(empty)}"
+        )
     found = slices_with_verdicts("label", rows, notes, options, each="label")
     missing = (~columns.annotated).sum(axis=0).tolist()
     return Multilabel(
@@ -182,7 +186,8 @@ def multilabel(
 
 
 def _lower_limit_to_show(row: Slice, level: float) -> float:
-    """The lower limit of a label's error, or 0 if the error may be chance among so many labels.
+    """The lower limit of a label's error, or 0 if the error may be due to chance among so many
+    labels.
 
     Of twenty calibrated labels one has a limit above 0 in four of ten samples, and then the mean of
     the limits would be above 0 too.

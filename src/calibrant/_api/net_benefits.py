@@ -174,7 +174,7 @@ def cross_fitted_predictions(name: str, u: Array, outcomes: Outcomes, fold: Inde
         here = fold == j
         if here.all() or not here.any():
             continue
-        # With one outcome alone in the other folds, predictions stay as they are.
+        # With only one outcome in the other folds, predictions are unchanged.
         with suppress(CalibrantError):
             out[here] = fit_and_apply(MAPS[name](), rows.take(~here), rows.take(here))
     return out
@@ -192,7 +192,7 @@ def check_thresholds(given: Any) -> Array:
     except (TypeError, ValueError):
         raise InputError(f"thresholds must be numbers in [0, 1); got {given!r}") from None
     if not places.size:
-        raise InputError("thresholds must hold one number or more; got none")
+        raise InputError("thresholds must hold at least one number; got none")
     if not ((places >= 0.0) & (places < 1.0)).all():
         bad = places[~((places >= 0.0) & (places < 1.0))][0]
         raise InputError(

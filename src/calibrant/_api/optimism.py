@@ -42,10 +42,10 @@ def optimism(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> Optimism:
-    r"""Performance of a model corrected for having been measured on the rows it was fitted to.
+    r"""Performance of a model, corrected for the optimism of measuring it on its training rows.
 
-    The model is fitted anew to bootstrap samples b of the rows. By how much each does better on its
-    own sample than on all rows is averaged, and taken off the apparent value:
+    The model is refitted to bootstrap samples b of the rows. The mean difference between its
+    performance on its own sample and on all rows is subtracted from the apparent value:
 
     .. math:: \hat\theta - \frac{1}{B} \sum_b \bigl( \theta(f_b; b) - \theta(f_b; \text{all}) \bigr)
 
@@ -53,8 +53,8 @@ def optimism(
     ----------
     fit : callable or estimator
         ``fit(X, y)`` returns a function of X that gives P(y = 1), or an object with
-        ``predict_proba``; or an estimator of scikit-learn, of which copies are fitted. All that
-        looks at y (choice of variables, tuning) belongs into it.
+        ``predict_proba``; or a scikit-learn estimator, which is cloned. It must include every step
+        that uses y (variable selection, tuning).
     X : array-like or data frame with n rows
         Predictors of each row, as `fit` takes them.
     y : array-like of shape (n,)
@@ -65,9 +65,9 @@ def optimism(
     n_resamples : int, default 200
         Number of refitted models.
     groups : array-like of shape (n,), optional
-        Cluster of each row (patient); clusters are drawn as a whole.
+        Cluster of each row (patient); whole clusters are drawn.
     seed : int, default 0
-        Seed of the samples; a model that draws by itself needs its own.
+        Seed of the samples; a model with random numbers needs its own seed.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def optimism(
     outcomes = _outcomes(y)
     n = outcomes.size
     if len(X) != n:
-        raise InputError(f"X and y must have a row for each other; got {len(X)} and {n}")
+        raise InputError(f"X and y must have the same number of rows; got {len(X)} and {n}")
     apparent = _values(names, outcomes, _probabilities(_fitted(fit, X, outcomes), X))
     clusters = group_index(groups, as_samples(outcomes, np.full(n, 0.5)), None)
     rng = np.random.default_rng((int(seed), 19))
@@ -116,12 +116,12 @@ def optimism(
             failures.append(error)
     if len(failures) > n_resamples / 2:
         raise InputError(
-            f"fit could not be refitted to {len(failures)} of {n_resamples} bootstrap samples; the "
-            f"first error was {type(failures[0]).__name__}: {failures[0]}"
+            f"fit failed on {len(failures)} of {n_resamples} bootstrap samples; the first error "
+            f"was {type(failures[0]).__name__}: {failures[0]}"
         ) from failures[0]
     note = ""
     if failures:
-        note = f"{len(failures)} of {n_resamples} samples could not be fitted ({failures[0]})"
+        note = f"fit failed on {len(failures)} of {n_resamples} bootstrap samples ({failures[0]})"
     table = np.array(gaps)
     rows_of = (_row(name, float(apparent[j]), table[:, j]) for j, name in enumerate(names))
     return Optimism(rows=tuple(rows_of), n=n, n_resamples=int(n_resamples), note=note)

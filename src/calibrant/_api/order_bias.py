@@ -144,6 +144,6 @@ def order_bias(
 
 
 def _mean_limits(values: Array, level: float) -> tuple[float, float]:
-    """The limits of a mean of rows."""
+    """The confidence interval of a mean of rows."""
     low, high, _ = mean_limits(influences(values, None, None), level)
     return float(values.mean()) + low, float(values.mean()) + high

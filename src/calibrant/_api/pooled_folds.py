@@ -25,9 +25,9 @@ def deal_into_folds(
     rng: np.random.Generator,
     order: Index | None = None,
 ) -> tuple[Index, Index, Array]:
-    """Deal the rows that pooled rows stand for, `n` each, into folds: the pooled row and the fold
-    of every part, and the share of the pooled row that the part is. They are dealt in this `order`,
-    by which a seed always gives the same folds.
+    """Split the rows of pooled rows, `n` each, into folds: the pooled row and the fold of every
+    part, and the share of the pooled row that the part is. They are assigned in this `order`, by
+    which a seed always gives the same folds.
 
     Rows of one pooled row are alike, so that their numbers in the folds are all that a division of
     rows decides. Rows of a cluster, where there are some, are in one fold.

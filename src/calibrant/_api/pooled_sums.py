@@ -44,6 +44,6 @@ def numbered_clusters(names: Any, n: Array) -> Index:
     if missing.any():
         raise InputError(
             f"groups is missing in {counted(int(n[missing].sum()), 'row', '')}: every row needs a "
-            "cluster; its own if it belongs to none"
+            "cluster. Give a row without one a cluster of its own"
         )
     return number_clusters(values, missing, n.size)

@@ -40,14 +40,15 @@ def rank_robustness(
     For each measure there is a row for each loss and number of bins, then for each pair of numbers
     of bins, over all N predictors; then for each number of bins the correlation with the order of
     the maximum dominance set of all the losses, over its members. Higher is better: an error that
-    keeps the order of the losses is near 1, one whose sign turns with its bins ranks by its bins.
+    preserves the order of the losses is near 1; if the sign changes with the bins, the bins decide
+    the ranking.
 
-    The margin is the paper's. It takes all N predictors for independent, which checkpoints of one
-    training run are not, and knows nothing of the noise of the rows they were measured on. With
-    `groups` each correlation has a 95 % interval over the G groups: a jackknife that leaves out one
-    group at a time, with Student's t of G - 1 degrees of freedom on Fisher's scale. The maximum
-    dominance set stays as it is while groups leave it. Noise of the rows is not in this interval:
-    measure the predictors on halves of the rows to see it.
+    The margin is the paper's. It assumes that all N predictors are independent, which checkpoints
+    of one training run are not, and ignores the sampling noise of the rows. With `groups`, each
+    correlation has a 95 % interval over the G groups: a jackknife over groups, with Student's t of
+    G - 1 degrees of freedom on Fisher's scale. The maximum dominance set is held fixed. This
+    interval does not include the sampling noise of the rows: to see it, measure the predictors on
+    halves of the rows.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def rank_robustness(
     names : sequence of str, optional
         Names of the predictors, for messages and the result.
     groups : array-like of shape (N,), optional
-        What each predictor belongs to, such as its training run; at least two groups.
+        Group of each predictor, such as its training run; at least two groups.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def rank_robustness(
     Raises
     ------
     InputError
-        If there are no errors or losses, or they are not of the same predictors; if there is but
+        If there are no errors or losses, if their numbers of predictors differ, or if there is only
         one group.
 
     References
@@ -100,13 +101,13 @@ def rank_robustness(
     (0.45, -0.87, 0.98)
     """
     if not errors or not losses:
-        raise InputError("errors and losses must each have one entry or more")
+        raise InputError("errors and losses must each have at least one entry")
     loss_table = _stack_columns(losses, "losses", names)
     error_table = _stack_columns(errors, "errors", names)
     if len(loss_table) != len(error_table):
         raise InputError(
-            "errors and losses must be of the same predictors; got "
-            f"{len(error_table)} and {len(loss_table)}"
+            f"errors and losses must have the same number of predictors; got {len(error_table)} "
+            f"and {len(loss_table)}"
         )
     members = None if groups is None else _check_groups(groups, len(loss_table))
     chain = maximum_dominance_set(loss_table, names=names)
@@ -176,11 +177,11 @@ def _check_groups(groups: ArrayLike, n: int) -> Index:
     """The number of each predictor's group, from 0."""
     if np.shape(groups) != (n,):
         raise InputError(
-            f"groups must have {n} entries, one a predictor; got the shape {np.shape(groups)}"
+            f"groups must have {n} entries, one per predictor; got the shape {np.shape(groups)}"
         )
     members = as_groups(groups, n)
     if not members.any():
-        raise InputError("groups must name two groups or more: there is no interval over one group")
+        raise InputError("groups must name two or more groups: one group gives no interval")
     return members
 
 

@@ -58,62 +58,61 @@ def recommend(
 ) -> Recommendation:
     r"""Choose a recalibration map by its loss on rows that it was not fitted to.
 
-    The rows are divided into folds, and each row's prediction goes through a map that was fitted
-    to the other folds. Of the maps m with mean losses L(m), the lowest being that of m*, the one
-    with the fewest parameters is recommended for which
+    The rows are divided into folds, and each row is recalibrated by a map fitted to the other
+    folds. Maps m have mean losses L(m), and m* has the lowest. The recommended map is the one with
+    the fewest parameters for which
 
     .. math:: L(m) - L(m^*) \le \mathrm{SE}\bigl(L(m) - L(m^*)\bigr)
 
-    if it is better than the predictions as they are by more than one standard error. If not, these
-    may stay, and `scaler` changes nothing. Standard errors are those of paired differences, of rows
-    or of clusters.
+    if it improves on the unchanged predictions by more than one standard error. If not, no map is
+    recommended, and `scaler` changes nothing. Standard errors are those of paired differences of
+    rows, or of clusters.
 
     Parameters
     ----------
     y_true
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
-        with `data`. Soft labels are fitted and measured as they are.
+        with `data`. Soft labels are fitted and measured unchanged.
     maps : str or list of str, optional
-        Names of maps, as `calibrant scale --map` has them. By default all that suit the problem: a
-        map needs 10 rows a parameter unless its penalty weighs by the number of rows, one with
-        parameters for each class 20 rows a class, and maps of several classes that are others under
-        another name for two are left out there.
+        Names of maps, as in `calibrant scale --map`. By default all suitable ones: a map needs 10
+        rows per parameter (unless its penalty scales with the number of rows) and, with parameters
+        for each class, 20 rows per class. For two classes, maps that are equivalent to others are
+        skipped.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
-        The proper loss. The log loss of a certainty that was wrong is that of 1e-12.
+        The proper loss. For the log loss, predictions are clipped to 1e-12.
     folds : int, default 5
-        Parts that the rows are divided into; a cluster is in one of them.
+        Number of folds; each cluster lies in one fold.
     groups
         Cluster of each row (patient, document, game).
     votes (of soft labels)
     seed
-        Seed of the division into folds; the same seed gives the same recommendation.
+        Seed of the random folds; the same seed gives the same recommendation.
     data (in memory)
 
     Returns
     -------
     Recommendation
-        `best`, the `scaler` fitted to all rows, whether it `helps` at all, `why`, and a table of
-        every map that was tried. Where none helps, `best` is "unchanged".
+        `best`, the `scaler` fitted to all rows, whether it `helps`, `why`, and a table of every map
+        that was tried. If none helps, `best` is "unchanged".
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities, the loss or a map is not known,
-        there are fewer rows (or clusters) than folds, labels are of one class alone, or no map can
-        be fitted.
+        there are fewer rows (or clusters) than folds, all labels are of one class, or no map can be
+        fitted.
 
     See Also
     --------
-    decompose : what recalibration would remove of a loss.
+    decompose : the part of a loss that recalibration removes.
 
     Notes
     -----
-    Of many rows, some (or clusters) are drawn at random to try the maps on: 20,000 for two classes,
-    5,000 for ten, 2,500 for a hundred. The map itself is fitted to all. From 50,000 predictions on,
-    a map whose loss in the first fold is more than four standard errors above the lowest is given
-    up, with a note. The report page and `calibrant scale --map auto` choose by the same rule.
-    A map that was chosen for these rows looks a little better on them than it is: measure it on
-    others.
+    With many rows, maps are compared on a random sample of rows (or clusters): 20,000 for two
+    classes, 5,000 for ten, 2,500 for a hundred. The recommended map is fitted to all rows. With
+    50,000 predictions or more, a map whose loss in the first fold is more than four standard errors
+    above the lowest is dropped, with a note. The report page and `calibrant scale --map auto` use
+    the same rule. The chosen map looks slightly too good on these rows: evaluate it on others.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def _rows_to_try(
     order = np.random.default_rng((seed, 23)).permutation(int(units.max()) + 1)[units]
     counts = np.cumsum(np.bincount(order))
     kept = np.flatnonzero(order < max(2, int(np.searchsorted(counts, most, side="right"))))
-    note = f"maps were tried on {kept.size:,} of {samples.n:,} rows, drawn at random"
+    note = f"maps were compared on a random sample of {kept.size:,} of {samples.n:,} rows"
     return samples.take(kept), take_clusters(groups, kept), (note,)
 
 
@@ -217,7 +216,7 @@ def _maps_to_try(
         named = [maps] if isinstance(maps, str) else maps
         if not isinstance(named, Iterable) or not (named := list(named)):
             raise InputError(
-                f"maps must name one map or more, such as ['platt', 'beta']; got {maps!r}"
+                f"maps must name at least one map, such as ['platt', 'beta']; got {maps!r}"
             )
         checked = [one_of("maps", name, METHODS) for name in dict.fromkeys(named)]
         return sorted(checked, key=lambda name: n_parameters(name, k)), ()
@@ -243,13 +242,13 @@ def _why_skipped(name: str, samples: Samples) -> str:
     kind, n, k = SCALERS[METHODS[name]], samples.n, samples.n_classes
     size = kind._n_parameters(k)
     if (size if math.isfinite(size) else k) * n > TRIED_WORK:
-        return "too many classes to be tried unasked"
+        return "too many classes; name it to try it"
     if kind._penalised or not kind._class_by_class:
         return ""
     if n < ROWS_A_CLASS * k:
-        return f"needs {ROWS_A_CLASS} rows a class"
+        return f"needs {ROWS_A_CLASS} rows per class"
     if math.isfinite(size) and n < ROWS_A_PARAMETER * size:
-        return f"needs {ROWS_A_PARAMETER} rows a parameter"
+        return f"needs {ROWS_A_PARAMETER} rows per parameter"
     return ""
 
 
@@ -287,14 +286,14 @@ def _try_maps(
                 run(name, j)
     losses = {name: trials[name].losses for name in left if name not in failed}
     if not losses:
-        reasons = "; ".join(failed.values()) or "none suits these rows"
+        reasons = "; ".join(failed.values()) or "there are too few rows"
         raise InputError(f"no map could be fitted: {reasons}")
     notes = list(failed.values())
     if behind:
         each = ", ".join(f"{name} ({errors:.0f})" for name, errors in behind.items())
         notes.append(
-            f"given up after the first of {folds} folds: {each}; in brackets, how many standard "
-            "errors their loss there is above the lowest"
+            f"dropped after the first of {folds} folds: {each}. In brackets: standard errors above "
+            "the lowest loss"
         )
     return {UNCHANGED: own, **losses}, tuple(notes)
 
@@ -320,7 +319,7 @@ def _maps_far_behind(
 ) -> dict[str, float]:
     """Maps whose loss in one fold is far above the lowest, with the excess in standard errors.
 
-    `losses` has the row losses by map, `own` those of the predictions as they are, and `here` marks
+    `losses` has the row losses by map, `own` those of the unchanged predictions, and `here` marks
     the rows of the fold. The dict is empty if all maps are far behind.
     """
     rows = samples.take(here)
@@ -343,7 +342,7 @@ def _simplest_good_map(
     """The name of the map to use, the standard error of its gain, and the table of maps.
 
     The map is the simplest within one standard error of the lowest loss, or UNCHANGED if that map
-    gains less than one standard error over the predictions as they are.
+    gains less than one standard error over the unchanged predictions.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}

@@ -49,8 +49,8 @@ def reliability(
     bins (equal-width)
     notion (scalar)
     groups
-        Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
-        many clusters allow.
+        Cluster of each row (patient, document, game): intervals of mean targets then account for
+        clusters.
 
     Returns
     -------
@@ -73,8 +73,8 @@ def reliability(
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
-            f"a reliability table has one row per bin, so notion={notion!r} has none: give one "
-            "class's column as y_proba and (y_true == class) as y_true"
+            f"a reliability table has one row per bin, which notion={notion!r} does not allow: "
+            "give one class's column as y_proba and (y_true == class) as y_true"
         )
     result = note_two_columns(
         reliability_table(Summary(samples), rule, resolved), samples, resolved
@@ -132,7 +132,7 @@ def classwise_reliability(
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
-            "classwise_reliability needs y_proba of the shape (n, k), a column per class; it is "
+            "classwise_reliability needs y_proba of the shape (n, k), a column per class; got "
             "(n,). Use calibrant.reliability"
         )
     names = samples.class_names or tuple(str(r) for r in range(samples.n_classes))

@@ -66,12 +66,12 @@ def reliability_curve(
         together, at any number of rows; of hard labels without weights or clusters); for the local
         one `"pointwise"` limits.
     span : float in (0, 1], optional
-        The share of rows that a local regression looks at; chosen by default.
+        The share of rows in the window of a local regression; chosen by default.
     notion (scalar)
     level
         Level of the band.
     groups
-        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+        Cluster of each row (patient, document, game); rows of one cluster vary together.
     seed
         Seed of a consistency band's draws; the same seed gives the same result.
     data
@@ -147,8 +147,8 @@ def _checked_notion(samples: Source, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
-            f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
-            "y_proba and (y_true == class) as y_true"
+            f"a curve needs one problem, so notion={notion!r} is not supported: give one class's "
+            "column as y_proba and (y_true == class) as y_true"
         )
     return resolved
 
@@ -182,4 +182,4 @@ def _check_span(span: Any, method: str) -> None:
     if not is_number(span) or not 0.0 < span <= 1.0:
         raise InputError(f"span must be a share of the rows above 0 and at most 1; got {span!r}")
     if method != "local":
-        raise InputError("span is of a local regression: an isotonic curve looks at no share")
+        raise InputError("span is an option of method='local': an isotonic curve has no span")

@@ -1,4 +1,4 @@
-"""The risk-coverage curve with a band: what a threshold on the predictions keeps, and how sure."""
+"""The risk-coverage curve with a band: which rows a threshold keeps, and their risk."""
 
 from __future__ import annotations
 

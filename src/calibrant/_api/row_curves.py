@@ -183,8 +183,8 @@ def check_unweighted_outcomes(problem: Problem, groups: Index | None) -> None:
     weighted = w is not None and (counts is None or not np.array_equal(w, counts))
     if not problem.hard or weighted or groups is not None:
         raise InputError(
-            "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."
-            " band='consistency' takes them all"
+            "band='confidence' needs hard labels, without weights or clusters. Use "
+            "band='consistency', which supports them"
         )
 
 
@@ -235,7 +235,7 @@ def local_curve(
 
 
 def _outcomes_per_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
-    """The number of independent 0/1 outcomes that one soft label is worth.
+    """The number of independent 0/1 outcomes that one soft label is equivalent to.
 
     It is the variance of an outcome over that of the labels about the curve; u and w are the places
     and weights of the curve.

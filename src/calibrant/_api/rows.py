@@ -96,8 +96,8 @@ def check_without(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise InputError(
-                f"{name}= needs the rows, which stay where they are in a frame of another engine: "
-                "leave it out, or collect a sample of rows"
+                f"{name}= needs rows in memory, but the frame is in another engine: drop {name}=, "
+                "or collect a sample of rows"
             )
 
 
@@ -137,7 +137,7 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
     if isinstance(groups, str):
         if data is None:
             raise InputError(
-                f"groups={groups!r} names a column, but there is no data=frame to find it in"
+                f"groups={groups!r} names a column, but no frame was given: pass data="
             )
         groups = pick(data, groups, "groups")
     if is_lazy(groups):
@@ -155,13 +155,14 @@ def number_clusters(array: NDArray[Any], missing: Mask, n: int) -> Index:
     if missing.any():
         raise InputError(
             f"groups is missing in {counted(int(missing.sum()), 'row', '')}, first in row "
-            f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
+            f"{int(np.argmax(missing))}: every row needs a cluster. Give a row without one a "
+            "cluster of its own"
         )
     from calibrant._inference.blocks import as_groups  # slow to import
 
     index = as_groups(array, n)
     if index.size and int(index.max()) < 1:
-        raise InputError("groups must hold at least two groups: one alone cannot be resampled")
+        raise InputError("groups must hold at least two groups: a single group cannot be resampled")
     return index
 
 

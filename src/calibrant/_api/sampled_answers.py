@@ -40,19 +40,19 @@ def sampled_answers(
     seed: int = 0,
     data: Any = None,
 ) -> SampledAnswers:
-    r"""Measure calibration where a model has answered every question several times.
+    r"""Measure calibration if a model has answered every question several times.
 
-    Of k answers to a question, c are equal to the most frequent (modal) one. Self-consistency takes
-    their share c / k as the confidence that the modal answer is right. The answers that chose it
-    also measure it, so the share is too high; held out, it is how often an answer agrees with the
+    Suppose c of the k answers to a question equal the most frequent (modal) one. Self-consistency
+    uses their share c / k as the confidence that the modal answer is right. The same answers choose
+    and measure it, so the share is too high. Held out, it is how often an answer agrees with the
     modal answer of the other k - 1:
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} \Pr[a_i = \mathrm{mode}(a_{-i})]
 
-    where ties are broken at random. A stated confidence is held against its own answer, with
-    questions as clusters; and, as the mean of a question's answers, against the share of right
-    answers, the question's capability (SMECE with counts: the interval is about infinitely many
-    answers).
+    where ties are broken at random. A stated confidence is compared with its own answer, with
+    questions as clusters; and its mean over a question's answers is compared with the share of
+    right answers, the capability of the question (SMECE with counts, whose interval is for
+    infinitely many answers).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def sampled_answers(
 
 
 def _line(name: str, y: Array, p: Sequence[float], evaluation: Evaluation) -> SampledConfidence:
-    """The line of a confidence p, held against labels or counts y."""
+    """The line of a confidence p, compared with labels or counts y."""
     mean = float(np.mean(y)) if y.ndim == 1 else float(np.mean(y[:, 1] / y.sum(axis=1)))
     interval = evaluation.estimate("ece").interval
     ece, low, high = evaluation["ece"], np.nan, np.nan
@@ -151,18 +151,18 @@ def _notes(given: _Answers, votes: Sequence[_Vote]) -> tuple[str, ...]:
     """What the reader should know of ties, contradictions, gaps and single answers."""
     notes = []
     for n, text in (
-        (sum(vote.k < 2 for vote in votes), "with one answer left out of self-consistency"),
-        (sum(vote.tied for vote in votes), "with several modal answers: the first given counts"),
+        (sum(vote.k < 2 for vote in votes), "with one answer dropped from self-consistency"),
+        (sum(vote.tied for vote in votes), "with several modal answers: the first is used"),
         (
             sum(vote.contradicted for vote in votes),
-            "whose equal answers were judged differently: what most of them are counts",
+            "whose equal answers were judged differently: the majority is used",
         ),
     ):
         if n:
             notes.append(f"{counted(n, 'question')} {text}")
     if given.gaps.any():
         gone = counted(int(given.gaps.sum()), "answer")
-        notes.append(f"{gone} missing: each agrees with no other")
+        notes.append(f"{gone} missing: a missing answer agrees with no other")
     if given.confidence is None:
         notes.append("no stated confidence was given, so there is no capability calibration")
     return tuple(notes)
@@ -267,7 +267,7 @@ def _numbers(given: Any, argument: str, data: Any, n: int) -> Array:
         row = int(np.argmax(wrong))
         what = "missing" if gaps[row] else f"{values[row]:g}"
         raise InputError(
-            f"{name_of(argument)}[{row}] is {what}: every answer needs a number from 0 to 1. Leave "
-            "out rows without one"
+            f"{name_of(argument)}[{row}] is {what}: every answer needs a number from 0 to 1. Drop "
+            "rows without one"
         )
     return values

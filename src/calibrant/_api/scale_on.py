@@ -72,7 +72,7 @@ def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any
 
 
 def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
-    """The frame with the new predictions `out`, by predictor, in place of the old columns.
+    """The frame with the new predictions `out`, by predictor, instead of the old columns.
 
     `y_proba` has the name or names of each predictor's columns; other columns stay.
     """
@@ -103,14 +103,18 @@ def _check_validation(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
         raise InputError(f"{need}; {absent[0]} is not there")
     validation = scale_on["y_proba"]
     if not isinstance(validation, Mapping):
-        raise InputError("y_proba of scale_on must map the same names as y_proba to predictions")
+        raise InputError(
+            "y_proba of scale_on must map names to predictions, with the same names as y_proba"
+        )
     labels = scale_on["y_true"]
     if isinstance(labels, Mapping) and set(labels) != set(validation):
-        raise InputError("y_true of scale_on must have labels of every predictor, or one for all")
+        raise InputError(
+            "y_true of scale_on must have labels for every predictor, or one set for all"
+        )
     if not isinstance(y_proba, Mapping):
         raise InputError(
-            "scale_on needs y_proba by the names of predictors: long format (models=) is not "
-            "recalibrated"
+            "scale_on does not support long format (models=): give y_proba as a mapping of names "
+            "to predictions"
         )
     for mine, others, where in (
         (y_proba, validation, name_of("scale_on")),

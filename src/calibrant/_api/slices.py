@@ -127,8 +127,8 @@ def slices_with_verdicts(
         return ranked_slices(by, options.headline, slices, notes)
     if len(slices) > 1:
         notes.append(
-            f"intervals are at {percent(level)} for each {each}; beyond the tolerance "
-            f"is what is so at {percent(options.joint_level)}, for the number of {each}s"
+            f"intervals are at {percent(level)} for each {each}; beyond the tolerance means beyond "
+            f"it at {percent(options.joint_level)}, corrected for the number of {each}s"
         )
     ranked = ranked_slices(by, options.headline, slices, notes)
     rows = tuple(_with_verdict(row, 1.0 - level) for row in ranked)
@@ -206,7 +206,7 @@ def ranked_slices(
     but less bad. An InputError is raised if there are no slices.
     """
     if not slices:
-        raise InputError(f"{setting('by', by)} leaves no slice with weight")
+        raise InputError(f"{setting('by', by)} leaves no slice with positive weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
     parts.sort(key=lambda each: (-_error_size(each, headline.name), _nan_last(each.p_corrected)))
@@ -231,7 +231,7 @@ def _excess(value: float, noise: float) -> float:
 
 def no_weight_note(label: str, n: int) -> str:
     """The note on a slice that was dropped because all of its n rows have the weight 0."""
-    return f"{label}: {counted(n, 'row', '')} without weight, dropped"
+    return f"{label}: {counted(n, 'row', '')} without positive weight dropped"
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ class SlicesOfSums:
 
 def _one_cluster_note(label: str) -> str:
     """The note on a slice whose rows are all of one cluster."""
-    return f"{label}: one cluster alone has no noise floor and no interval"
+    return f"{label}: a slice of one cluster has no noise floor and no interval"
 
 
 def _slice_of_sums(
@@ -376,7 +376,8 @@ def _note_not_summed(measures: Sequence[Measure], shown: Sequence[Measure]) -> l
     absent = [m.name for m in measures if m not in shown]
     if not absent:
         return []
-    return [f"slices have no {', '.join(absent)} here: they need the rows of each slice in memory"]
+    names = ", ".join(absent)
+    return [f"slices have no {names} here, because the rows of each slice are not in memory"]
 
 
 def _nan_last(value: float) -> float:
@@ -410,7 +411,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
         arrays = [_column_values(pick(data, column, "by")) for column in columns]
     else:
         if isinstance(by, str):
-            raise InputError(f"by={by!r} names a column, but there is no data=frame to find it in")
+            raise InputError(f"by={by!r} names a column, but no frame was given: pass data=")
         arrays = [_column_values(by)]
     arrays = [samples.values_of_kept(array) for array in arrays]
     for array in arrays:

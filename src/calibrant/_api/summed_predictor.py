@@ -16,8 +16,8 @@ from calibrant._measures.catalogue import Measure
 
 @dataclass(eq=False)
 class SummedPredictor(ABC):
-    """One predictor: its samples, their statistics, and the sums that intervals are computed
-    from.
+    """One predictor: its samples, their statistics, and the sums that intervals are
+    computed from.
     """
 
     samples: Any

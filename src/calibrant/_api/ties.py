@@ -18,20 +18,20 @@ TIES = ("first", "any", "share")
 def settle_ties(samples: Source, notion: Notion, ties: str) -> tuple[Source, Notion]:
     """The problem with ties of the top label settled, and its notion.
 
-    "first" leaves the samples as they are: every engine takes the first of equal classes. Otherwise
+    "first" leaves the samples unchanged: every engine takes the first of equal classes. Otherwise
     they become a binary problem in memory, of confidences and of how far labels are right.
     """
     one_of("ties", ties, TIES)
     if ties == "first":
         return samples, notion
     if notion != "confidence":
-        raise InputError(f"ties={ties!r} is about the top label: it needs notion='confidence'")
+        raise InputError(f"ties={ties!r} concerns the top label, so it needs notion='confidence'")
     if isinstance(samples, TensorSamples):
         samples = samples.in_memory()
     if not isinstance(samples, Samples):
         raise InputError(
-            f"ties={ties!r} looks at every class of each row, which stay where they are in a frame "
-            "of another engine: leave it out, or collect the frame"
+            f"ties={ties!r} needs every class of each row in memory, but the frame is in another "
+            "engine: drop ties=, or collect the frame"
         )
     from calibrant._inference.means import distribution_blocks  # slow to import
 

@@ -71,7 +71,7 @@ def verdict_of(
         sentence += _note_rare_outcome(uncertainty, tolerance)
     if is_error(measure) and p_low < (1.0 - interval.level) / 2.0:
         sentence += (
-            f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
+            f" The value is lower than expected for a calibrated model (p = {p_low:.2g}): were "
             "these rows used to fit the model or a recalibration map?"
         )
     needed: tuple[int | None, int | None] = (None, None)
@@ -207,6 +207,6 @@ def _note_rare_outcome(uncertainty: Uncertainty, tolerance: float) -> str:
     if rarer >= tolerance:
         return ""
     return (
-        f" But the tolerance is larger than the rate of the rarer outcome, {shown(rarer)}: "
-        f"predictions of {constant} alone would keep it too."
+        f" But the tolerance is larger than the prevalence of the rarer outcome, {shown(rarer)}: "
+        f"always predicting {constant} would also pass."
     )

@@ -53,11 +53,11 @@ def vote_profile(
     seed: int = 0,
     **rows: Unpack[WeightedRowsWithGaps],
 ) -> VoteProfile:
-    """Show predictions beside the votes of people, with what so many votes let one expect.
+    """Compare predictions with human votes, and with the values expected for that many votes.
 
-    Reliability with the votes' own spread, the distances of rows from their votes, the entropy of
-    predictions beside that of votes, and distances by bands of how much people disagree; each with
-    what predictions that are exactly right would show against as many votes.
+    The profile has reliability with vote noise, distances between rows and their votes, entropies
+    of predictions and votes, and distances by bands of disagreement. Each comes with the value
+    expected from a perfect model with the same number of votes.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def vote_profile(
         Counts of votes (n, k), or (n, 2) for (n,) predictions; shares of votes, with `votes`; or
         hard labels, which are one vote each. With `data`, names of columns.
     votes
-        Number of votes behind each soft label; counts carry their own.
+        Number of votes behind each soft label; counts need none.
     bins
         Bins of the reliability diagram.
     bands : int, default 4
-        Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so that
+        Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so
         there may be fewer.
     level
-        Level of the limits of what is expected.
+        Level of the intervals of expected values.
     seed
         Seed of the draws.
     data (in memory)
@@ -86,13 +86,13 @@ def vote_profile(
     Raises
     ------
     InputError
-        If labels are soft and nobody says how many votes they are of.
+        If labels are soft and their number of votes is unknown.
 
     Notes
     -----
-    Bands of the votes' entropy are bands of the labels themselves: where few votes agree by chance,
-    predictions that are exactly right seem unsure. What is expected is therefore of rows whose
-    votes, drawn from the predictions, lie in the band.
+    Bands are formed by the votes' entropy: where few votes agree by chance, even a perfect model
+    seems underconfident. Expected values are therefore for rows whose votes, drawn from the
+    predictions, lie in the band.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def _votes_of(samples: Samples) -> Counts:
     class_indices = samples.multiclass and not samples.soft_rows
     if not class_indices and not np.isin(samples.targets, (0, 1)).all():
         raise InputError(
-            "y_true holds soft labels, and nobody says how many votes they are of: give votes=, "
-            "or the counts themselves as y_true"
+            "y_true holds soft labels of an unknown number of votes: give votes=, or vote counts "
+            "as y_true"
         )
     return np.ones(samples.n, dtype=np.int64)
 
@@ -182,8 +182,8 @@ def _reliability_columns(
 ) -> tuple[dict[str, list[Any]], str]:
     """The reliability table as columns by name, and the notion: "binary" or "confidence".
 
-    "low" and "high" are limits of the mean target that votes show by chance if predictions are
-    right; `votes` is the number of votes of each row.
+    "low" and "high" bound the mean target that votes show by chance if predictions are right;
+    `votes` is the number of votes of each row.
     """
     from scipy.special import ndtri
 
@@ -209,7 +209,7 @@ def _reliability_columns(
 def _band_columns(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list[Any]]:
     """The means of each band of rows with similar label entropy, as columns by name.
 
-    `index` has the band of each row. `parts` has the means and limits of simulated votes by name
+    `index` has the band of each row. `parts` has the means and bounds of simulated votes by name
     (see `_mean_and_limits`).
     """
     size = int(index.max()) + 1
@@ -247,14 +247,14 @@ def entropy_bands(
 ) -> NDArray[Any]:
     """Sort rows into bands by how much people disagree: the entropy of their votes.
 
-    For ``by=`` of any function: ``evaluate(counts, p, by=entropy_bands(counts))``.
+    Use it as ``by=`` of any function: ``evaluate(counts, p, by=entropy_bands(counts))``.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), or list of str
-        Counts or shares of votes; (n,) are shares of class 1, or counts of it beside `votes`.
+        Counts or shares of votes; (n,) are shares of class 1, or counts of it with `votes`.
     bands : int, default 4
-        Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
+        Number of quantile bands; rows of equal entropy stay together, so there may be fewer.
     votes
         Number of all votes of each row, where (n,) labels are counts.
     data (in memory)
@@ -262,7 +262,7 @@ def entropy_bands(
     Returns
     -------
     ndarray of shape (n,) of str
-        The band of each row, in words that sort by entropy (in nats).
+        The band of each row, as texts that sort by entropy (in nats).
 
     Raises
     ------
@@ -271,8 +271,8 @@ def entropy_bands(
 
     Notes
     -----
-    The bands are of the labels themselves, so that even predictions that are exactly right seem
-    unsure where few votes happen to agree; `vote_profile` says by how much.
+    Bands are formed by the labels themselves, so even a perfect model seems underconfident if few
+    votes agree by chance; `vote_profile` says by how much.
 
     Examples
     --------
@@ -299,8 +299,8 @@ def entropy_bands(
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"y_true[{row}] is {targets[row].tolist()}: labels must be counts of votes in every "
-            "row, or their shares, which sum to 1"
+            f"y_true[{row}] is {targets[row].tolist()}: labels must be vote counts in every row, "
+            "or vote shares, which sum to 1"
         )
     of_rows = _entropy(np.clip(rows, 0.0, 1.0))
     index, _ = _bands_by_entropy(of_rows, bands)

@@ -43,7 +43,7 @@ DESCRIPTION = (
     "Compare models on the same rows, with confidence intervals of their measures, ranks and "
     "differences. Give one file with the predictions of several models (--models); one file for "
     "each model, with the same rows in the same order or matched by --id; one folder or pattern of "
-    "such files; or one file with the rows of all models below one another (--model-column). "
+    "these files; or one file with the rows of all models below one another (--model-column). "
     + READS_FILES
 )
 

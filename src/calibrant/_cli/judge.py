@@ -84,7 +84,7 @@ def _judge_files(options: argparse.Namespace) -> JudgedRate:
             f"--human and --judged both name the column {options.human!r}: name the column of each"
         )
     columns = {name: argument for argument, name in named.items() if name is not None}
-    texts = read_texts(options.files, columns, options.format)
+    texts = read_texts(options.files, columns, options.format, optional=options.human)
 
     def numbers(argument: str, name: str) -> NDArray[np.float64]:
         """A column of numbers, by the argument that names it."""

@@ -71,12 +71,15 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--bins BINS", "when creating a state: its bins, as in `calibrant report`; default 15"
     )
-    parser.option("--start TIME", "print windows from this start on")
+    parser.option(
+        "--start TIME", "print windows from this start on; earlier ones still count as evidence"
+    )
     parser.option("--stop TIME", "print windows before this start")
     parser.option(
-        "--baseline N|STATE|START..STOP",
+        "--baseline N|STATE|FIRST..LAST",
         "compare each window with the N windows before it, or with accepted rows: those of a saved "
-        "state, or of windows of this one. The error of accepted rows raises no alarm",
+        "state, or windows of this one from FIRST to LAST, both included. The error of accepted "
+        "rows raises no alarm",
         type=_baseline,
     )
     parser.option(
@@ -94,7 +97,7 @@ def _measures(text: str) -> list[str] | str:
 
 
 def _baseline(text: str) -> int | str | tuple[str | None, str]:
-    """Parse the value of --baseline: a number of windows, START..STOP, or the name of a state."""
+    """Parse the value of --baseline: a number of windows, FIRST..LAST, or the name of a state."""
     if text.isdecimal():
         return at_least_one(text)
     start, dots, stop = text.partition("..")
@@ -102,14 +105,24 @@ def _baseline(text: str) -> int | str | tuple[str | None, str]:
     return (start or None, stop) if is_span else text
 
 
-def _read_baseline(given: int | str | tuple[str | None, str] | None) -> Any:
-    """The baseline that --baseline names, with a saved state loaded."""
+def _read_baseline(given: int | str | tuple[str | None, str] | None, every: str) -> Any:
+    """The baseline that --baseline names, with a saved state loaded; windows are `every` so long.
+
+    The library takes a span of windows as all others: without the one that begins at its end.
+    """
+    if isinstance(given, tuple):
+        from calibrant._api.streaming.spans import window_width
+        from calibrant._data.times import moment, single
+
+        first, last = given
+        stop = single(last, "--baseline") + window_width(every).us
+        return first, moment(stop).isoformat()
     if not isinstance(given, str):
         return given
     if not is_state(Path(given)):
         raise InputError(
             f"--baseline is {given!r}: give a number of windows, the file of a state with accepted "
-            "rows, or START..STOP of windows of this state"
+            "rows, or FIRST..LAST of windows of this state"
         )
     return load_state(given)
 
@@ -124,7 +137,7 @@ def run(options: argparse.Namespace) -> Outcome:
     monitor = _load_monitor(options) if options.update is None else _add_files(options)
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
-    baseline = _read_baseline(options.baseline)
+    baseline = _read_baseline(options.baseline, monitor.every)
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=baseline)
     if options.out is not None:
         source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}

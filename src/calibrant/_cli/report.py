@@ -476,6 +476,9 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
         **_segment_arguments(rows, options),
     )
     page = replace(page, evaluation=_named_slices(page.evaluation, options))
+    if clinical:  # the page begins with what was asked for
+        shown_first = {**page.recipe["options"], "clinical": True}
+        page = replace(page, recipe={**page.recipe, "options": shown_first})
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)

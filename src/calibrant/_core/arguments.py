@@ -35,7 +35,7 @@ class Weights(TypedDict, total=False):
 
 
 class Votes(TypedDict, total=False):
-    """Keyword `votes`: the number of votes behind each label."""
+    """Keyword `votes`: the number of votes of each label."""
 
     votes: ArrayLike | int | None
 
@@ -91,13 +91,13 @@ y_proba : array-like of shape (n,) or (n, k), str or list of str
 sample_weight : array-like of shape (n,) or str
     Weight of each row, at least 0; every row counts 1 by default.
 votes : int, array-like of shape (n,) or str
-    Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-    class carry their own.
+    Number of votes of each row, if `y_true` counts the votes for class 1. Counts of every class
+    include it.
 votes (of soft labels) : int, array-like of shape (n,) or str
-    Number of votes behind each soft label; counts as `y_true` carry their own.
+    Number of votes of each soft label; vote counts in `y_true` include it.
 votes (taken out) : int, array-like of shape (n,) or str
-    Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-    taken out of estimates and intervals, and losses and distances have a noise floor.
+    Number of votes of each soft label; vote counts in `y_true` include it. Vote noise is removed
+    from estimates and intervals, and losses and distances have a noise floor.
 from_logits : bool
     Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
 from_logprobs : bool
@@ -106,7 +106,7 @@ classes : sequence
     Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
 data : data frame, mapping, str or path-like
     Frame whose columns the other arguments name: pandas, polars, PyArrow. Lazy frames (polars,
-    DuckDB, Spark, Dask, Ibis), and Parquet files by their path, are summed where they are.
+    DuckDB, Spark, Dask, Ibis) and paths of Parquet files are summed by their own engine.
 data (in memory) : data frame or mapping
     Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
 missing : {"error", "drop"}
@@ -121,21 +121,20 @@ notion : {"binary", "confidence", "classwise"}
 notion (scalar) : {"binary", "confidence"}
     What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
 ties : {"first", "any", "share"}
-    When the top label is right where m classes share the largest probability: if it is the
-    first of them; if it is any of them; or to the share 1/m if it is any of them.
+    Which top label counts as right if m classes share the largest probability: only the first
+    of them, any of them, or any of them with the share 1/m.
 norm : {"l1", "l2", "max"}
-    How gaps are put together: their mean, the root of their mean square, or the largest.
+    How gaps are combined: their mean, the root of their mean square, or the largest.
 bins : int, str, sequence of float or bin rule
-    A number means so many equal-width bins for ordinary errors and so many quantile bins for
-    truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) is used for
-    both.
-    `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    A number is the number of equal-width bins for ordinary errors and of quantile bins for
+    truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
+    both. `"cbrt"` and `"auto"` follow from the number of rows.
 bins (equal-width) : int, str, sequence of float or bin rule
     Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-    `LevelSets`, `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    `LevelSets`, `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
 bins (quantile) : int, str, sequence of float or bin rule
     Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`,
-    `Cells`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    `Cells`. `"cbrt"` and `"auto"` follow from the number of rows.
 by : array-like of shape (n,), str or list of str
 measures : iterable of str
 tolerance : float in (0, 1)
@@ -146,11 +145,11 @@ level : float in (0, 1)
 level (and verdicts) : float in (0, 1)
     Confidence level of intervals and verdicts.
 resample : {"rows", "votes", "both"}
-    What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-    votes; the votes of these rows; or both, so that the interval is about the distributions
-    behind the votes. Left out, both where votes are known.
+    What is resampled if labels are shares of votes: the rows, with labels of as many votes; the
+    votes of these rows; or both, so that the interval covers the label distributions. By default
+    both if vote counts are known.
 n_resamples : int
-    Number of resamples behind each interval and noise floor.
+    Number of resamples for each interval and noise floor.
 seed : int
     Seed of all random draws; the same seed gives the same result.
 """

@@ -69,7 +69,7 @@ def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) 
         with locked(target):
             if version_of(target) != since:
                 raise FileChanged(
-                    f"{path} was written by another process in the meantime: nothing was written"
+                    f"{path} was not written: another process has changed it in the meantime"
                 )
             os.replace(temp, target)
     finally:

@@ -56,8 +56,8 @@ def bins_by_rows(name: str, n: RowCount | None) -> tuple[int, str]:
     """
     if n is None:
         raise InputError(
-            f"bins={name!r} follows from the number of rows, which is not known before they are "
-            "seen: give a number of bins"
+            f"bins={name!r} follows from the number of rows, which is unknown until all rows are "
+            "read: give a number of bins"
         )
     rows = n() if callable(n) else n
     return BY_ROWS[name](rows), f"{_WORDS[name]} {rows:,} rows"

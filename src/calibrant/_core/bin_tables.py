@@ -256,7 +256,7 @@ def pool_runs(columns: Array) -> Array:
     bins) has the weight of each bin first, the weighted target second, then any other sums; the
     result has fewer bins.
 
-    Each round pools whole runs of such bins. Up to FEW_COLUMNS bins are pooled until all means
+    Each round pools whole runs of these bins. Up to FEW_COLUMNS bins are pooled until all means
     rise. More bins are pooled only as long as a round removes a tenth of them, so that some runs
     may be left.
     """

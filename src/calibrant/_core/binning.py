@@ -78,8 +78,8 @@ class EqualWidth(BinningRule):
     closed : {"left", "right"}, default "left"
         The side on which a bin holds its edge.
     drop_one : bool, default False
-        Whether a prediction of exactly 1.0 is in no bin, as the formula of Leznik (2026) reads
-        literally; what is dropped is counted.
+        Whether a prediction of exactly 1.0 is in no bin, as in the formula of Leznik (2026); the
+        dropped predictions are counted.
 
     References
     ----------
@@ -123,8 +123,8 @@ class Quantile(BinningRule):
     """Bins of equal mass.
 
     ``ties="together"``: equal predictions share the bin that holds the middle of their ranks; ranks
-    are cumulative weights, so an integer weight is a repetition, and the order of rows does not
-    matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
+    are cumulative weights, so an integer weight counts as repeated rows, and the order of rows does
+    not matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ class Edges(BinningRule):
                 )
         if not (values[0] <= 0.0 and values[-1] >= 1.0):
             raise InputError(
-                f"edges must cover [0, 1] so that every prediction has a bin; they run from "
-                f"{values[0]!r} to {values[-1]!r}: add 0 and 1"
+                f"edges must cover [0, 1]; they run from {values[0]!r} to {values[-1]!r}. Add 0 "
+                "and 1, so that every prediction has a bin"
             )
 
     @property
@@ -273,9 +273,9 @@ def as_rule(
     """
     if isinstance(bins, Cells) and not cells:
         raise InputError(
-            "bins=Cells(...) has a value for each row, in its order, and is for errors over bins "
-            "(ece, lin_ce, interval, evaluate, compare, ...) without by= or ids=. Here bins go "
-            "by predictions: give a number or edges"
+            "bins=Cells(...) needs one value for each row, in the order of the rows. It is for "
+            "errors over bins (ece, lin_ce, interval, evaluate, compare, ...) without by= or "
+            "ids=. Here bins are ranges of predictions: give a number or edges"
         )
     if isinstance(bins, Rule):
         return bins
@@ -344,7 +344,7 @@ class Cuts:
         """
         cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
         first = self._first_cells(cells)
-        if cells < 1 << 14 and _share_a_cell(first, 3):  # edges crowd somewhere: look closer
+        if cells < 1 << 14 and _share_a_cell(first, 3):  # edges lie close together: finer cells
             closer = self._first_cells(1 << 14)
             # Equal edges, as few distinct predictions make them, share any cell: then the finer
             # cells separate no more edges, and the coarser ones stay.
@@ -382,7 +382,9 @@ class CellCuts(Cuts):
     def find(self, predictions: NDArray[np.floating[Any]]) -> Index:
         """The cell of each row, which does not follow from its prediction."""
         if self.rows is None or self.rows.size != predictions.size:
-            raise InputError("given cells do not follow from predictions: this needs their rows")
+            raise InputError(
+                "given cells are not ranges of predictions: this function needs the rows"
+            )
         return self.rows
 
 

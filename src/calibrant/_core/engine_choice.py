@@ -26,5 +26,5 @@ def n_threads() -> int:
     if asked is None:
         return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
     if not asked.isdigit() or int(asked) < 1:
-        raise InputError(f"CALIBRANT_THREADS must be a whole number from 1; got {asked!r}")
+        raise InputError(f"CALIBRANT_THREADS must be a whole number of at least 1; got {asked!r}")
     return int(asked)

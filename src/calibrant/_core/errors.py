@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 NO_WEIGHT = "sample_weight is 0 in every row: at least one must be positive"
 NO_ROW_LEFT = (
-    "something was missing in every row, and each was dropped: there is nothing to measure"
+    "no row is left: each had a missing value and was dropped, so there is nothing to measure"
 )
 
 
@@ -46,11 +46,11 @@ class InputError(CalibrantError, ValueError):
 
 
 class NeedsRows(InputError):
-    """Sums by cell do not tell what the rows themselves would."""
+    """A function needs the rows themselves; sums by cell are not enough."""
 
 
 class NotDefined(InputError):
-    """A measure has no value for these data, sound as they are.
+    """A measure has no value for these data, although they are valid.
 
     An evaluation of everything goes on without that measure, and says so in a note.
 
@@ -94,7 +94,7 @@ class StateError(CalibrantError):
 
 
 class CheckFailed(CalibrantError, AssertionError):
-    """A check did not pass: a limit is broken, or these rows cannot decide.
+    """A check did not pass: a threshold is violated, or there is not enough data.
 
     Raised by `Check.assert_passed`. It is an `AssertionError` too, so that test runners count a
     failure and not an error.
@@ -106,7 +106,7 @@ class CheckFailed(CalibrantError, AssertionError):
     ...     cal.check([0, 1, 1, 0] * 50, [0.1] * 200, at_most={"ece": 0.05}).assert_passed()
     ... except cal.CheckFailed as failed:
     ...     print(str(failed).splitlines()[0])
-    calibration check: fail, 1 of 1 limits not shown to be kept
+    calibration check: fail, 1 of 1 limits did not pass
     """
 
 
@@ -132,7 +132,7 @@ class MissingExtra(CalibrantError, ImportError):
     extra : str or None
         Extra of Calibrant that installs it, if any.
     purpose : str
-        What needs the package, as the message begins.
+        What needs the package; the message begins with it.
 
     Examples
     --------
@@ -229,8 +229,8 @@ def check_weight_total(weight: float, n_rows: float = 1) -> None:
 
 
 ODD_WEIGHTS = (
-    "sample_weight is too large or too small to be squared and summed in parts: multiply all "
-    "weights by one number, so that the largest is near 1"
+    "sample_weight is too large or too small to be squared and summed: multiply all weights by "
+    "one number, so that the largest is near 1"
 )
 
 

@@ -24,7 +24,7 @@ def locked(
 ) -> Iterator[None]:
     """Lock the file at `path` during the block, against other threads and other processes.
 
-    Whoever else locks the file waits. `waiting` is called once if someone else has the lock. The
+    Others that lock the file wait. `waiting` is called once if someone else has the lock. The
     lock is a hidden file beside the file, which is removed at the end; the system frees it if the
     process is killed. A thread may lock a file again that it has locked. Where the disk has no
     locks, nothing is locked.

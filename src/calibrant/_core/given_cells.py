@@ -16,9 +16,9 @@ from calibrant._core.typing import Index, Mask
 class Cells:
     """One bin for each combination of the values of given columns.
 
-    Predictions within a cell may differ: its gap is that of their mean. Cells must not look at
-    labels. Then `lin_ce` over cells is truthful (Lu, Wu, Hartline and Hu, theorem 3.1), for
-    predictions that do not look at the labels of any row either.
+    Predictions within a cell may differ: its gap is that of their mean. Cells must not depend on
+    labels. Then `lin_ce` over cells is truthful (Lu, Wu, Hartline and Hu, theorem 3.1) for
+    predictions that do not depend on the labels of any row.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Cells:
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cells)
     0.25
 
-    Of a frame the columns are named: ``bins=cal.Cells("age")``.
+    For a frame, name the columns: ``bins=cal.Cells("age")``.
     """
 
     is_fixed: ClassVar[bool] = False
@@ -47,7 +47,7 @@ class Cells:
         named = [isinstance(each, str) for each in ids]
         if not ids or any(named) != all(named):
             raise InputError(
-                "Cells needs arrays with a value for each row, or names of columns of data=: "
+                "Cells needs arrays with one value for each row, or names of columns of data=: "
                 "Cells(group), Cells('site', 'age')"
             )
         # The names of columns; () for arrays.
@@ -58,7 +58,7 @@ class Cells:
             raise InputError(f"Cells needs arrays of one length; got {sizes}")
 
     def with_columns(self, columns: Sequence[Any]) -> Cells:
-        """Give the cells by the same names, with these columns as their values.
+        """The cells with the same names, and these columns as their values.
 
         Parameters
         ----------
@@ -78,9 +78,7 @@ class Cells:
     def _distinct(self) -> tuple[NDArray[Any], Index]:
         """The distinct combinations, (cells, columns) as texts, and each row's number."""
         if not self._columns:
-            raise InputError(
-                f"{self} names columns: give the frame that has them as data=, or arrays"
-            )
+            raise InputError(f"{self} names columns: give their frame as data=, or give arrays")
         codes = [np.unique(each, return_inverse=True) for each in self._columns]
         rows = np.stack([index.reshape(-1) for _, index in codes], axis=1)
         own, of = np.unique(rows, axis=0, return_inverse=True)
@@ -105,7 +103,7 @@ class Cells:
         n : int
             The number of rows that were kept.
         kept : array of bool or None
-            A mask of the rows as they were given; None if all were kept.
+            A mask of the given rows; None if all were kept.
 
         Returns
         -------

@@ -21,7 +21,7 @@ STREAM_UNIT_CELLS = 1 << 14
 # Extra nodes at either end, so that a row is deposited without a check whether its nodes exist.
 SPARE = 2
 # From the width of the noise and a number of cells to the integral of |f| over [0, 1], where f is a
-# residual smoothed by noise of this width, at the nodes of so many cells.
+# residual smoothed by noise of this width, at the nodes of this many cells.
 Smoothed = Callable[[float, int], float]
 
 

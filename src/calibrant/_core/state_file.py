@@ -84,7 +84,8 @@ class Saved:
         lead = () if n_windows is None else (n_windows,)
         if self.shapes[:1] != (("counts", (*lead, N_COUNTS)),):
             raise ValueError(
-                f"no {'x'.join(map(str, (*lead, N_COUNTS)))} counts in the first place"
+                "the first array must be counts of the shape "
+                f"{'x'.join(map(str, (*lead, N_COUNTS)))}"
             )
         unpacking = _Unpacking(self.packed)
         counts = unpacking.next(self.shapes[0][1])
@@ -114,13 +115,13 @@ class _Unpacking:
         part = self._stream.decompress(self._rest, length)
         self._rest = self._stream.unconsumed_tail
         if len(part) < length:
-            raise ValueError(f"{len(part) // 8} numbers where {length // 8} were announced")
+            raise ValueError(f"{len(part) // 8} numbers, but {length // 8} are expected")
         return np.frombuffer(part, dtype="<f8").astype(np.float64).reshape(shape)
 
     def finish(self) -> None:
         """Raise ValueError if more bytes follow the last array."""
         if self._stream.decompress(self._rest, 1) or not self._stream.eof:
-            raise ValueError("more numbers than were announced")
+            raise ValueError("more numbers than expected")
 
 
 def _check_shapes(found: tuple[tuple[str, Shape], ...], needed: Mapping[str, Shape]) -> None:
@@ -129,7 +130,7 @@ def _check_shapes(found: tuple[tuple[str, Shape], ...], needed: Mapping[str, Sha
     """
     if dict(found) != dict(needed) or len(found) != len(needed):
         raise ValueError(
-            f"arrays {_shapes_text(found)} where {_shapes_text(needed.items())} are needed"
+            f"arrays {_shapes_text(found)}, but {_shapes_text(needed.items())} are expected"
         )
 
 
@@ -182,8 +183,8 @@ def write(path: str | os.PathLike[str], state: State, since: Version | None = No
             written = version_of(beside)
     except FileChanged as error:
         raise StateError(
-            f"{error}, as the rows that it has now would be lost. Load it again and add to that, "
-            "or save under another name and merge the two"
+            f"{error}: the rows that it now holds would be lost. Load it again and add to that, or "
+            "save under another name and merge both files"
         ) from None
     return Version(os.path.realpath(path), written.content)
 
@@ -227,7 +228,7 @@ def content_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise StateError(f"{path}: {str(error)[:500]}") from error
     except Exception as error:  # what anyone may have written: numbers too large, nests too deep
         message = shortened(error, 500)
-        raise StateError(f"{path} does not hold what a state file holds: {message}") from error
+        raise StateError(f"{path} is not a valid state file: {message}") from error
 
 
 def _parse_content(content: bytes) -> Saved:

@@ -18,7 +18,7 @@ from calibrant._core.arguments import whole_docstring, whole_signature
 from calibrant._core.errors import InputError, UnknownOption, nearest, one_of
 from calibrant._core.messages import setting
 
-# Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
+# Default number of resamples of every function, so that the same rows always have one interval.
 N_RESAMPLES = 1000
 
 P = ParamSpec("P")
@@ -28,7 +28,7 @@ R = TypeVar("R")
 REASONS = {
     "groups": "clusters change the uncertainty of a value, not the value: give them to evaluate "
     "(with uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or "
-    "report, of arrays, frames or files; the sums of a stream do not keep which rows are of one: "
+    "report, for arrays, frames or files. A stream's sums do not record the cluster of a row: "
     "write its rows to a file, and name the column",
 }
 # Names of arguments in other libraries, and what we call them.
@@ -94,7 +94,7 @@ def check_tolerance(tolerance: Any, most: float = 1.0) -> float:
         percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
         raise InputError(
             f"tolerance must be a number between 0 and {most:g}, such as 0.05: the largest error "
-            f"that would not matter; got {tolerance!r}"
+            f"that you can accept; got {tolerance!r}"
             + (". If it is a percentage, divide it by 100" if percentage else "")
         )
     return float(tolerance)
@@ -125,7 +125,7 @@ def check_resamples(n_resamples: Any, seed: Any) -> None:
         "n_resamples",
         n_resamples,
         50,
-        "a whole number, at least 50: fewer do not give a 95% point",
+        "a whole number, at least 50: fewer cannot give a 95% point",
     )
     check_seed(seed)
 
@@ -140,8 +140,8 @@ def check_resample(resample: Any, votes: Any) -> str:
     one_of("resample", resample, ("rows", "votes", "both"))
     if votes is None and resample != "rows":
         raise InputError(
-            f"resample={resample!r} needs the number of votes behind each label: give "
-            f"{setting('votes')}, or counts of votes as y_true"
+            f"resample={resample!r} needs the number of votes of each row: give "
+            f"{setting('votes')}, or vote counts as y_true"
         )
     return str(resample)
 

@@ -47,7 +47,7 @@ def _is_whole_float(value: Any) -> bool:
 
 
 def row_of_id(
-    ids: Iterable[Any], need: str, fault: str = "is there more than once"
+    ids: Iterable[Any], need: str, fault: str = "appears more than once"
 ) -> dict[Any, int]:
     """A dict from each id to its row. If an id is there twice, raise InputError with the message
     "`need`; the id `fault`".
@@ -93,7 +93,9 @@ def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> di
     """
     unknown = [name for name in ids if name != "y_true" and name not in names]
     if unknown:
-        raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
+        raise InputError(
+            f"ids names {unknown[0]!r}, but y_proba has no predictor of that name: {names}"
+        )
     wanted = unique_ids(ids["y_true"], "y_true", data)
     out = {}
     for name in names:
@@ -103,11 +105,11 @@ def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> di
         missing, extra = aligned.unmatched["y_true"], aligned.unmatched["own"]
         faults = []
         if missing:
-            faults.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
+            faults.append(f"{len(missing)} missing, such as {missing[0]!r}")
         if extra:
-            faults.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
+            faults.append(f"{len(extra)} extra, such as {extra[0]!r}")
         if faults:
-            raise InputError(f"ids of {name!r} do not match: {' and '.join(faults)}")
+            raise InputError(f"ids of {name!r} differ from those of y_true: {' and '.join(faults)}")
         out[name] = aligned.rows["own"]
     return out
 

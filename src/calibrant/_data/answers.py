@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from calibrant._core.messages import Note
 
-# What a column is called that says whether an answer was right.
+# Names of columns that say whether an answer was right.
 _NAMES = ("correct", "is_correct", "correctness", "is_right", "accuracy")
 _WORDS = {"correct", "correctness"}
 
 ANSWERS = Note(
-    "labels say whether an answer was right: confidences are not held against 1/2", "answers"
+    "labels say whether an answer was right: confidences are not compared with 1/2", "answers"
 )
 
 

@@ -60,7 +60,7 @@ class RowInput(Input[R]):
         self.weights, self.votes = sample_weight, votes
         if (0 in self.targets.shape or self.predictions.shape[0] == 0) and self.kept is None:
             raise InputError(
-                f"{values_of('y_true')} and {values_of('y_proba')} must hold at least one row; got "
+                f"{values_of('y_true')} and {values_of('y_proba')} must have at least one row; got "
                 "none"
             )
         if self.predictions.ndim == 2:

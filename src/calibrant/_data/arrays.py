@@ -18,7 +18,7 @@ from calibrant._core.typing import Mask
 
 # The names of half precision in pandas, polars and pyarrow.
 _HALF = ("float16", "halffloat")
-# Entries of tensors on an accelerator up to which rows are copied to the host for intervals.
+# Tensors on an accelerator with at most this many entries are copied to the host for intervals.
 COPIED_ENTRIES = 1_000_000
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 
@@ -45,7 +45,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
     if is_elsewhere(value):
         raise InputError(
             f"{values_of(argument)} is a {full_name(value)}, whose rows are in another engine: "
-            "name columns and give their frame, as in evaluate('label', 'p', data=frame)"
+            "give the frame and name its columns, as in evaluate('label', 'p', data=frame)"
         )
     try:
         if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
@@ -158,7 +158,9 @@ def plain_tensor(value: Any, argument: str) -> Any:
     }
     odd = next((kind for kind, is_so in kinds.items() if is_so), None)
     if odd is not None:
-        raise InputError(f"{values_of(argument)} is {odd}: give an ordinary one, such as float32")
+        raise InputError(
+            f"{values_of(argument)} is {odd}: give an ordinary tensor, such as float32"
+        )
     tensor = value.detach().resolve_conj().resolve_neg()
     # torch cannot compute with floats of eight bits, only convert them.
     return tensor.float() if str(tensor.dtype).startswith("torch.float8") else tensor
@@ -190,7 +192,8 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     if isinstance(native, nw.Series):
         if native.dtype == nw.Struct:  # its fields have names, which are not compared with labels
             raise InputError(
-                f"{values_of(argument)} holds records: make a column of each field, and name these"
+                f"{values_of(argument)} holds records: make a column of each field, and name the "
+                "columns"
             )
         _check_no_nulls([native], [str(native.name or "")], argument)
         return _column(native)
@@ -237,8 +240,8 @@ def _null_error(argument: str, missing: Mask) -> InputError:
     """
     rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
     return InputError(
-        f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in row "
-        f"{rows[0]}: drop those rows, or decide what they mean, before measuring"
+        f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in "
+        f"row {rows[0]}: drop or fill those rows before measuring"
     )
 
 
@@ -251,7 +254,7 @@ _WAYS = {
     "ibis": "data.to_pandas()",
     "sqlframe": "data.toPandas()",
 }
-_IN_PLACE = "evaluate, Accumulator and Monitor sum such a frame where it is"
+_IN_PLACE = "evaluate, Accumulator and Monitor compute their sums in the frame's own engine"
 
 
 def full_name(value: Any) -> str:
@@ -268,8 +271,8 @@ def collect_hint(value: Any) -> str:
     """
     way = _WAYS.get(_package_name(value), "collect it")
     return (
-        f"{full_name(value)}, whose rows are in another engine, and this needs them in memory: "
-        f"bring the columns here first ({way}). {_IN_PLACE}"
+        f"{full_name(value)}, whose rows are in another engine, but this function needs them in "
+        f"memory: collect the columns first ({way}). {_IN_PLACE}"
     )
 
 

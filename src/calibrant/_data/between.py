@@ -19,7 +19,7 @@ from calibrant._data.missing import find_missing_entries
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Labels that are sets: each probability is known only to lie between two numbers.
+    """Labels that are sets: each probability is only known to lie between two bounds.
 
     Give it to `evaluate` or `report` as `y_true`. The result has `low` and `high`: the smallest and
     the largest value that each measure takes over all labels in the sets.
@@ -27,8 +27,8 @@ class Between:
     Parameters
     ----------
     lo, hi : array-like of shape (n,) or (n, k), str or list of str
-        The ends of each label, from 0 to 1; with `data`, names of columns. (n,) is P(y = 1). For
-        several classes a row's label is any distribution with each class between its two ends.
+        The bounds of each label, from 0 to 1; with `data`, names of columns. (n,) is P(y = 1). For
+        several classes a row's label is any distribution with each class between its two bounds.
 
     Examples
     --------
@@ -60,13 +60,13 @@ def read_between(labels: Between, data: Any) -> tuple[Array, Array]:
         bad = (end < 0) | (end > 1)
         if bad.any():
             raise InputError(
-                f"{_place(name, bad)} is {end[_first(bad)]:g}: ends of labels must lie in [0, 1]; "
-                "clip those that overshoot"
+                f"{_place(name, bad)} is {end[_first(bad)]:g}: bounds of labels must lie in [0, "
+                "1]; clip values outside it"
             )
     if (crossed := lo > hi).any():
         raise InputError(
             f"{_place(low, crossed)} is {lo[_first(crossed)]:g}, above {_place(high, crossed)}, "
-            f"which is {hi[_first(crossed)]:g}: the lower end must be at most the upper one"
+            f"which is {hi[_first(crossed)]:g}: the lower bound must not exceed the upper one"
         )
     return (lo, hi) if lo.ndim == 1 else _reached(lo, hi, (low, high))
 
@@ -76,11 +76,11 @@ def _read_end(end: Any, name: str, data: Any) -> Array:
     if data is not None:
         end = pick(data, end, name)
     elif isinstance(end, str):
-        raise InputError(f"{name}={end!r} names a column, but there is no data=frame to find it in")
+        raise InputError(f"{name}={end!r} names a column, but no data=frame is given")
     values, gaps = find_missing_entries(end, name)
     if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
         raise InputError(
-            f"{name} must be numbers of the shape (n,) or (n, k), ends of labels; got "
+            f"{name} must be numbers of the shape (n,) or (n, k), bounds of labels; got "
             f"{values.dtype} of the shape {values.shape}"
         )
     values = np.where(gaps, np.nan, values.astype(np.float64))
@@ -99,10 +99,10 @@ def _reached(lo: Array, hi: Array, names: tuple[str, str]) -> tuple[Array, Array
         if (over > ROW_SUM_TOLERANCE).any():
             row = int(np.argmax(over > ROW_SUM_TOLERANCE))
             raise InputError(
-                f"{name}[{row}] sums to {sums[row, 0]:g}, so that no distribution lies between "
+                f"{name}[{row}] sums to {sums[row, 0]:g}, so no distribution lies between "
                 f"{names[0]} and {names[1]} in this row: it must sum to at {side} 1"
             )
-    # Ends that are equal stay as they are, whatever rounding makes of the sums.
+    # Equal bounds stay unchanged, even if the sums have rounding errors.
     least = np.minimum(np.maximum(lo, 1 - (above - hi)), hi)
     return least, np.maximum(np.minimum(hi, 1 - (below - lo)), least)
 

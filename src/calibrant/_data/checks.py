@@ -70,12 +70,12 @@ def _check_kind(values: Any, argument: str) -> None:
         what = "text" if kind in "US" else f"dtype {values.dtype}"
         if kind == "O" and values.size and _is_list(values.flat[0]):
             raise InputError(
-                f"{values_of(argument)} must be numbers; it holds a list in each row: give them as "
-                "an array of the shape (n, k), np.stack(column), or a column for each class"
+                f"{values_of(argument)} must be numbers, but each row holds a list: give an array "
+                "of the shape (n, k), np.stack(column), or a column for each class"
             )
         hint = "convert it to numbers"
         if argument == "y_true":
-            hint = f"say which label is which column with {setting('classes', [...])}"
+            hint = f"name the class of each column with {setting('classes', [...])}"
         raise InputError(f"{values_of(argument)} must be numbers; it holds {what}: {hint}")
     if kind == "c":
         raise InputError(f"{values_of(argument)} must be real numbers; it holds complex ones")
@@ -102,11 +102,11 @@ def checked_predictions(predictions: Any) -> Any:
         shape = tuple(predictions.shape)
         if shape[1] == 0:
             raise InputError(
-                f"{values_of('y_proba')} has the shape {shape}: it has no columns, where every "
-                "class needs one"
+                f"{values_of('y_proba')} has the shape {shape} and thus no columns: give one "
+                "column for each class"
             )
         raise InputError(
-            f"{values_of('y_proba')} has the shape {shape}: one column is one class only, where "
+            f"{values_of('y_proba')} has the shape {shape}: one column is one class, but at least "
             "two are needed. For a binary problem give the probability of class 1 as (n,): "
             f"{values_of('y_proba')}[:, 0]"
         )
@@ -122,7 +122,7 @@ def _how_to_flatten(shape: tuple[int, ...]) -> str:
     if len(shape) < 3:
         return ""
     return (
-        ". Of a map, put its classes last and its positions into rows: (B, C, ...) by "
+        ". If they are a map, move its classes last and its positions into rows: (B, C, ...) by "
         f"np.moveaxis({values_of('y_proba')}, 1, -1).reshape(-1, {shape[1]}), (B, ..., C) by "
         f"{values_of('y_proba')}.reshape(-1, {shape[-1]}), a binary one by ravel(); and "
         f"{values_of('y_true')}.ravel()"
@@ -151,7 +151,7 @@ def checked_targets(targets: Any, predictions: Any) -> Any:
         raise InputError(
             f"{values_of('y_true')} has the shape {tuple(targets.shape)} while "
             f"{values_of('y_proba')} is (n,): binary predictions need targets of the shape (n,), "
-            "or counts of votes for both classes, (n, 2). If there are several classes, give "
+            "or vote counts for both classes, (n, 2). If there are several classes, give "
             f"{values_of('y_proba')} as (n, k); the order is {argument_order()}"
         )
     if targets.ndim > 2:
@@ -229,7 +229,7 @@ def shape_from_notes(inferred: tuple[str, ...]) -> Shape:
 
 # A note: two columns may be meant as a binary problem, of which calibration errors differ.
 TWO_COLUMNS = Note(
-    "of two columns, errors are those of the top label, whichever class it is; for those of "
-    "P(y = 1) give the second column alone",
+    "with two columns, errors are those of the top label, whichever class it is; for errors of "
+    "P(y = 1) give only the second column",
     "two columns",
 )

@@ -38,14 +38,14 @@ def scan_if_path(data: Any) -> Any:
     if not path.endswith((".parquet", ".pq")):
         raise InputError(
             f"data={path!r} must be a frame, or the path of a Parquet file that ends in .parquet; "
-            "open other files with calibrant.read_file or with your frame's own reader"
+            "read other files with calibrant.read_file or with your frame library"
         )
     if not os.path.exists(path) and not any(sign in path for sign in "*?["):
         raise InputError(f"data={path!r}: there is no such file")
     for engine in ("polars", "duckdb"):
         if importlib.util.find_spec(engine) is not None:
             return _opened(path, engine)
-    raise MissingExtra("polars", None, "reading a Parquet file where it is")
+    raise MissingExtra("polars", None, "reading a Parquet file lazily")
 
 
 def _opened(path: str, engine: Literal["polars", "duckdb"]) -> Any:
@@ -108,7 +108,7 @@ def check_paired(
         if len(set(mine)) < len(mine) or len(set(others)) < len(others):
             continue  # one column twice is another error
         # Numbers may be counted from 0 in one and from 1 in the other, and single letters may agree
-        # by chance: such endings tell only if both sides have the same set of them.
+        # by chance: these endings count only if both sides have the same set of them.
         weak = split is list or all(each.isdigit() for each in same)
         if weak and set(mine) != set(others):
             continue
@@ -171,8 +171,8 @@ def _are_names(names: Any) -> bool:
 
 
 OWN_LABELS = (
-    "One set of labels is for all models; where each has its own, such as whether its own answer "
-    "was right, one model's confidence would meet another's correctness"
+    "One set of labels applies to all models. If each model has its own labels, such as whether "
+    "its answer was right, one model's confidence would be paired with another's correctness"
 )
 
 
@@ -196,9 +196,13 @@ def check_label_is_shared(
                 command=f"--labels {mine}={label} {other}={sibling}",
             )
             raise InputError(
-                f"{name_of('y_true')} names the column {label!r}, which is that of {mine!r}: "
+                f"{name_of('y_true')} names the column {label!r}, which belongs to {mine!r}: "
                 f"{other!r} has {sibling!r}. {OWN_LABELS}: "
-                + (f"give each its own, {each}" if can_have_own else "take the models one by one")
+                + (
+                    f"give each its own, {each}"
+                    if can_have_own
+                    else "evaluate the models one by one"
+                )
             )
 
 
@@ -216,14 +220,14 @@ def check_labels_are_own(
         right = None if not isinstance(given, str) else _replace_part(given, b, a)
         if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
             raise InputError(
-                f"{_labels_option()} gives {mine!r} the labels {given!r}, which are those of "
-                f"{other!r}, while there is {right!r}: one model's confidence would meet another's "
-                "correctness"
+                f"{_labels_option()} gives {mine!r} the labels {given!r}, which belong to "
+                f"{other!r}; its own are {right!r}. One model's confidence would be paired with "
+                "another's correctness"
             )
     if twice is not None and len(set(texts)) > 1:
         raise InputError(
-            f"{_labels_option()} gives the column {twice!r} to two models, and others to the "
-            "rest: give each model its own labels, or one set for all"
+            f"{_labels_option()} gives the column {twice!r} to two models and other columns to the "
+            "rest: give each model its own labels, or one set to all"
         )
 
 
@@ -271,9 +275,9 @@ def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> No
         return  # soft labels in the same order
     raise InputError(
         f"{name_of('y_proba')} names the columns "
-        f"{', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their numbers are not in order, "
-        "while class indices go by the order of the columns. Sort them by their numbers, or say "
-        f"which class each column is of with {setting('classes', [...])}"
+        f"{', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their numbers are not in order, but "
+        "class indices follow the order of the columns. Sort the columns by their numbers, or "
+        f"name the class of each with {setting('classes', [...])}"
     )
 
 
@@ -326,9 +330,9 @@ def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argumen
     """
     if classes_by_endings(names, classes) not in (None, tuple(classes)):
         raise InputError(
-            f"{name_of(argument)} names the columns {', '.join(map(repr, names[:LISTED]))}, while "
-            f"the classes are {', '.join(map(repr, classes[:LISTED]))}: name them in the order of "
-            "the classes"
+            f"{name_of(argument)} names the columns {', '.join(map(repr, names[:LISTED]))}, but "
+            f"the classes are {', '.join(map(repr, classes[:LISTED]))}: name the columns in the "
+            "order of the classes"
         )
 
 
@@ -341,24 +345,24 @@ def pick(data: Any, names: Any, argument: str) -> Any:
     try:
         frame = nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError as error:
-        raise InputError("data has two columns of one name: give each its own") from error
+        raise InputError("data has two columns of one name: rename one") from error
     except TypeError as error:
         if is_lazy(data):
             raise InputError(f"data is a {collect_hint(data)}") from error
         raise InputError(
-            f"data={os.fspath(data)!r} names a file, and this needs its rows in memory: read it "
-            "with your frame's own reader, such as polars.read_parquet"
+            f"data={os.fspath(data)!r} names a file, but this function needs its rows in memory: "
+            "read it with your frame library, such as polars.read_parquet"
             if isinstance(data, str | os.PathLike)
             else f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
     wanted = checked_column_names(names, argument, frame.columns)
     if not wanted:
-        raise InputError(f"with data=, {argument} must name a column; it names 0 columns")
+        raise InputError(f"with data=, {argument} must name a column; it names none")
     if isinstance(names, str):
         column = frame[names]
-        # Such a name is a pattern to polars, even of the only column there is.
+        # polars reads this name as a pattern, even if it is the name of the only column.
         return (column.alias("column") if names.startswith("^") else column).to_native()
-    # By their places: polars takes names such as '*' for patterns.
+    # By position, because polars reads names such as '*' as patterns.
     return frame[:, [frame.columns.index(name) for name in wanted]].to_native()
 
 

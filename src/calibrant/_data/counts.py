@@ -20,7 +20,7 @@ from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import warn_caller
 
-# The codes of notes on what labels were taken for, if they come of votes.
+# The codes of notes on how labels that come from votes were read.
 COUNTED, COUNTED_BESIDE = "counts of votes", "counts of votes for class 1"
 ONE_HOT, NOT_COUNTED = "one-hot rows", "shares, not counts"
 # The most votes on a row: random generators draw no more, and nobody collects more.
@@ -72,12 +72,12 @@ def vote_note(code: str) -> Note:
     COUNTED_BESIDE, ONE_HOT or NOT_COUNTED.
     """
     text = {
-        COUNTED: "targets are counts of votes, read as their shares",
-        COUNTED_BESIDE: f"targets are counts of votes for class 1 out of {setting('votes')}, read "
-        "as their shares",
+        COUNTED: "targets are vote counts, read as shares",
+        COUNTED_BESIDE: f"targets are vote counts for class 1 out of {setting('votes')}, read as "
+        "shares",
         ONE_HOT: "targets are one-hot rows of class 0 and class 1",
-        NOT_COUNTED: f"targets of 0 and 1 beside {setting('votes')} are shares of the votes, not "
-        "counts of them",
+        NOT_COUNTED: f"targets of 0 and 1 with {setting('votes')} are read as shares of the votes, "
+        "not as counts",
     }[code]
     return Note(text, code)
 
@@ -87,13 +87,13 @@ def note_undecided(stream: bool) -> Note:
     shares or counts. They are read as shares, with a warning. In a stream, where not all rows are
     seen together, raise InputError.
     """
-    labels = f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1"
+    labels = f"{values_of('y_true')} holds only 0 and 1, and {setting('votes')} is above 1"
     both = worded(python=", y_true of the shape (n, 2)", command=" with --counts A,B")
     if stream:
         without = worded(python="", command=", or leave out --stream")
         raise InputError(
-            f"{labels}: of some rows among many, these could be shares or counts of votes. Give "
-            f"the counts of both classes{both}{without}"
+            f"{labels}: as not all rows are seen together, these could be shares or vote counts. "
+            f"Give the counts of both classes{both}{without}"
         )
     warn_caller(
         f"{labels}: they are read as shares, all of the votes or none. If they count the votes for "
@@ -150,7 +150,7 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
     if array.dtype.kind not in "iuf" or array.shape not in ((), (n,)):
         got = repr(votes) if array.ndim == 0 else f"the shape {array.shape}, {array.dtype}"
         raise InputError(
-            f"votes must be a whole number of at least 1, or one per row ({n} rows); got {got}"
+            f"votes must be a whole number of at least 1, or one for each row ({n} rows); got {got}"
         )
     wrong = ~(_are_whole(array) & (array >= 1) & (array <= MOST_VOTES))
     if wrong.any():
@@ -171,9 +171,8 @@ def check_same_votes(votes: NDArray[np.int64], counted: NDArray[Any]) -> None:
         row = _first_true(differ)
         raise BadCount(
             row,
-            f"votes[#] is {votes[row]}, while the counts in {values_of('y_true')}[#] sum to "
-            f"{counted[row]}: counts carry their own numbers of votes, so leave out "
-            f"{setting('votes')}",
+            f"votes[#] is {votes[row]}, but the counts in {values_of('y_true')}[#] sum to "
+            f"{counted[row]}: counts include the number of votes, so leave out {setting('votes')}",
         )
 
 
@@ -190,25 +189,25 @@ def _shares_of_rows(
         column = int(np.argmax(counts[row] < 0))
         raise BadCount(
             row,
-            f"{values_of('y_true')}[#, {column}] is {counts[row, column].item()!r}: counts of "
-            "votes must not be negative",
+            f"{values_of('y_true')}[#, {column}] is {counts[row, column].item()!r}: vote counts "
+            "must not be negative",
         )
     totals = counts.sum(axis=1, dtype=np.float64)
     if (totals == 0).any():
         none = totals == 0
         others = int(np.count_nonzero(none)) - 1
-        more = f", nor have {others} rows after it" if others else ""
+        more = f", and neither have {others} rows after it" if others else ""
         raise BadCount(
             _first_true(none),
-            f"{values_of('y_true')}[#] has no votes{more}: counts need at least one in every row. "
-            f"Drop rows without votes{_multilabel_hint(counts)}",
+            f"{values_of('y_true')}[#] has no votes{more}: vote counts need at least one in every "
+            f"row. Drop rows without votes{_multilabel_hint(counts)}",
         )
     if (totals > MOST_VOTES).any():
         row = _first_true(totals > MOST_VOTES)
         raise BadCount(
             row,
-            f"{values_of('y_true')}[#] has {totals[row]:,.0f} votes: counts are of at most "
-            f"{MOST_VOTES:,}. Of weights that are no votes, give shares",
+            f"{values_of('y_true')}[#] has {totals[row]:,.0f} votes: a row may have at most "
+            f"{MOST_VOTES:,}. If these are weights and not votes, give shares",
         )
     own = totals.astype(np.int64)
     if votes is not None and votes.shape == own.shape:
@@ -224,7 +223,7 @@ def _multilabel_hint(counts: NDArray[Any]) -> str:
     if counts.max(initial=0) > 1:
         return ""
     use = worded(python="multilabel(y_true, y_proba)", command="report --multilabel")
-    return f"; where a row may have several labels, or none, use {use}"
+    return f"; if a row may have several labels, or none, use {use}"
 
 
 def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labels:
@@ -236,11 +235,11 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
         row = _first_true(wrong)
         value = counts[row].item()
         if _are_whole(counts[row : row + 1])[0] and value > votes[row]:
-            need = f"of the {votes[row]} votes that votes[#] says, no more can be for class 1"
+            need = f"votes[#] is {votes[row]}, and no more votes can be for class 1"
         else:
             need = (
-                f"beside {setting('votes')}, labels of which one is above 1 are counts, finite "
-                "whole numbers from 0; where all are from 0 to 1, each is a share, a probability"
+                f"with {setting('votes')}, labels are read as counts, finite whole numbers "
+                "from 0, if one is above 1; if all are from 0 to 1, they are read as shares"
             )
         raise BadCount(row, f"{values_of('y_true')}[#] is {value!r}: {need}")
     return Labels(counts / votes.astype(np.float64), votes, vote_note(COUNTED_BESIDE))

@@ -33,7 +33,7 @@ def explained(samples: Source) -> Iterator[None]:
         else:  # the engine names the first one: that row alone is brought here
             message = explain(samples.row(bad.row), 0, shown=bad.row, whole=samples)
         if samples.n_missing:
-            message += f" (rows are counted without the {samples.n_missing} dropped)"
+            message += f" (rows are numbered without the {samples.n_missing} dropped)"
         raise InputError(message) from None
 
 
@@ -62,7 +62,8 @@ def swapped_error() -> InputError:
     return InputError(
         f"{values_of('y_true')} holds fractions while every {values_of('y_proba')} is 0 or 1: the "
         f"arguments seem to be swapped. The order is {argument_order()}. If {values_of('y_true')} "
-        f"holds shares of votes, say with {_votes_option()} of how many, or give their counts"
+        f"holds shares of votes, give the number of votes with {_votes_option()}, or give vote "
+        "counts"
     )
 
 
@@ -205,8 +206,8 @@ def _soft_label_fault(target: Array, shown: int, tolerance: float, whole: Source
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
                 f"{values_of('y_true')}[{shown}, {column}] is {value!r}: soft labels must lie in "
-                f"[0, 1]. Counts of votes must be whole numbers in every row"
-                f"{_first_fraction(whole)}, or be divided by their row's total"
+                f"[0, 1]. Vote counts must be whole numbers in every row{_first_fraction(whole)}; "
+                "otherwise divide them by their row's total"
             )
     total = float(target.sum())
     if abs(total - 1.0) > tolerance:

@@ -21,7 +21,7 @@ from calibrant._data.input import Input
 from calibrant._data.labels import Lookup, are_indices, are_truths, note_on_labels, number_of
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
-# The number of first rows in which a fraction among labels is looked for.
+# Fractions among labels are looked for in this many first rows.
 _FEW = 256
 # The name of the column that is added if the number of votes is the same for all rows.
 _EVERY_ROW = "calibrant votes of every row"
@@ -36,8 +36,8 @@ class FrameInput(Input[FrameSamples]):
 
     # Values of the column of labels, each with its class index; None if it holds class indices.
     labels: Labels | None = None
-    # The columns whose sum is a row's number of votes, if labels are counts of them; and a column
-    # that must say the same.
+    # The columns whose sum is a row's number of votes, if labels are vote counts; and a column that
+    # must have the same number.
     vote_columns: tuple[str, ...] = ()
     stated_votes: str | None = None
 
@@ -162,14 +162,14 @@ class FrameInput(Input[FrameSamples]):
         multiclass = self.n_columns is not None
         if multiclass and len(predictions) < 2:
             raise InputError(
-                f"y_proba names {len(predictions)} columns: one column is one class only, where "
+                f"y_proba names {len(predictions)} columns: one column is one class, but at least "
                 "two are needed. For a binary problem give the name itself, not a list of it"
             )
         if len(targets) > 1 and not multiclass and len(targets) != 2:
             raise InputError(
                 f"y_true names {len(targets)} columns while y_proba names one: binary predictions "
-                "need one column of targets, or counts of votes for both classes in two. If there "
-                "are several classes, name a column of y_proba for each; the order is (y_true, "
+                "need one column of targets, or vote counts for both classes in two. If there are "
+                "several classes, name a column of y_proba for each; the order is (y_true, "
                 "y_proba)"
             )
         if not targets or (multiclass and len(targets) > 1 and len(targets) != len(predictions)):
@@ -274,7 +274,7 @@ class FrameInput(Input[FrameSamples]):
         if dtype in (nw.List, nw.Array):
             hint = "make a column of each entry, and name these"
         elif argument == "y_true":
-            hint = f"say which label is which class with {setting('classes', [...])}"
+            hint = f"name the class of each label with {setting('classes', [...])}"
         raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
 
 
@@ -287,7 +287,7 @@ def named_columns(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
     for name in wanted:
         if name in ("", "*") or (name.startswith("^") and name.endswith("$")):
             raise InputError(
-                f"{argument} names the column {name!r}, which engines take for a pattern or for no "
+                f"{argument} names the column {name!r}, which engines read as a pattern or as no "
                 "name: rename it first"
             )
     return tuple(wanted)
@@ -331,7 +331,7 @@ def _class_values(frame: Any, name: str, schema: Any, classes: list[Any]) -> Lab
     if any(number is None for number in wanted):
         raise InputError(
             f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
-            f"holds the type {dtype}: give its own values, in the order of the classes"
+            f"holds the type {dtype}: give values of this type, in the order of the classes"
         )
     known = Lookup(classes)
     candidates = [as_held for number in wanted for as_held in _in_column_type(number, dtype)]

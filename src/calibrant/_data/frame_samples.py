@@ -47,7 +47,7 @@ class FrameSamples:
     rounded_to: str = "float64"
     # Whether labels cannot be fractions, because their type has none.
     hard: bool = False
-    # What a row with something missing is: "error", or "drop", which drops and counts such rows.
+    # What to do with rows that miss a value: "error", or "drop" to drop and count them.
     missing: str = "error"
     # Whether all rows have been checked already, as part of other samples.
     sound: bool = False

@@ -39,7 +39,7 @@ class Input(ABC, Generic[S]):
     logprobs = False
     # Whether (n,) labels say if an answer was right.
     answers = False
-    # Notes on what labels were taken for: by their classes, and as counts of votes.
+    # Notes on how labels were read: by their classes, and as vote counts.
     label_note: str | None = None
     votes_note: str | None = None
 
@@ -62,9 +62,8 @@ class Input(ABC, Generic[S]):
         """
         if isinstance(y_true, Between):
             raise InputError(
-                "y_true is Between(lo, hi): evaluate(...) and report(...) give the bounds of "
-                "measures over such labels, as in evaluate(y_true, y_proba)['ece'].low; nothing "
-                "else takes them"
+                "y_true is Between(lo, hi), which only evaluate(...) and report(...) take: they "
+                "give the bounds of each measure, as in evaluate(y_true, y_proba)['ece'].low"
             )
         self.logits, self.logprobs = read_given(from_logits)
         self.read(y_true, y_proba, sample_weight, votes, drop=check_missing(missing) == "drop")

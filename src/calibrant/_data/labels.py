@@ -215,13 +215,13 @@ def checked_class_names(classes: Any, n_classes: int, multiclass: bool) -> list[
         raise InputError(f"classes must be numbers or text; got {names!r}") from None
     if len(distinct) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"classes must name every class once; {twice!r} is there twice")
+        raise InputError(f"classes must name every class once; {twice!r} appears twice")
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
         raise InputError(
-            f"classes must name every class once; {twice} is there as a number and as text, which "
-            "are one name"
+            f"classes must name every class once; {twice} appears as a number and as text, which "
+            "are the same name"
         )
     return names
 
@@ -238,7 +238,8 @@ def _class_index(known: Lookup, label: Any, argument: str, row: int) -> int:
     """
     if label is None or label != label:
         raise InputError(
-            f"{values_of(argument)}[{row}] is missing ({label!r}): drop such rows before measuring"
+            f"{values_of(argument)}[{row}] is missing ({label!r}): drop rows with missing labels "
+            "before measuring"
         )
     index = known.find(label)
     if index is None:

@@ -24,7 +24,7 @@ ROUNDED = TEXTS["rounded"]
 
 
 # A prediction of 0 on what then happened has infinite log loss. Predictions below this floor are
-# lifted to it and counted, whether they came as probabilities or as logits: one such row must not
+# lifted to it and counted, whether they came as probabilities or as logits: one row must not
 # decide the mean, and the same predictions must not score differently in another form.
 LOG_FLOOR = 1e-12
 

@@ -55,18 +55,19 @@ def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
         raise InputError(
             f"{values_of('y_proba')} has rows in [0, 1] that sum to 1 while from_logits is True: "
             "these are probabilities, and a softmax would flatten them. Leave out from_logits "
-            "(--from-logits); a scaler takes them with from_logits=False"
+            "(--from-logits); for a scaler, pass from_logits=False"
         )
     if kind == PROBABILITIES:
         warn_caller(
             f"every {values_of('y_proba')} lies in [0, 1] while from_logits is True: if these are "
-            "probabilities, leave out from_logits (--from-logits; in a scaler, from_logits=False)"
+            "probabilities, leave out from_logits (--from-logits; for a scaler, pass "
+            "from_logits=False)"
         )
     elif kind == LOG_PROBABILITIES:
         warn_caller(
             f"no {values_of('y_proba')} is above 0 while from_logits is True: if these are "
-            f"log-probabilities, pass {setting('from_logprobs', True)} in place of it. Logits of a "
-            "rare event are right as they are"
+            f"log-probabilities, pass {setting('from_logprobs', True)} instead. If they are logits "
+            "of a rare event, ignore this warning"
         )
 
 

@@ -13,7 +13,7 @@ from calibrant._core.typing import Array
 from calibrant._data.checks import check_bool
 from calibrant._data.links import OVERSHOOT, softmax
 
-# What predictions are given as: probabilities (False), logits (True) or log-probabilities.
+# The form of predictions: probabilities (False), logits (True) or log-probabilities.
 Given: TypeAlias = bool | Literal["logprobs"]
 LOGPROBS: Literal["logprobs"] = "logprobs"
 
@@ -27,7 +27,7 @@ def given_as(from_logits: Any, from_logprobs: Any) -> Given:
     if logits and logprobs:
         raise InputError(
             "from_logits and from_logprobs are both True: a log-probability is the logarithm of a "
-            "probability, a logit is not. Say which these are"
+            "probability, a logit is not. Pass one of them"
         )
     return LOGPROBS if logprobs else logits
 
@@ -41,7 +41,7 @@ def read_given(given: Any) -> tuple[bool, bool]:
     return check_bool("from_logits", given), False
 
 
-# The note that the result repeats.
+# The note that results show.
 FROM_LOGPROBS = "from log-probabilities"
 
 

@@ -94,7 +94,7 @@ def label_columns(
                 "columns of data=frame"
             )
         if is_lazy(value):
-            raise InputError(f"{argument} must be in memory, a column per label: collect() it")
+            raise InputError(f"{argument} must be in memory, one column per label: collect() it")
     names = _label_names(y_true, y_proba)
     targets, gone = find_missing_entries(y_true, "y_true")
     predictions, absent = find_missing_entries(y_proba, "y_proba")
@@ -107,7 +107,9 @@ def label_columns(
     own = titles or names or tuple(str(j) for j in range(n_labels))
     if len(set(own)) < len(own):
         twice = next(name for name in own if own.count(name) > 1)
-        raise InputError(f"two labels are called {twice!r}: give each its own name, labels=[...]")
+        raise InputError(
+            f"two labels are called {twice!r}: give each its own name with labels=[...]"
+        )
     targets, predictions = (
         _checked_numbers(targets, "y_true"),
         _checked_numbers(predictions, "y_proba"),
@@ -145,7 +147,7 @@ def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
         if array.ndim != 2:
             more = ". One label is a binary problem: evaluate(y_true, y_proba)"
             raise InputError(
-                f"{argument} must have the shape (n, labels), a column per label; got "
+                f"{argument} must have the shape (n, labels), one column per label; got "
                 f"{array.shape}{more if array.ndim == 1 else ''}"
             )
     if targets.shape != predictions.shape:
@@ -154,7 +156,7 @@ def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
             f"{targets.shape} and {predictions.shape}"
         )
     if 0 in targets.shape:
-        raise InputError(f"y_true must hold at least one row and label; got {targets.shape}")
+        raise InputError(f"y_true must have at least one row and one label; got {targets.shape}")
 
 
 def _checked_numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
@@ -163,7 +165,7 @@ def _checked_numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
     """
     if array.dtype.kind not in "biuf":
         kind = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
-        raise InputError(f"{argument} must be numbers; it holds {kind}: give 0 and 1 per label")
+        raise InputError(f"{argument} must be numbers; it holds {kind}: give 0 or 1 for each label")
     return array
 
 
@@ -206,7 +208,9 @@ def _check_entries(
             "predictions must lie in [0, 1]. If these are logits, pass "
             f"{setting('from_logits', True)}"
         )
-    need_of_targets = "labels must be 0, 1 or a probability; NaN where a label was not annotated"
+    need_of_targets = (
+        "labels must be 0, 1 or a probability; NaN means that a label was not annotated"
+    )
     for argument, values, flags, need in (
         ("y_proba", predictions, bad & annotated, need_of_predictions),
         ("y_true", targets, wrong & annotated, need_of_targets),
@@ -216,8 +220,8 @@ def _check_entries(
             place = f"{argument}[{row}, {label}] (label {names[label]!r})"
             if argument == "y_proba" and absent[row, label]:
                 raise InputError(
-                    f"{place} is missing: a label that is annotated needs its prediction. Fix it, "
-                    "or give NaN as its label"
+                    f"{place} is missing, but its label is annotated: give a prediction, or NaN as "
+                    "the label"
                 )
             raise InputError(f"{place} is {values[row, label].item()!r}: {need}")
 
@@ -233,6 +237,6 @@ def _one_class_note(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask
     if not of_one or not (targets.sum(axis=1) == 1).all():
         return ""
     return (
-        "every row of y_proba and of y_true sums to 1, as where a row has one of several classes: "
-        "evaluate(y_true, y_proba) then says more"
+        "every row of y_proba and of y_true sums to 1, as if a row had one of several classes: in "
+        "that case evaluate(y_true, y_proba) gives more"
     )

@@ -28,8 +28,8 @@ def with_prevalence(samples: Samples, prevalence: float) -> Samples:
     z = samples.targets.astype(np.float64)
     if not ((z == 0.0) | (z == 1.0)).all():
         raise InputError(
-            "prevalence= reweights rows by their outcome, and needs outcomes that are 0 or 1; some "
-            "of these are soft labels: leave it out"
+            "prevalence= reweights rows by their outcome, and needs outcomes that are 0 or 1; "
+            "some of these are soft labels: leave out prevalence="
         )
     w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     share = float(w @ z) / max(float(w.sum()), 1e-300)

@@ -1,6 +1,6 @@
 """Columns that rows are divided by: each value, or range of values, gets a number and a name.
 
-Of rows in memory the numbers are found at once (`segment_column`). For rows in an engine a rule is
+For rows in memory the numbers are found at once (`segment_column`). For rows in an engine a rule is
 made first, from the values and how often each occurs (`rule_of_counts`), or from a number's least
 and largest value and quantiles (`rule_of_cuts`). By this rule the engine numbers the rows: numbers
 and names are the same as in memory.
@@ -21,7 +21,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.slice_names import MISSING
 
-# Of a column with at most so many distinct numbers, each is a segment; more are cut into ranges.
+# Up to this many distinct numbers of a column are segments; more are cut into ranges.
 FEW_VALUES = 12
 # The most segments of a column of names; the rarest names share one.
 MOST_VALUES = 50
@@ -186,7 +186,7 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     quantiles into `parts` ranges.
     """
     if values.ndim != 1:
-        raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
+        raise InputError(f"segments[{name!r}] must have one value per row; got {values.shape}")
     if values.dtype.kind in "fiu":
         return _number_column(name, values, parts)
     texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])
@@ -231,7 +231,7 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     """
     known = ~np.isnan(given)
     values = np.unique(given[known])
-    if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
+    if values.size <= FEW_VALUES:  # unchanged: doubles do not hold every whole number
         codes = np.searchsorted(values, given)
         return _add_missing(name, codes, [name_of(value) for value in values.tolist()], known)
     if _exceed_doubles(values.astype(np.float64), values.size):
@@ -278,7 +278,7 @@ def _end_texts(ends: Sequence[float]) -> list[str]:
 
 def _exceed_doubles(numbers: Array, n_values: int) -> bool:
     """Whether some of `n_values` distinct values are equal as doubles (`numbers`) because they are
-    too large, such as ids of 19 digits. The caller takes such numbers as names.
+    too large, such as ids of 19 digits. The caller reads these numbers as names.
     """
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 

@@ -30,7 +30,7 @@ def _text(value: Any) -> str | None:
     """A value as text for a key; None if the value is missing (None or NaN)."""
     if value is None or value != value:
         return None
-    # 0 and -0 are one number, of which engines show either.
+    # 0 and -0 are one number, and engines show either of them.
     return str(abs(value) if isinstance(value, float | np.floating) and value == 0 else value)
 
 
@@ -44,7 +44,7 @@ def names_of(keys: Iterable[Key]) -> dict[Key, str]:
         return plain
     quoted = {key: _join_values(key, in_quotes=True) for key in plain}
     mixed = {key: quoted[key] if times[name] > 1 else name for key, name in plain.items()}
-    # A value may have quotes of its own, and so be what another is called.
+    # A value with quotes may equal the name of another value.
     return mixed if len(set(mixed.values())) == len(mixed) else quoted
 
 

@@ -28,7 +28,7 @@ from calibrant._data.missing import find_missing_rows
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64
 
 Values = Tensor | NDArray[Any]
-# So many entries are copied to the host faster than a device answers a question about them.
+# Copying this many entries to the host is faster than a query on the device.
 _FEW = 1 << 12
 have_no_index(Tensor)
 
@@ -116,7 +116,9 @@ class TensorInput(RowInput[TensorSamples]):
         try:
             codes, note = encode_known(distinct, classes, multiclass)
         except InputError:
-            encode_known(as_array(self.targets), classes, multiclass)  # names the first such row
+            encode_known(
+                as_array(self.targets), classes, multiclass
+            )  # names the first unknown label
             raise
         if codes is distinct:  # labels are class indices already
             return self.targets, note

@@ -27,7 +27,7 @@ class TensorSamples(RowSamples["Tensor"]):
     """
 
     engine: ClassVar[str] = "calibrant._engines.tensors"
-    # To look at many entries takes a device no longer than to look at few.
+    # A device checks many entries as fast as few.
     glance: ClassVar[int] = 1 << 20
 
     @property

@@ -123,8 +123,8 @@ def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
     row = int(np.argmin(missing))
     where = f"{argument}[{row}]" if array.ndim else argument
     raise InputError(
-        f"{where} is {known.flat[0]:.15g}, which reads as a {what}, while numbers are seconds "
-        "since 1970: give dates as text, such as '2024-01-31', or as datetimes"
+        f"{where} is {known.flat[0]:.15g}, which looks like a {what}, but numbers are read as "
+        "seconds since 1970: give dates as text, such as '2024-01-31', or as datetimes"
     )
 
 
@@ -171,8 +171,8 @@ def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
     """
     if numbers.size > 1 and numbers.min() >= 0 and numbers.max() < DAY:
         warn_caller(
-            f"every {argument} is a number below {DAY:,}, in seconds since 1970 a time of "
-            "1970-01-01: if these are ids, or numbers of days or rows, give times"
+            f"every {argument} is a number below {DAY:,}, which in seconds since 1970 is a time of "
+            "1970-01-01: if these are ids, or numbers of days or rows, give times instead"
         )
 
 

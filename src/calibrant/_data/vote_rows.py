@@ -39,8 +39,8 @@ def read_vote_rows(y_true: Any, votes: Any) -> VoteRows:
     labels = to_array(y_true, "y_true")
     if labels.ndim not in (1, 2) or labels.shape[0] == 0 or labels.dtype.kind not in "iufb":
         raise InputError(
-            "y_true must hold counts or shares of votes, numbers of the shape (n, k) or (n,), one "
-            f"row at least; got the shape {labels.shape}, {labels.dtype}"
+            "y_true must hold counts or shares of votes, numbers of the shape (n, k) or (n,), "
+            f"with at least one row; got the shape {labels.shape}, {labels.dtype}"
         )
     per_row = None if votes is None else votes_per_row(votes, labels.shape[0])
     binary = labels.ndim == 1 or labels.shape[1] == 1
@@ -69,7 +69,7 @@ def _check_shares(shares: Array) -> None:
             row = int(np.argmax(off))
             raise InputError(
                 f"y_true[{row}] sums to {shares[row].sum():.6g}: rows of shares must sum to 1, and "
-                f"counts of votes must be whole numbers in every row{ROUNDED}"
+                f"vote counts must be whole numbers in every row{ROUNDED}"
             )
 
 
@@ -81,8 +81,8 @@ def _check_no_stray_count(shares: Array) -> None:
     several = whole & (shares > 1)
     if several.any() and not whole.all():
         raise InputError(
-            f"{_first_entry(shares, ~whole)}, while {_first_entry(shares, several)}: counts of "
-            "votes must be finite whole numbers in every row, and shares must lie in [0, 1]"
+            f"{_first_entry(shares, ~whole)}, while {_first_entry(shares, several)}: vote counts "
+            "must be finite whole numbers in every row, and shares must lie in [0, 1]"
         )
 
 
@@ -102,7 +102,7 @@ def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
     if off.any():
         row = int(np.argmax(off))
         raise InputError(
-            f"y_true[{row}] is {np.round(rows[row], 4).tolist()}, which are no shares of "
+            f"y_true[{row}] is {np.round(rows[row], 4).tolist()}, which cannot be shares of "
             f"votes[{row}] = {votes[row]} votes. Give the counts themselves, or leave out "
             f"{setting('votes')}"
         )

@@ -25,20 +25,20 @@ class VoteTable:
     Attributes
     ----------
     counts : ndarray of shape (n, k)
-        Number of votes for each class, a row an item: `y_true` for every function, as is the
-        table itself.
+        Number of votes for each class, one row per item; every function takes it, or the table
+        itself, as `y_true`.
     items : ndarray of shape (n,)
         Id of each item, in the order of the rows.
     classes : tuple of length k
         Names of the classes, in the order of the columns.
     item_index : ndarray of shape (n_votes,)
-        Row of `counts` that each vote is about, in the order of the votes.
+        Row of `counts` for the item of each vote, in the order of the votes.
     class_index : ndarray of shape (n_votes,)
-        Column of `counts` that each vote is for.
+        Column of `counts` for the class of each vote.
     annotator : ndarray of shape (n_votes,) or None
-        Who gave each vote, where a column says so.
+        The annotator of each vote, if there is a column for it.
     n_unmatched : int
-        Number of votes on items that were not asked for, which are not counted.
+        Number of votes on other items than those requested, which are not counted.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def count_votes(
     classes: Sequence[Any] | None = None,
     items: ArrayLike | None = None,
 ) -> VoteTable:
-    """Count a long table of votes, one row a vote, by item and class.
+    """Count a long table of votes, with one row per vote, by item and class.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def count_votes(
         Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
         mapping of column names to arrays.
     item : str
-        Column of what is voted on: the id that predictions have too.
+        Column of item ids, which predictions have too.
     label : str
         Column of labels: names of classes or class indices.
     annotator : str, optional
-        Column of who votes; nobody may vote twice on an item.
+        Column of annotators; nobody may vote twice on an item.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; by default the labels that
         occur, sorted: numbers, and texts that are numbers, by their size.
@@ -123,14 +123,14 @@ def count_votes(
     Returns
     -------
     VoteTable
-        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        `counts`, for use as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
         themselves.
 
     Raises
     ------
     InputError
-        If a column is not there, a label is none of the classes, an item of `items` has no votes,
-        or somebody votes twice on an item.
+        If a column is missing, a label is not a class, an item of `items` has no votes, or somebody
+        votes twice on an item.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def count_votes(
         classes = classes_among(labels.tolist())
         if len(classes) < 2:
             raise InputError(
-                f"label holds {classes[0]!r} alone: name all classes, in the order of the "
+                f"label holds only {classes[0]!r}: name all classes, in the order of the "
                 f"predictions' columns, with {setting('classes', [...])}"
             )
     codes, _ = encode(labels, classes, len(classes), True, argument="label")
@@ -197,11 +197,12 @@ def table_of(
         hint = nearest(name, [str(each) for each in set(ids)])
         if any(str(each) == str(name) for each in ids):
             hint = (
-                f"items are {_type_of(name)} and those of data {_type_of(ids[0])}: give both as one"
+                f"items are {_type_of(name)}, but those of data are {_type_of(ids[0])}: give both "
+                "as the same type"
             )
         raise InputError(
-            f"items[{without[0]}], {name!r}, has no votes, as have {without.size} of {len(names)} "
-            f"items: {hint}"
+            f"items[{without[0]}], {name!r}, has no votes; {without.size} of {len(names)} items "
+            f"have none: {hint}"
         )
     if who is not None:
         _check_one_vote_each(index, who, names)
@@ -220,8 +221,8 @@ def _type_of(item: Any) -> str:
 
 def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]:
     """The arrays of the columns that the arguments name, by argument; arguments that are None are
-    left out. `names` has the column's name for each argument. Of a lazy frame only these columns
-    are collected.
+    left out. `names` has the column's name for each argument. Only these columns of a
+    lazy frame are collected.
     """
     wanted = {argument: name for argument, name in names.items() if name is not None}
     if is_lazy(data):
@@ -252,7 +253,7 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
             f"data must have one value per vote in each column; the shapes are {shapes}"
         )
     if out["item"].size == 0:
-        raise InputError("data must hold at least one vote; got none")
+        raise InputError("data must have at least one vote; got none")
     _check_none_missing(out)
     return out
 
@@ -263,7 +264,8 @@ def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
         for row, value in enumerate(array.tolist()):
             if value is None or value != value:
                 raise InputError(
-                    f"{argument}[{row}] is missing ({value!r}): drop such votes before counting"
+                    f"{argument}[{row}] is missing ({value!r}): drop votes with missing values "
+                    "before counting"
                 )
 
 

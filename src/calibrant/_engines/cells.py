@@ -2,7 +2,7 @@
 
 The cells are 2,048 equal ones, with eight per octave near 0 and near 1 where predictions crowd. The
 edges of the stream's own rule are among theirs, so that its bins come out exactly; quantile bins
-and ordered measures come out as finely as the cells are. Of many slices each has fewer cells, 128
+and ordered measures are as fine as the cells. If there are many slices, each has fewer cells, 128
 and one per octave: enough for the noise in a bin, which hardly differs within them.
 """
 
@@ -23,9 +23,10 @@ LAST_OCTAVE = 40
 # The same for each of many slices, and how many cells an octave has.
 N_OF_SLICES = 128
 PER_OCTAVE = {N_LINEAR: 8, N_OF_SLICES: 1}
-# Labels between 0 and 1 are pooled in so many cells, and those nearer to 0 or 1 than this are hard.
+# Labels between 0 and 1 are pooled in this many cells, and those nearer to 0 or 1 than this are
+# hard.
 LABELS, ROUNDED = 128, 1e-9
-# With more groups of a cluster, cell and label, clusters are put together into so many blocks.
+# With more groups of a cluster, cell and label, clusters are put together into this many blocks.
 # Clusters do not depend on each other, so neither do blocks, and intervals resample as many.
 MOST_GROUPS, BLOCKS = 1 << 21, 1 << 9
 # Where two predictors are pooled: the cells of one half of [0, 1], of equal width on the scale of
@@ -47,7 +48,7 @@ def cell_edges(n_linear: int = N_LINEAR) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PooledColumns:
-    """Rows with one label, one cell of predictions and one cluster, an entry for each such group:
+    """Rows with one label, one cell of predictions and one cluster, an entry for each group:
     the number of rows, the sums of weights and of squared weights, the mean prediction and the mean
     label.
 

@@ -109,7 +109,7 @@ class Engine(Protocol):
     def unit_grid(
         self, samples: Any, notion: Notion, cells: int, *, residual_only: bool = True
     ) -> tuple[UnitGrid, Findings]:
-        """The scalar problem as masses on a grid of [0, 1] with so many cells, and the findings.
+        """The scalar problem as masses on a grid of [0, 1] with this many cells, and the findings.
 
         The masses are the sums of weight times (target less prediction), or, without
         `residual_only`, three sums: of weights, of weighted predictions and of weighted targets.

@@ -160,8 +160,8 @@ def check_reach(largest: float) -> None:
     """Raise a NeedsRows if logits are too large for the last zone."""
     if not largest < REACH:
         raise NeedsRows(
-            f"y_proba has a logit of {largest:.3g}, and sums take logits below {REACH:,.0f}: fix "
-            "such rows, or collect the frame and fit to them in memory"
+            f"y_proba has a logit of {largest:.3g}, but only logits below {REACH:,.0f} can be "
+            "summed: fix these rows, or collect the frame and fit the map in memory"
         )
 
 

@@ -154,7 +154,7 @@ class Kernels(Protocol):
         """Spread each row's mass over the grid nodes around the logit of its prediction.
 
         With weight w and target z, w z goes to `plus` and w (1 - z) to `minus`. Predictions are
-        clipped to [low, high] first; these are limits of logits if `from_logits`, else of
+        clipped to [low, high] first; these are bounds of logits if `from_logits`, else of
         probabilities.
         """
 

@@ -153,5 +153,5 @@ def check_same_rows(before: float, after: float) -> None:
     if before != after:
         raise InputError(
             f"the data changed while they were read: {before:.0f} rows in one pass, {after:.0f} in "
-            "the next. Measure a copy that nobody writes to"
+            "the next. Measure a copy that no process writes to"
         )

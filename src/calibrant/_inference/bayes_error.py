@@ -4,7 +4,7 @@ The largest share of m votes is above the largest probability on average, so tha
 is too low: by a third and more with two votes a row. The bias depends on how the distributions vary
 from row to row. It is computed for a Dirichlet population with the observed mean of the shares and
 the observed agreement of two votes on a row, both of which are estimated without bias. The largest
-shares of such a population have closed forms, so nothing is drawn.
+shares of this population have closed forms, so nothing is drawn.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def plug_in(shares: Array, weights: Array) -> Debiased:
 
 
 def debiased(counts: Counts, weights: Array) -> Debiased:
-    """The Bayes error of the distributions behind the votes, corrected for its bias.
+    """The Bayes error of the label distributions, corrected for its bias.
 
     `counts` are the votes by row and class, (n, k). Some row must have two votes. Where no two
     votes on a row disagree, nothing is corrected.
@@ -200,7 +200,7 @@ def possible_limits(counts: Counts, weights: Array, level: float) -> tuple[float
     of_rows[several] = disagreement
 
     def limits(rows: Array, w: Array) -> tuple[float, float]:
-        """The lower and the upper confidence limit of the mean of `rows`, weighted by w."""
+        """The confidence interval of the mean of `rows`, weighted by w."""
         low, high, _ = mean_limits(influences(rows, w, None), level)
         mean = float(np.average(rows, weights=w))
         return mean + low, mean + high

@@ -1,4 +1,4 @@
-"""Blocks of rows that are resampled whole: clusters, or rows dealt out at random."""
+"""Blocks of rows that are resampled whole: clusters, or random blocks of rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
 def summed(index: Index, values: Array, size: int) -> Array:
-    """Sums of the values that have the same index, (size,); the indices are from 0
-    to `size` - 1.
+    """Sums of the values that have the same index, (size,); the indices are from 0 to
+    `size` - 1.
     """
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
@@ -111,7 +111,7 @@ class Blocks:
 
 def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:
     """The blocks of n rows: each row, or each cluster in `groups`, is one; if there are more than
-    `MAX_BLOCKS`, they are dealt into that many at random.
+    `MAX_BLOCKS`, they are grouped into that many at random.
     """
     units = n if groups is None else int(groups.max()) + 1
     block = np.arange(units)

@@ -1,4 +1,4 @@
-"""The bootstrap: a measure computed anew in resamples of the rows, and its basic interval.
+"""The bootstrap: a measure recomputed in resamples of the rows, and its basic interval.
 
 It serves the measures that are not a formula of sums.
 """
@@ -32,8 +32,8 @@ class BlockDraws:
 
 
 def draw_blocks(n: int, n_resamples: int, seed: int, groups: Index | None = None) -> BlockDraws:
-    """Draw resamples of n rows: of whole clusters if `groups` are given, else of blocks that rows
-    are dealt into at random.
+    """Draw resamples of n rows: of whole clusters if `groups` are given, else of random blocks of
+    rows.
     """
     rng = np.random.default_rng((seed, 7))
     blocks = groups

@@ -158,7 +158,7 @@ MOST_SUBGROUPS = 12
 
 
 def n_tried_rows(n_classes: int) -> int:
-    """The most rows on which `recommend` tries recalibration maps, for so many classes."""
+    """The most rows on which `recommend` tries recalibration maps, by the number of classes."""
     wanted = max(TRIED_PREDICTIONS // n_classes, FEWEST_TRIED_ROWS)
     return max(1000, min(TRIED_ROWS, MOST_TRIED_PREDICTIONS // n_classes, wanted))
 

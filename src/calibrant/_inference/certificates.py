@@ -11,7 +11,7 @@ Such a bound is that of a bet. For 0 < lambda < 1 and X >= -1 (X <= 1 after a ch
 
 (Fan, Grama and Liu 2015, lemma 4.1), so that the product of exp(-lambda X - psi X^2) over n
 independent rows, divided by (1 - lambda m)^n for the mean m of their expectations, is at most 1 in
-expectation. So is an average of such products over several lambda. By Markov's inequality it
+expectation. So is an average of these products over several lambda. By Markov's inequality it
 exceeds 1 / delta with probability at most delta; by Ville's it does so at no time at all. The bound
 is the largest m at which it does not.
 """
@@ -167,8 +167,8 @@ def certificate(
     """
     if STATISTICS[measure.statistic].over_classes and units is not None:
         raise InputError(
-            f"measure={measure.name!r} is over all classes, whose certificate needs rows that "
-            "count 1 each: leave out weights and groups, or certify 'ece', of the top label"
+            f"measure={measure.name!r} is over all classes, so its certificate needs unweighted "
+            "rows: drop weights and groups, or certify 'ece' of the top label"
         )
     soft = statistics.findings.soft
     sigma = _checked_sigma(measure, sigma)
@@ -215,16 +215,16 @@ def _checked_sigma(measure: Measure, sigma: float | None) -> float | None:
     least = {"logit_grid": LEAST_LOGIT_SIGMA, "smooth": 0.002}.get(measure.statistic)
     if least is None and sigma is not None:
         raise InputError(
-            f"{name_of('sigma')} is the width of a smooth error's noise, and {measure.name!r} has "
-            "none: leave it out"
+            f"{name_of('sigma')} is the noise width of a smooth error, but {measure.name!r} has no "
+            "noise: drop it"
         )
     if sigma is None:
         return LS_SIGMA if measure.statistic == "logit_grid" else None
     numeric = isinstance(sigma, int | float | np.floating) and not isinstance(sigma, bool)
     if least is not None and not (numeric and least <= sigma <= 64):
         raise InputError(
-            f"{name_of('sigma')} must be a number from {least:g} to 64 that is chosen before the "
-            f"rows are seen, such as {setting('sigma', 0.1)}; got {sigma!r}"
+            f"{name_of('sigma')} must be a number from {least:g} to 64 that is fixed in advance, "
+            f"such as {setting('sigma', 0.1)}; got {sigma!r}"
         )
     return float(sigma)
 
@@ -238,8 +238,8 @@ def _count_units(statistics: Summary | StreamSummary, clusters: bool) -> int:
     sums = table.sums.sum(axis=(0, 1)) + table.dropped.sum(axis=0)
     if not (clusters or (math.isclose(sums[0], sums[1]) and math.isclose(sums[0], sums[2]))):
         raise InputError(
-            "a certificate of weighted rows needs the rows, and there are sums alone: give arrays, "
-            f"or leave out {name_of('sample_weight')}"
+            "a certificate of weighted rows needs the rows, but only sums are available: give "
+            f"arrays, or drop {name_of('sample_weight')}"
         )
     return round(float(sums[1]))
 

@@ -1,4 +1,4 @@
-"""Evidence that the windows of a stream differ from a baseline, valid however often one looks.
+"""Evidence that the windows of a stream differ from a baseline, valid however often it is checked.
 
 The hypothesis: in every bin the mean of the outcomes' probabilities differs from the baseline's by
 a share, between 0 and 1, of the difference of the mean predictions. Predictions may thus move

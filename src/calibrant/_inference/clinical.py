@@ -14,8 +14,8 @@ from calibrant._inference.means import Influences, influences, mean_limits, mome
 from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._clinical import ClinicalValue
 
-OBSERVED_EXPECTED = "observed over expected events; below 1, predictions are too high on the whole"
-SCALED = "share of the Brier score of the mean outcome that is saved"
+OBSERVED_EXPECTED = "observed over expected events; below 1, predictions are too high on average"
+SCALED = "Brier score reduction relative to always predicting the mean outcome"
 ONE_OUTCOME = "every outcome is the same"
 
 
@@ -29,14 +29,14 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
     w = problem.weights
     observed, expected = float(w @ problem.z), float(w @ problem.u)
     if expected <= 0.0 or math.isinf(float(w.sum()) / expected):
-        each = "0" if expected <= 0.0 else "next to 0"
+        each = "0" if expected <= 0.0 else "almost 0"
         return not_estimable(OBSERVED_EXPECTED, f"no event is expected: every prediction is {each}")
     ratio = observed / expected
     if observed <= 0.0:
         # No event: the Poisson limit of their number, in rows of the typical weight.
         unit = float(problem.squared_weights.sum() / w.sum())
         high = -math.log((1.0 - level) / 2.0) * unit / expected
-        return ClinicalValue(0.0, 0.0, high, "Poisson", "no event was seen", OBSERVED_EXPECTED)
+        return ClinicalValue(0.0, 0.0, high, "Poisson", "no event was observed", OBSERVED_EXPECTED)
     log_ratio = (problem.z / observed - problem.u / expected) * float(w.sum())
     down, up, _ = mean_limits(influences(log_ratio, problem.w, groups, problem.counts), level)
     low, high = ratio * math.exp(down), ratio * math.exp(up)
@@ -46,7 +46,7 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
         events = observed**2 / float(problem.squared_weights @ problem.z)
         fewest, most = (ratio * count / events for count in poisson_limits(events, level))
         low, high = min(low, fewest), max(high, most)
-        method += "; Poisson limits of few events"
+        method += "; Poisson interval for few events"
     return ClinicalValue(ratio, low, high, method, "", OBSERVED_EXPECTED)
 
 
@@ -65,7 +65,7 @@ def scaled_brier(
     mean, brier = float(w @ z), float(w @ loss)
     most = mean * (1.0 - mean)
     if most <= 1e-15:
-        return not_estimable(SCALED, f"{ONE_OUTCOME}, so that there is nothing to explain")
+        return not_estimable(SCALED, f"{ONE_OUTCOME}, so there is nothing to explain")
     share = brier / most
     # m (1 - m) is not linear in m. For a constant prediction its curvature may be all there is.
     of_mean = influences(z, problem.w, groups, problem.counts)
@@ -92,7 +92,7 @@ def scaled_brier(
         greatest = (lowest + rate * (brier - lowest) / mean) / (rate * (1.0 - rate))
     value = 1.0 - (share if known is None else known / most)
     return ClinicalValue(
-        value, 1.0 - greatest, 1.0 - least, "Fieller's limits of a ratio", "", SCALED
+        value, 1.0 - greatest, 1.0 - least, "Fieller's interval for a ratio", "", SCALED
     )
 
 

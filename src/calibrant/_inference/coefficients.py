@@ -89,19 +89,16 @@ def not_estimable_from(up: Reach, down: Reach) -> str:
     """
     if up.is_empty or down.is_empty:
         seen = "1" if down.is_empty else "0"
-        return _not_estimable(
-            "", f"every outcome is {seen}, and no finite intercept fits that best"
-        )
+        return _not_estimable("", f"every outcome is {seen}, so the best intercept is infinite")
     if max(up.high, down.high) - min(up.low, down.low) < 1e-12:
         return _not_estimable(
             "slope ",
-            "all predictions are alike; only the intercept at slope 1 was fitted, and p is its",
+            "the predictions do not vary, so only the intercept at slope 1 was fitted and tested",
         )
     if up.low >= down.high or down.low >= up.high:
         return _not_estimable(
             "slope and intercept ",
-            "the outcomes are separated by the predictions, and the likelihood grows with the "
-            "slope without end",
+            "the predictions separate the outcomes, so the best slope is infinite",
         )
     return ""
 

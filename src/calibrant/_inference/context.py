@@ -168,7 +168,7 @@ class Context:
     of_answers: bool = False
 
     def __post_init__(self) -> None:
-        """Drop rows of weight 0: a resample of such rows alone would have no value."""
+        """Drop rows of weight 0: a resample of only these rows would have no value."""
         own = rows_of_weight(self.samples)
         if own is not None:
             self.samples, self.groups = take_rows(self.samples, self.groups, own)
@@ -281,16 +281,14 @@ class Context:
         why_not = ONE_VOTE if single else "" if rows is None else rows.why_not
         if why_not and self.resample in ("votes", "both"):
             raise InputError(
-                f"resample={self.resample!r} needs to know how votes scatter, but {why_not}: "
-                "resample='rows' is about the labels given"
+                f"resample={self.resample!r} needs to know how votes vary, but {why_not}. Use "
+                "resample='rows' for intervals against the given labels"
             )
         return "rows" if rows is None or why_not else self.resample or "both"
 
     @cached_property
     def voted(self) -> VoteLimits:
-        """Limits of measures against the label distributions behind the votes, which
-        must be known.
-        """
+        """Intervals of measures against the label distributions; votes must be known."""
         assert self.vote_rows is not None
         return VoteLimits(
             self.vote_rows,

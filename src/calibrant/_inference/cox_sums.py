@@ -185,7 +185,7 @@ def _robust_p(fit: LogisticFit, covariance: Array, noise: _Noise, df: float) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The sums as they are fitted: polynomials in t, (cells, powers), from the power 0 upwards."""
+    """The sums that are fitted: polynomials in t, (cells, powers), from the power 0 upwards."""
 
     sums: LogitSums
 

@@ -132,8 +132,8 @@ class Differences:
             return -np.inf, np.inf, values[0] - values[1]
 
         def make() -> GapPair:
-            """The gaps (mean target less prediction) of both predictors, with draws of
-            their noise.
+            """The gaps (mean target less prediction) of both predictors, with draws
+            of their noise.
             """
             n_draws, fine = self.first.many_draws, self._fine_slots(*readings)
             return GapPair(SlotNoise(self._moments(*readings), n_draws, self.first.seed, fine))
@@ -177,7 +177,7 @@ class Differences:
     def _clip_to_single_limits(
         self, measure: Measure, values: tuple[float, float], limits: DifferenceLimits, level: float
     ) -> DifferenceLimits:
-        """The limits and estimate, moved into the range that the limits of the two single values
+        """The limits and estimate, clipped to the range that the intervals of the two single values
         leave for their difference.
         """
         low, high, estimate = limits

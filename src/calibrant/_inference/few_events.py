@@ -98,7 +98,7 @@ def count_certain_rows(values: Mapping[str, Array], counts: Array) -> int:
     """How many rows of hard labels have an all but certain prediction; `values` are the losses of
     every row by name, and `counts` how many equal rows each stands for.
 
-    0 where such rows have both misses and hits in sufficient number, whose variance then shows what
+    0 if these rows have both misses and hits in sufficient number, whose variance then shows what
     they cost. The confidence is recovered from the losses: the "confidence" loss is its squared
     distance from 1 for a right row and from 0 for a wrong one, plus 1 if the row is wrong.
     """
@@ -131,7 +131,7 @@ def few_event_limits(
     """The lower and the upper limit of the mean loss of one predictor, less the mean, or of the
     difference of two, less the difference.
 
-    They follow from the Poisson limits of the numbers of events, of misses, and of misses of all
+    They follow from the Poisson intervals of the numbers of events, of misses, and of misses of all
     but certain predictions; 0 and 0 where none of them is rare. With `within` only these rows
     count. `counts` is how many equal rows each row stands for, (n,); one each if None.
     """
@@ -149,7 +149,7 @@ def few_event_limits(
 def _poisson_margins(
     kind: _Events, shares: Array, counts: Array, level: float, within: Mask | None
 ) -> tuple[float, float]:
-    """The lower and the upper limit of a mean loss, less the mean, from the Poisson limits of the
+    """The lower and the upper limit of a mean loss, less the mean, from the Poisson interval of the
     number of events, or of non-events if these are rarer; 0 and 0 if neither is rare.
 
     `shares` is the share of the total weight of each of the `counts` equal rows that a row stands

@@ -58,8 +58,8 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class GapPair:
-    """The gaps of two predictors (mean target less mean prediction of each slot, or bin), and
-    limits of the difference of their errors. All measures of the same slots share the draws in
+    """The gaps of two predictors (mean target less mean prediction of each slot, or bin), and the
+    interval of the difference of their errors. All measures of the same slots share the draws in
     `noise`.
     """
 
@@ -71,7 +71,7 @@ class GapPair:
         return self.noise.moments
 
     def _trends(self, j: int) -> tuple[Array, Array]:
-        """Of predictor j, two statistics of every class: the sum of its residuals, and their trend
+        """Two statistics of predictor j, of every class: the sum of its residuals, and their trend
         over the predictions. Returns the statistics and their variances, (2 classes,) each.
         """
         slots, own = self.moments.slots[j], self.moments.owners == j
@@ -239,8 +239,8 @@ class GapPair:
         return smooth, own
 
     def _gaps_by_class(self) -> Array:
-        """The observed gaps (mean target less prediction), (classes, slots); 0 where a class has no
-        such slot (bin).
+        """The observed gaps (mean target less prediction), (classes, slots); 0 if a class does not
+        have this slot (bin).
         """
         index, there = self._slots
         return self.moments.stacked("gap")[index] * there

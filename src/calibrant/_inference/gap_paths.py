@@ -2,7 +2,7 @@
 
 A slot is a bin, or a bin of one class; its gap is its mean target less its mean prediction. An
 absolute error of a sample lies above the true one, by p s h(x) for a slot of share p whose gap is x
-standard errors s, with h(x) = 2 phi(x) - 2 x Phi(-x), which decreases and is convex. Of all gaps
+standard errors s, with h(x) = 2 phi(x) - 2 x Phi(-x), which decreases and is convex. Among all gaps
 with the same expected sample value, those of equal x have the largest true error, and those that
 are 0 in all but few slots the smallest; no sample tells them apart. So the upper limit is found
 along a path of equal x, the lower one along a path of few slots. Slots beyond sqrt(2 log m)
@@ -189,8 +189,8 @@ class GapPaths:
 
     def _path_of_one_size(self, most: Array, of_sample: Formula, of_population: Formula) -> Path:
         """The path on which all gaps (mean target less prediction) have the same size, but none is
-        above its upper limit `most`, (slots,). For a largest gap such populations have the largest
-        sample values.
+        above its upper limit `most`, (slots,). For a largest gap, these populations have the
+        largest sample values.
         """
         furthest = float(np.abs(self.slots.gap).max(initial=0.0))
 

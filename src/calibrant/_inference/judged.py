@@ -123,7 +123,7 @@ class JudgedRows:
         return (float((sums**2).sum()) + corners) * few
 
     def share(self, value: float, cornered: float, variance: float) -> Limits:
-        """Wilson's limits of a share, by the number of independent rows that would give it this
+        """Wilson's interval of a share, by the number of independent rows that would give it this
         variance. `cornered` is the estimate with the corners.
         """
         value, inside = min(max(value, 0.0), 1.0), min(max(cornered, 1e-6), 1.0 - 1e-6)

@@ -1,8 +1,8 @@
 """Means over rows: losses, distances between distributions, and their limits.
 
 The mean of a skewed loss is not normal about the truth: a few confident errors carry it. The
-bootstrap's BCa limits of a mean have a closed form in its third moment (the ABC limits of DiCiccio
-and Efron, 1992, doi:10.1093/biomet/79.2.231).
+bootstrap's BCa interval of a mean has a closed form in its third moment (the ABC interval of
+DiCiccio and Efron, 1992, doi:10.1093/biomet/79.2.231).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Influences:
 
         With weights, rows are grouped by weight, `ROWS_ALIKE` rows to a group, and the variance is
         at least the one that has each row's squared deviation replaced by its group's mean: a
-        single heavy row does not show how such rows vary.
+        single heavy row does not show how heavy rows vary.
         """
         squares, most_df = self.values * self.values, self.units - 1.0
         variance, fourth = (float((self.counts * each).sum()) for each in (squares, squares**2))

@@ -43,13 +43,13 @@ from calibrant._measures.proportions import wilson
 
 SQUARED = "noncentral chi-square of the squared residuals"
 INVERTED = "test inversion over a least-favourable family"
-INVERTED_VOTES = f"{INVERTED}, the votes of these rows drawn anew"
+INVERTED_VOTES = f"{INVERTED}, with resampled votes of these rows"
 
 Method = Callable[[NoiseFloors, Measure, float], Limits | None]
 
 
 def find_limits(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """The limits of a measure by the first method that applies to it; `value` is the observed
+    """The interval of a measure by the first method that applies to it; `value` is the observed
     value.
     """
     each = (METHODS[name](rows, measure, value) for name in method_names(rows, measure))
@@ -118,11 +118,11 @@ def root(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
     limits = limits_of_square(square, square.value, rows.level)
     low, high, estimate = (math.sqrt(end) for end in limits)
     error = square.standard_error / (2.0 * max(estimate, math.sqrt(square.bias), NO_ERROR))
-    return Limits(low, high, f"roots of limits: {SQUARED}", error, estimate)
+    return Limits(low, high, f"square root of the interval: {SQUARED}", error, estimate)
 
 
 def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
-    """The paths of populations along which limits of a measure are found, for its reading from
+    """The paths of populations along which the interval of a measure is found, for its reading from
     slots (bins).
     """
 
@@ -171,8 +171,8 @@ def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None
 
 
 def mean_influences(rows: Context, measure: Measure) -> Influences:
-    """The influences of rows or clusters on a measure that is a mean over rows; without the noise
-    of votes where that is removed.
+    """The influences of rows or clusters on a measure that is a mean over rows; without vote noise
+    where that is removed.
     """
     distribution = measure.statistic == "distribution"
     weights = rows.samples.weights
@@ -189,7 +189,7 @@ def mean(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     low, high, error = mean_limits(mean_influences(rows, measure), rows.level)
     if rows.removes_vote_noise(measure):
         value = rows.voted.estimate(measure, value)
-    method = f"BCa limits of a mean of {_unit_name(rows)}"
+    method = f"BCa interval for a mean of {_unit_name(rows)}"
     return Limits(value + low, value + high, method, error, value)
 
 
@@ -216,7 +216,7 @@ def influence(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     The logit takes care of the skewness near 0 and 1, so the third moment is not used. A value of 0
     or 1 has limits without width, which are widened elsewhere.
     """
-    method = f"limits from what {_unit_name(rows)} move it by (DeLong)"
+    method = f"influences of {_unit_name(rows)} (DeLong)"
     if not 0.0 < value < 1.0:
         return Limits(value, value, method, 0.0, value)
     parts = ranking_influences(rows, measure)
@@ -230,13 +230,13 @@ def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
     """Limits of the variance of the targets, the uncertainty term of the Brier score.
 
     For outcomes of the rate q it is ``q (1 - q)``, which is largest at 1/2: it follows from the
-    limits of the rate (Wilson's; with clusters or weights those of as many independent equal rows).
-    Soft labels have limits of a mean of squared deviations.
+    interval of the rate (Wilson's; with clusters or weights, for the equivalent number of
+    independent rows). Soft labels have the interval of a mean of squared deviations.
     """
     problem, groups = rows.plain_problem, rows.groups
     if rows.removes_vote_noise(measure) or rows.resampling == "votes":
         return rows.voted.target_variance(measure, value, problem.z, problem.w)
-    method = "limits of the rate"
+    method = "interval of the rate"
     z, w = problem.z, problem.weights
     q = float((w * z).sum() / w.sum())
     if not problem.hard:
@@ -336,7 +336,7 @@ def bounds(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
 
 
 def parts(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
-    """Limits of a difference of two measures, from the limits of both at half the error each
+    """Interval of a difference of two measures, from the intervals of both at half the error each
     (Bonferroni): they hold however the two vary together.
     """
     assert measure.parts is not None
@@ -347,7 +347,7 @@ def parts(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
         centre = own if found.estimate is None else found.estimate
         both.append((found.covering(centre).within(part.low, part.high), centre))
     (first, centre), (second, taken) = both
-    method = f"limits of {measure.parts[0].title} less those of {measure.parts[1].name}"
+    method = f"interval of {measure.parts[0].title} minus that of {measure.parts[1].name}"
     return Limits(first.low - second.high, first.high - second.low, method, None, centre - taken)
 
 
@@ -361,8 +361,8 @@ def replicates_of(rows: Context, measure: Measure) -> Array:
 
     if rows.counts is not None:
         raise NeedsRows(
-            f"{measure.name}: with so many bins rows are drawn again, and sums do not hold them. "
-            "Take fewer bins, or collect a sample of rows and evaluate that"
+            f"{measure.name}: with this many bins the interval resamples rows, which sums do not "
+            "hold. Use fewer bins, or collect a sample of rows and evaluate that"
         )
 
     def make() -> Array:

@@ -27,7 +27,7 @@ from calibrant._inference.tails import all_bins_tail, gamma_tail, lower_tail, up
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
 
-OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
+OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the given labels"
 
 
 def why_no_floor(measure: Measure, *, soft: bool) -> str:
@@ -36,19 +36,18 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
     """
     if measure.is_ranking:
         return (
-            f"{measure.name} measures {measure.in_place_of_calibration}, not calibration: there is "
-            "no value that calibrated predictions show. cal.interval gives its confidence interval"
+            f"{measure.name} measures {measure.in_place_of_calibration}, not calibration, so it "
+            "has no noise floor. cal.interval gives its confidence interval"
         )
     if soft:
         return (
-            "soft labels have no noise floor for this measure: how much they would scatter about "
-            "the right predictions depends on how they came about. Give "
-            f"{setting('votes')}, the number of votes behind each label"
+            "soft labels have no noise floor for this measure, because their noise is unknown. "
+            f"Give {setting('votes')}, the number of votes of each row"
         )
     return (
-        f"{measure.name} has no noise floor with groups=: how much the outcomes of one cluster "
-        "vary together, predictions do not tell. cal.interval gives its confidence interval; "
-        "calibration errors have a noise floor with clusters too"
+        f"{measure.name} has no noise floor with groups=, because the correlation of outcomes "
+        "within a cluster is unknown. cal.interval gives its confidence interval; calibration "
+        "errors have a noise floor with clusters too"
     )
 
 
@@ -58,7 +57,7 @@ def without_rounding_errors(values: Array) -> Array:
 
 
 def largest_null(nulls: Sequence[Array]) -> Array:
-    """Of the values drawn under several noise models, (draws,) each, those with the largest 95 %
+    """Among the values drawn under several noise models, (draws,) each, those with the largest 95 %
     quantile.
     """
     if len(nulls) == 1:
@@ -148,8 +147,8 @@ class NoiseFloors(Context):
 
     @property
     def _labels_vary_freely(self) -> bool:
-        """Whether labels are soft or in clusters: the predictions do not tell how much such labels
-        vary.
+        """Whether labels are soft or in clusters: the predictions do not determine how much these
+        labels vary.
         """
         return self.soft or self.groups is not None
 

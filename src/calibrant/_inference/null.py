@@ -1,10 +1,10 @@
 """Samples of calibrated predictions: what residuals are if the predictions are exactly right.
 
 Hard labels are drawn from the predictions. How soft labels and the rows of a cluster vary, the
-predictions do not say: there the signs of the residuals are drawn, block by block, which assumes no
-more than that their means are 0. In bins in which few events are expected even that fails: of ten
-bins that expect a tenth of an event each, nine have none, and their residuals hardly vary. So a
-second sample has outcomes drawn from the predictions in such bins.
+predictions do not say: there the signs of the residuals about their bin's mean are drawn, block by
+block, which assumes no more than that they are alike above and below. In bins in which few events
+are expected even that fails: of ten bins that expect a tenth of an event each, nine have none, and
+their residuals hardly vary. So a second sample has outcomes drawn from the predictions there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.draws import MOST_LABELS, Labels, Outcomes, draw_labels
-from calibrant._inference.blocks import Blocks
+from calibrant._inference.blocks import NORMAL, TAIL, Blocks, summed
 from calibrant._inference.budget import (
     BLOCK_ENTRIES,
     DRAWN_LABELS,
@@ -29,7 +29,7 @@ from calibrant._inference.budget import (
 )
 from calibrant._inference.cells import Cells, Drawn, Problem, design_effect, dispersion
 from calibrant._inference.noise_model import NoiseModel
-from calibrant._inference.numbers import FEW_EVENTS, MOST_VOTES
+from calibrant._inference.numbers import FEW_CLUSTERS, FEW_EVENTS, MOST_VOTES
 from calibrant._inference.slots import Slots
 
 # --- bins in which few events are expected --------------------------------------------------------
@@ -118,16 +118,54 @@ def null_drawn(
 def _scattered_residuals(
     problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Sums of residuals by cell, (draws, cells): the observed ones of each block with random signs
-    or, of rows that each stand for many, normal numbers of their variance.
+    """Sums of residuals by cell, (draws, cells): the observed ones of each block, about the gaps of
+    their bins, with random signs or, of rows that each stand for many, normal numbers of their
+    variance.
     """
-    residual = problem.z - problem.u
+    w = problem.weights
+    if blocks.clustered:
+        squares = (blocks.sums(problem.bins, problem.m, w) ** 2).sum(axis=0)
+    else:
+        squares = np.bincount(problem.bins, problem.squared_weights, problem.m)
+    units = _units(problem.by_bin(), squares)
+    residual = _null_residuals(problem, problem.bins, problem.gaps(), units)
     if problem.counts is not None and not blocks.clustered:
-        squares = problem.squared_weights * residual**2
-        variance = np.bincount(cells.index, squares, cells.size)
+        variance = np.bincount(cells.index, problem.squared_weights * residual**2, cells.size)
         return rng.standard_normal((n_draws, cells.size)) * np.sqrt(variance)
-    sums = blocks.sums(cells.index, cells.size, problem.weights * residual)
-    return blocks.signs(n_draws, rng) @ sums
+    return blocks.signs(n_draws, rng) @ blocks.sums(cells.index, cells.size, w * residual)
+
+
+def _units(weight: Array, squares: Array) -> Array:
+    """How many rows or clusters of equal weight each bin is worth (Kish), 1 for an empty one: the
+    square of its weight over `squares`, the sum of the squared weights of rows or clusters.
+    """
+    return np.divide(weight**2, squares, out=np.ones(weight.size), where=squares > 0)
+
+
+def _null_residuals(rows: Problem | Slots, bins: Index, gap: Array, units: Array) -> Array:
+    """The residuals that rows would have if their predictions were right, in the shape of `bins`.
+
+    They are about the gap of their bin, which is error and not noise if predictions are wrong.
+    Otherwise the gap of all rows of a block would have one sign, and a noise floor would not fall
+    any further once there are more rows than blocks. Those of hard labels have the variance that
+    the predictions say. A factor makes up for a gap that is estimated from as many `units` (rows or
+    clusters) as its bin has, with Student's quantile in place of the normal one. Fewer than
+    `FEW_CLUSTERS` units do not tell a gap from noise: their residuals stay about 0.
+    """
+    from scipy.special import stdtrit
+
+    known = units >= FEW_CLUSTERS
+    m = np.where(known, units, 2.0)
+    factor = np.where(known, np.sqrt(m / (m - 1.0)) * stdtrit(m - 1.0, TAIL) / NORMAL, 1.0)
+    residual: Array = rows.z - rows.u - np.where(known, gap, 0.0)[bins]
+    if rows.hard:
+        seen, said = (
+            summed(bins.ravel(), (rows.squared_weights * variance).ravel(), gap.size)
+            for variance in (residual**2, rows.u * (1.0 - rows.u))
+        )
+        ratio = np.divide(said, seen, out=np.ones(gap.size), where=known & (seen > 0))
+        factor *= np.sqrt(np.maximum(ratio, 0.0))
+    return residual * factor[bins]
 
 
 def null_of_rare_events(
@@ -368,7 +406,8 @@ class ClassNull:
             rate = np.clip(p.mean_u, 0.0, 1.0)
             hits = rng.binomial(trials, rate, (self.n_draws, p.size))
             return (hits / trials - rate) * p.weight
-        residual = p.w * (p.z - p.u)
+        squares = self._squares(p.w) if self.blocks.clustered else p.squares
+        residual = p.w * _null_residuals(p, p.index, p.gap, _units(p.weight, squares))
         if self._sums_fit:
             sums = self.blocks.sums(p.index, p.size, residual)
             return self.blocks.signs(self.n_draws, rng) @ sums

@@ -76,8 +76,8 @@ def _cover_single_limits(
     """The lower limit, the upper limit and an estimate of a difference; `limits` are given less the
     observed difference `value`.
 
-    For two measures of ranking the limits also cover what follows from the limits of each alone,
-    which are skewed near 0 and 1 and allow for rows of a kind that is not in the sample.
+    For two measures of ranking the interval also covers what follows from the intervals of each
+    alone, which are skewed near 0 and 1 and allow for rows of a kind that is not in the sample.
     """
     value -= first.excess - second.excess
     low, high = min(limits[0], 0.0), max(limits[1], 0.0)
@@ -170,8 +170,8 @@ def _independent_bounds(
 
 
 def _mean_limits(sampling: SamplingErrors, level: float) -> tuple[float, float]:
-    """The lower and the upper limit of a mean, less the mean. Where events are few they cover the
-    Poisson limits of their number.
+    """The lower and the upper limit of a mean, less the mean. If events are few, they cover the
+    Poisson interval of their number.
     """
     assert sampling.influences is not None
     low, high, _ = mean_limits(sampling.influences, level)

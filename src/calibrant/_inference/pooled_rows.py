@@ -86,19 +86,18 @@ class PooledSums:
         """Why the sums do not give an interval of a measure, in words; "" where they do."""
         statistic = STATISTICS[measure.statistic]
         if measure.notion == "distribution":
-            return "whole distributions are compared row by row"
+            return "it compares whole distributions row by row"
         if self.summary.n_columns > 1 and statistic.problem != "scalar":
-            return "every class of each row is needed, and sums have the top label alone"
+            return "it needs every class of each row, but sums hold only the top label"
         of_rows = measure.statistic == "losses"
         if of_rows and self.pooled is None and self._has_soft_labels:
-            return "sums of soft labels by cell do not tell how losses vary"
+            return "sums of soft labels by cell do not hold the variance of losses"
         rule = self.rules[0] if statistic.binning == "fixed" else self.rules[1]
         if isinstance(rule, Cells) and statistic.is_binned:
-            return "rows of a given cell have many predictions, which its sums do not keep"
+            return "it needs the predictions within each given cell, which sums do not hold"
         if self._is_crowded and not of_rows and not (statistic.merges and rule.is_fixed):
             return (
-                "the order of predictions is needed, and too many of them share one cell of the "
-                "sums"
+                "it needs the order of predictions, but too many of them share one cell of the sums"
             )
         return ""
 
@@ -168,20 +167,22 @@ class PooledSums:
         voted = self.voted or self.summary.findings.voted
         if voted and self._has_soft_labels:
             raise NeedsRows(
-                "with votes the votes of each row are drawn anew, and sums do not hold them: leave "
-                "them out for intervals about the labels given, or collect a sample of rows"
+                "intervals with votes resample the votes of each row, which sums do not hold: "
+                "drop the votes, which gives intervals against the given labels, or collect a "
+                "sample of rows"
             )
         if self.pooled is not None:
             return self.pooled
         if self.clusters_lost:
             raise NeedsRows(
-                "clusters count once each in these sums, which do not hold the rows of a cluster: "
-                "windows of the monitor allow for that, and so does groups= with the rows"
+                "these sums count each cluster once and do not hold its rows: use the windows of "
+                "the monitor, or give the rows with groups="
             )
         if not self.summary.cells.fine:
             raise NeedsRows(
-                "intervals need sums in fine cells, and these are of bins alone, since the "
-                "measures were named when sums began: begin without names, or give the rows"
+                "intervals need sums in fine cells, but these sums hold only bins, because "
+                "measures were named at their creation: create them without measures=, or give "
+                "the rows"
             )
         return PooledRows.from_columns(self._split_by_label())
 
@@ -189,7 +190,7 @@ class PooledSums:
         """The sums of each cell divided between two labels, which have the cell's sums of weights,
         of labels and of squared labels.
 
-        Labels of 0 and 1 are their own squares. Of soft labels the two are one standard deviation
+        Labels of 0 and 1 are their own squares. For soft labels, the two are one standard deviation
         below and above their mean or, if that is beyond 0 or 1, there.
         """
         n, w, w2, wu, wz, wz2, w2z = (

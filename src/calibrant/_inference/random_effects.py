@@ -66,7 +66,7 @@ def _reml(y: Array, v: Array) -> float:
 
 
 def _new_centre(y: Array, v: Array, level: float) -> tuple[float, float]:
-    """The limits of the true value of a new centre."""
+    """The prediction interval of a new centre."""
     from scipy.optimize import brentq
     from scipy.special import ndtr
 

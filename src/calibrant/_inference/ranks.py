@@ -1,4 +1,5 @@
-"""Ranks: whether two quantities order the same predictors alike, and the order all losses share.
+"""Ranks: whether two quantities order predictors in the same way, and the order that all losses
+share.
 
 A pool of predictors is a table with a row for each of them.
 """
@@ -36,17 +37,19 @@ def pool_table(values: ArrayLike, argument: str, names: Sequence[str] | None = N
             f"with c >= 1; got {table.shape}"
         )
     if len(table) < 2:
-        raise InputError(f"{argument} must have 2 predictors or more to compare; got {len(table)}")
+        raise InputError(f"{argument} must have 2 or more predictors to compare; got {len(table)}")
     if names is not None and len(names) != len(table):
-        raise InputError(f"names must have {len(table)} entries, one a predictor; got {len(names)}")
+        raise InputError(
+            f"names must have {len(table)} entries, one per predictor; got {len(names)}"
+        )
     bad = np.isnan(table)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         who = f"predictor {row}" if names is None else f"predictor {names[row]!r} (row {row})"
         where = f" in column {column}" if table.shape[1] > 1 else ""
         raise InputError(
-            f"{argument} has {int(bad.sum())} NaN, the first for {who}{where}: leave out the "
-            "predictors that could not be measured"
+            f"{argument} has {int(bad.sum())} NaN, the first for {who}{where}: drop the predictors "
+            "that could not be measured"
         )
     return table
 
@@ -178,7 +181,7 @@ def maximum_dominance_set(losses: ArrayLike, *, names: Sequence[str] | None = No
     of the line from the best to the worst. `names` are only for error messages.
 
     Predictors with equal losses are not comparable: one of them at most is in the line, the first
-    in the table. Of several longest lines it is the one with the least losses, compared from its
+    in the table. Among several longest lines it is the one with the least losses, compared from its
     best predictor on and from the first column on; so which losses are in it does not depend on the
     order of the rows. Takes O(n^2 c) time and O(n c) memory.
 

@@ -171,8 +171,8 @@ class SecondMoments:
 
     @cached_property
     def units(self) -> Array:
-        """How many rows, or clusters, of equal weight the weights of each slot (bin) are worth,
-        (p,); 1 if empty.
+        """How many rows, or clusters, of equal weight the weights of each slot (bin) are equivalent
+        to, (p,); 1 if empty.
         """
         weight = self.stacked("weight")
         squares = (self.factor[:, self.size :] ** 2).sum(axis=0)

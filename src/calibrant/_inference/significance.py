@@ -65,9 +65,9 @@ def drawn_sums(
     drawn from the predictions u, and factors b of the rows.
 
     Only the less likely outcome of a row, its surprise, is drawn. Surprises are points of a Poisson
-    process whose rates are chosen such that a row has at least one point with the probability of
-    its surprise. Where more than `SURPRISES` are expected, the rows of the smallest variance are
-    drawn together, as one normal sum in each bin.
+    process with rates for which a row has at least one point with the probability of its surprise.
+    Where more than `SURPRISES` are expected, the rows of the smallest variance are drawn together,
+    as one normal sum in each bin.
     """
     chance = np.minimum(u, 1.0 - u)
     # For predictions next to 0, b squared alone may overflow.

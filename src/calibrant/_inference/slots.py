@@ -126,8 +126,8 @@ class Slots:
 
     @cached_property
     def effective_rows(self) -> Array:
-        """How many rows of equal weight the weights of each slot (bin) are worth (Kish), (slots,);
-        1 if empty.
+        """How many rows of equal weight the weights of each slot (bin) are equivalent to (Kish),
+        (slots,); 1 if empty.
         """
         out = np.ones(self.size)
         return np.divide(self.weight**2, self.squares, out=out, where=self.squares > 0)

@@ -74,7 +74,7 @@ def noise_floor(
 
 
 def _trials(mean: Array, squares: Array, rows: Array, rng: np.random.Generator) -> Counts:
-    """Numbers of trials, (draws, bins), such that binomials with the `mean` of each bin have the
+    """Numbers of trials, (draws, bins), for which binomials with the `mean` of each bin have the
     right variance on average over draws.
 
     By bin, `mean` is the sum of the predictions u, `squares` that of u^2, and `rows` the number of

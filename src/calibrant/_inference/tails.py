@@ -34,7 +34,7 @@ class DrawnLaw:
     drawn: Array
 
     def quantile(self, q: float) -> float:
-        """The q-quantile: of the draws or, where too few lie beyond it, of a fitted tail."""
+        """The q-quantile: of the draws or, if too few lie beyond it, of a fitted tail."""
         tail, ordered = min(q, 1.0 - q), self._ordered
         if tail * ordered.size >= FEWEST_BEYOND * (1.0 - 1e-9):
             # Weibull's positions: one more draw exceeds the q-quantile with the probability 1 - q.

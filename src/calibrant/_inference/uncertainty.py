@@ -1,6 +1,6 @@
 """Uncertainty: confidence intervals of measures, by the method that fits each, and their widenings.
 
-A widening makes limits allow for what the rows do not show. Each has a name, which the interval
+A widening makes an interval cover what the rows cannot show. Each has a name, which the interval
 records, its reason, its source, and the line of `benchmarks/coverage.py` that shows its effect.
 """
 
@@ -91,8 +91,8 @@ class Uncertainty(NoiseFloors):
         return note_on_votes(measure, self.vote_rows, self.resampling)
 
     def without_vote_noise(self, measure: Measure, value: float) -> float:
-        """The estimate of the measure against the label distributions behind the votes, for these
-        very rows; the value itself where only rows are resampled.
+        """The estimate of the measure against the label distributions, for these very rows; the
+        value itself where only rows are resampled.
         """
         if self.resampling == "rows":
             return value
@@ -118,8 +118,8 @@ class Uncertainty(NoiseFloors):
             return {}
 
         def possible() -> Any:
-            """The targets with fewer and with more rare events, as
-            `possible_targets` gives them.
+            """The targets with fewer and with more rare events, as `possible_targets`
+            gives them.
             """
             return possible_targets(self.samples, self.votes_of_rows, level)
 
@@ -165,7 +165,8 @@ class Uncertainty(NoiseFloors):
         if few is not None and few < FEW_EVENTS:
             number = "none" if few == 0 else str(few)
             return (
-                f"{number} of the rarer outcome in these rows: the limits rest on the predictions"
+                f"{number} of the rarer outcome in these rows: the interval relies on the "
+                "predictions"
             )
         if self.soft or measure.notion != "loss":
             return ""
@@ -175,14 +176,17 @@ class Uncertainty(NoiseFloors):
         if min(misses, hits) < FEW_EVENTS:
             few, word = (misses, "wrong") if misses < hits else (hits, "right")
             number, verb = "none" if few == 0 else str(few), "are" if few > 1 else "is"
-            return f"{number} of these rows {verb} {word}: the limits rest on the predictions"
+            return f"{number} of these rows {verb} {word}: the interval relies on the predictions"
         # One miss of an all but certain prediction would cost more than all other rows.
         counts = self.problems.counts
         certain = count_certain_rows(values, counts) if measure.loss == "log" else 0
         if not certain:
             return ""
         rows = "1 prediction is" if certain == 1 else f"{certain:,} predictions are"
-        return f"{rows} all but certain: the limits allow for misses of such that were not seen"
+        return (
+            f"{rows} nearly certain: the interval allows for unseen errors among near-certain "
+            "predictions"
+        )
 
     # --- differences of predictors ---------------------------------------------------------------
 
@@ -192,8 +196,8 @@ class Uncertainty(NoiseFloors):
         """
         if measure.parts is not None and self.resampling != "rows":
             raise NotDefined(
-                f"{measure.name} has no interval for a difference of predictors without the noise "
-                "of votes; resample='rows' has one against the labels given"
+                f"{measure.name} has no interval for a difference of predictors without vote "
+                "noise. Use resample='rows' for one against the given labels"
             )
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
         if by_votes or (self.resampling != "rows" and measure.vote_model):
@@ -269,7 +273,7 @@ FEW_CLUSTERS = "few clusters"
 def _few_events(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
-    """The low and high that the Poisson limits of the number of events give a mean loss; the given
+    """The low and high of a mean loss by the Poisson interval of the number of events; the given
     limits for other measures and for soft labels.
     """
     if measure.interval_method != "mean":
@@ -331,7 +335,7 @@ def _all_alike(
     rows: Uncertainty, measure: Measure, value: float, limits: Limits
 ) -> tuple[float, float]:
     """The low and high of an interval of no width at an end of the measure's range, widened by the
-    largest share of rows that a sample may miss; the given limits of other intervals.
+    largest share of rows that a sample may miss; other intervals are unchanged.
     """
     low, high = limits.low, limits.high
     if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
@@ -344,32 +348,31 @@ def _all_alike(
 WIDENINGS = (
     Widening(
         "few events",
-        "a handful of events, or of misses, does not tell how a mean loss varies: their number has "
-        "Poisson's limits, and each costs what those seen and the predictions say",
+        "few events (or errors) do not determine the variance of a mean loss: their number gets a "
+        "Poisson interval, and each costs what the observed ones and the predictions imply",
         "Garwood (1936), doi:10.1093/biomet/28.3-4.437",
         "python benchmarks/coverage.py found rare --singles --measures log_loss brier",
         _few_events,
     ),
     Widening(
         "unseen misses",
-        "rows that are nearly all right do not tell how an error over all classes varies: it is "
-        "looked at with as many misses as those seen allow",
+        "nearly perfect rows do not determine the variance of an error over all classes: it is "
+        "also computed with the largest plausible number of errors",
         "Garwood (1936), doi:10.1093/biomet/28.3-4.437",
         'python benchmarks/coverage.py "many classes" --singles --measures classwise_ece',
         _unseen_misses,
     ),
     Widening(
         "unseen kinds",
-        "a share of rows of another kind, of which predictions know nothing, may not have been "
-        "seen at all",
+        "the sample may miss a share of rows of another kind, which the predictions rank at random",
         "Clopper and Pearson (1934), doi:10.1093/biomet/26.4.404",
         "python benchmarks/coverage.py rare --singles --measures auroc",
         _unseen_kinds,
     ),
     Widening(
         "all rows alike",
-        "rows without a single fault do not exclude one: an interval of no width at the end of a "
-        "measure's range gets what so many rows may well not show",
+        "rows without a single error do not exclude one: an interval of zero width at the end of "
+        "a measure's range is widened by the share of rows that a sample this size may miss",
         "Clopper and Pearson (1934), doi:10.1093/biomet/26.4.404",
         'python benchmarks/coverage.py found --world "nearly all sure" --singles --rows 300',
         _all_alike,

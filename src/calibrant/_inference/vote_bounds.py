@@ -1,10 +1,10 @@
 """Bounds of a mean of f(x, q) over rows, where the true shares q are known from a few votes only.
 
 x is the prediction of a row, or those of two predictors. The expectation of a function g of a row's
-m votes is a polynomial of degree m in q, and every such polynomial is the expectation of some g. If
-f(x, q) is no such polynomial, its mean is identified only in part: the mean of g is an upper bound
-if g's polynomial lies above f for all q, and a lower bound if it lies below, whatever the
-distribution of q. This holds in every row, and so for these rows and for a population of such rows.
+m votes is a polynomial of degree m in q, and every polynomial of degree m is the expectation of
+some g. If f(x, q) is no such polynomial, its mean is identified only in part: the mean of g is an
+upper bound if g's polynomial lies above f for all q, and a lower bound if it lies below, whatever
+the distribution of q. This holds in every row, and so for these rows and for their population.
 
 The sharpest g depends on the distribution of the votes. It is fitted to some folds of the rows and
 used in the other one, so that fitting does not bias the bound: a poor g makes it wider, never wrong

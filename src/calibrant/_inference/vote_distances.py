@@ -92,7 +92,7 @@ def _differences(term: Term, x: Array, q: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class VotedDistances:
-    """Bounds of distances between predictions and the label distributions behind votes.
+    """Bounds of distances between predictions and label distributions.
 
     `counts` are the votes of every row by class, (n, k), `w` and `fold` the weight and the fold of
     every row. `predictions` are those (n, k) of one predictor, or of two if the difference of their

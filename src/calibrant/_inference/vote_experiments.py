@@ -24,7 +24,7 @@ class Binomial:
     """
 
     def __init__(self, degree: int) -> None:
-        """The experiment of so many votes (`degree`), and its grid of true shares."""
+        """The experiment with `degree` votes, and its grid of true shares."""
         self.degree = degree
         self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(TRUE_SHARES + 1) / TRUE_SHARES)
         # A distance may be discontinuous at 1/2.
@@ -68,8 +68,8 @@ class Unlabelled:
     """
 
     def __init__(self, degree: int, k: int, predictions: Array) -> None:
-        """The experiment of so many votes (`degree`) for k classes; some `predictions`, (n, k), are
-        among its true shares.
+        """The experiment with `degree` votes for k classes; some `predictions`, (n, k), are among
+        its true shares.
         """
         self.degree, self.k = degree, k
         self._partitions = partitions(degree, k)
@@ -160,8 +160,8 @@ def _sorted(rows: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def _ways(pattern: Partition) -> float:
-    """The number of ways to deal votes to the given parts, where parts of equal size are alike: a
-    multinomial coefficient over the permutations of equal parts.
+    """The number of ways to distribute votes to the given parts, with equal parts interchangeable:
+    a multinomial coefficient over the permutations of equal parts.
     """
     out = factorial(sum(pattern))
     for part in pattern:

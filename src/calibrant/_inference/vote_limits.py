@@ -17,7 +17,7 @@ from calibrant._inference.tails import quantiles
 from calibrant._inference.voted_rows import VotedRows, is_mean
 from calibrant._measures.catalogue import Measure
 
-BOUND = "bound over all distributions that could have given the votes"
+BOUND = "bound over all label distributions compatible with the votes"
 
 
 def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> str:
@@ -27,24 +27,24 @@ def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> s
     """
     if rows is None:
         return (
-            "against the labels given: if they are shares of votes, the noise of these is in it, "
-            f"and {setting('votes')} takes it out"
+            "against the given labels: if these are vote shares, the interval includes vote "
+            f"noise, and {setting('votes')} removes it"
         )
     if rows.why_not:
-        return f"the noise of votes is in it, and cannot be taken out: {rows.why_not}"
+        return f"the interval includes vote noise, which cannot be removed: {rows.why_not}"
     if resampled == "rows":
         return ""
     notes = []
     if rows.singles and not measure.vote_model:
-        notes.append(f"rows of one vote ({rows.singles}) are taken to scatter as the others do")
+        notes.append(f"rows with one vote ({rows.singles}) are assumed to vary like the others")
     if measure.vote_model:
         below, above = np.average(rows.bounds(measure).rows, axis=1, weights=rows.w).tolist()
         notes.append(
             f"votes identify a distance only in part: up to {max(above - below, 0.0):.2g} of the "
-            "width would remain with any number of rows"
+            "width remains with any number of rows"
         )
         if rows.singles:
-            notes.append(f"rows of one vote ({rows.singles}) make it wide")
+            notes.append(f"rows with one vote ({rows.singles}) widen the interval")
     return "; ".join(notes)
 
 
@@ -74,12 +74,12 @@ class VoteLimits:
         return value if measure.vote_excess is None else value - self.rows.excess(measure)
 
     def bounded(self, measure: Measure) -> Limits:
-        """Limits of a distance from the label distributions behind the votes, from its bounds in
-        every row. They hold for these rows, and for a sample of such rows.
+        """Interval of a distance from the label distributions, from its bounds in every row. It
+        holds for these rows, and for samples of their population.
         """
         bounds = self.rows.bounds(measure)
         low, high, estimate, error = self.rows.limits_between(bounds, self.level)
-        method = f"{BOUND}, with limits of a mean of {self._unit_name}"
+        method = f"{BOUND}, and interval for a mean of {self._unit_name}"
         return Limits(low, high, method, error, estimate)
 
     def of_same_rows(self, measure: Measure, value: float) -> Limits:
@@ -90,7 +90,7 @@ class VoteLimits:
         start = estimate = self.estimate(measure, value) if is_mean(measure) else value
         if not is_mean(measure):
             estimate = value - float(errors.mean())
-        method = "other votes drawn for the same rows"
+        method = "resampled votes of the same rows"
         return Limits(start - above, start - below, method, error, estimate)
 
     def target_variance(self, measure: Measure, value: float, z: Array, w: Array | None) -> Limits:
@@ -100,7 +100,7 @@ class VoteLimits:
         rows = (z - float(np.average(z, weights=w))) ** 2 - self.rows.excess_rows(measure)
         low, high, error = mean_limits(influences(rows, w, self.rows.groups), self.level)
         centre = self.estimate(measure, value)
-        method = f"BCa limits of a mean of {self._unit_name}"
+        method = f"BCa interval for a mean of {self._unit_name}"
         return Limits(centre + low, centre + high, method, error, centre)
 
     def sampling_errors(self, measure: Measure, value: float) -> SamplingErrors:

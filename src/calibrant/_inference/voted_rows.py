@@ -24,7 +24,7 @@ from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
 
-ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
+ONE_VOTE = "every row has one vote, which does not show how votes vary"
 
 
 def is_mean(measure: Measure) -> bool:
@@ -110,7 +110,7 @@ class VotedRows:
         if not (self.m > 1).any():
             return ONE_VOTE
         if whole_counts(self.z, self.m) is None:
-            return "the labels are no shares of so many votes"
+            return "the labels are not shares of the given numbers of votes"
         return ""
 
     @property
@@ -121,17 +121,17 @@ class VotedRows:
     def method(self, measure: Measure) -> str:
         """How the noise of votes is removed from a measure, in words."""
         if measure.vote_model:
-            return "midway between bounds over all distributions that could have given the votes"
+            return "midpoint of bounds over all label distributions compatible with the votes"
         if measure.vote_excess is not None:
-            return "by the variance of shares, which is exact"
+            return "exactly, by the variance of shares"
         if is_mean(measure):
-            return "linear in the labels: there is none to take out"
-        return "by test inversion, the votes of these rows drawn anew"
+            return "linear in the labels: no vote noise to remove"
+        return "by test inversion, with resampled votes of these rows"
 
     # --- distances, which votes identify only in part --------------------------------------------
 
     def bounds(self, measure: Measure) -> Bounds:
-        """Bounds, in every row, of a distance from the label distributions behind the votes."""
+        """Bounds, in every row, of a distance from the label distributions."""
         if measure.loss not in self._bounds:
             self._bounds[measure.loss] = self._distances(self.p).bounds(measure.loss)
         return self._bounds[measure.loss]

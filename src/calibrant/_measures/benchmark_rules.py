@@ -93,12 +93,18 @@ BENCHMARK_RULES: tuple[PeerRule, ...] = (
         default_bins=0,
         bins_of_rows=hendrycks_bins,
         fewest_rows=RUN,
-        rule="runs of 100 rows in order of confidence, the last with what is left over; root mean "
-        "square; the last run is dropped, and counted in n; over all orders of equal confidences",
-        why="It is the root mean square gap, and the loop ends one bin early: the 100 to 199 most "
-        "confident answers have no part in it. Where many are overconfident there it is too low; "
-        "with fewer than 200 rows it is 0. Its number depends on the order of rows with one "
-        "confidence, as stated ones are; this is the root mean square over all orders.",
+        rule=(
+            "runs of 100 rows in order of confidence, the last with the remaining rows; root mean "
+            "square; the last run is dropped, but counted in n; over all orders of equal "
+            "confidences"
+        ),
+        why=(
+            "It is the root mean square gap, and the loop ends one bin early: it ignores the 100 "
+            "to 199 most confident answers. If many of these are overconfident, the number is too "
+            "low; with fewer than 200 rows it is 0. The number depends on the order of rows with "
+            "equal confidence, which is common for stated confidences; this is the root mean "
+            "square over all orders."
+        ),
         soft_targets="right",
         compute=hendrycks_rms,
     ),
@@ -108,8 +114,10 @@ BENCHMARK_RULES: tuple[PeerRule, ...] = (
         default_bins=10,
         rule="equal width, right-closed; 0 in the first bin, 1 in the last; edges j * (1/m); "
         "float64",
-        why="Bins are closed on the right, so a confidence that lies on an edge, as stated ones "
-        "do, is counted one bin lower. Answers without a confidence are taken for 100 %.",
+        why=(
+            "Bins are closed on the right, so a confidence on an edge, as stated confidences "
+            "often are, is counted one bin lower. Answers without a confidence count as 100 %."
+        ),
         soft_targets="right",
         compute=browse_comp_error,
     ),

@@ -115,7 +115,7 @@ _BINARY: tuple[Shape, ...] = ("binary",)
 _MULTI: tuple[Shape, ...] = ("multiclass",)
 
 
-# Of (n,) predictions a right answer is an event: y may say whether an answer was right.
+# With (n,) predictions a right answer is an event: y may say whether an answer was right.
 _AUSTIN = "Austin and Steyerberg (2019), doi:10.1002/sim.8281"
 _RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
 
@@ -175,8 +175,8 @@ def _grouping_gap(summary: Statistics) -> float:
     distance, error = (part.compute(summary) for part in _GROUPED)
     if not summary.soft:
         raise NotDefined(
-            "every label is 0 or 1: what grouping hides is seen only against the probability of "
-            "each row's label, so it needs soft labels or votes"
+            "the grouping gap needs soft labels or votes: every label is 0 or 1, and the gap "
+            "compares predictions with the probability of each row's label"
         )
     return max(0.0, distance - error)
 
@@ -204,7 +204,7 @@ _ECE = Measure(
     aliases=("SMECE", "soft_ece", "expected_calibration_error"), label_bounds="bins",
     certifiable=True,
 )  # fmt: skip
-# What grouping hides is the mean distance of predictions from their targets, less SMECE.
+# The grouping gap is the mean distance of predictions from their targets, minus SMECE.
 _GROUPED = (
     Measure("top_distance", "mean distance of predictions from targets", "(1/W) sum w |u - z|",
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, "", "",
@@ -216,8 +216,8 @@ _GROUPED = (
 _ENTRIES: tuple[Measure, ...] = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
     _ECE,
-    # Its claims are not tried: the audit draws hard labels, which it refuses.
-    Measure("grouping_gap", "what grouping hides from SMECE",
+    # Its claims are not tested: the audit draws hard labels, for which it is not defined.
+    Measure("grouping_gap", "error that grouping hides from SMECE",
             "(1/W) sum w |u - z| - (1/W) sum_B |R_B|", "distribution", _BOTH,
             "bins_and_distances", 0, 1, _NONE,
             "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML, theorem 3.10",
@@ -236,7 +236,8 @@ _ENTRIES: tuple[Measure, ...] = (
             of_tables=lambda t: binned_errors(t, "max"),
             label_bounds="bins", group="binned", gaps="largest",
             label="MCE", listed=Listed(monitor=6, bins=5), aliases=("maximum_calibration_error",)),
-    # Runs have 100 rows of however many, so calibrated predictions keep an error of about 0.05.
+    # Runs always have 100 rows, so calibrated predictions have an error of about 0.05 at any sample
+    # size.
     Measure("hle_rms", "root-mean-square error of Humanity's Last Exam",
             "sqrt((1/W) sum_B R_B^2 / 100) over runs of 100 rows, without the last", "scalar",
             _BOTH, "levels", 0, 1, Claims(None, None, False, None, False),
@@ -258,7 +259,8 @@ _ENTRIES: tuple[Measure, ...] = (
             "Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668", "sweep_ece",
             lambda s: sweep_error(s.levels), of_cells=sweep_errors, rate=1 / 3, group="unbinned",
             rank=4, label="ECE sweep",
-            # On soft labels a sweep seldom meets a fall, and tries as many bins as rows.
+            # With soft labels the means of bins seldom fall, so the sweep tries as many bins as
+            # rows.
             cost_soft="high"),
     Measure("ks_error", "Kolmogorov-Smirnov calibration error",
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
@@ -282,10 +284,11 @@ _ENTRIES: tuple[Measure, ...] = (
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='e50')",
             lambda s: distance_quantile(s.levels, 0.5), of_cells=e50s, group="unbinned", rank=6,
             label="E50", on_request=True, listed=Listed(clinical=4)),
-    Measure("e90", "distance to the diagonal of 90% of rows", "90% quantile of |loess(u) - u|",
-            "scalar", _BINARY, "levels", 0, 1, Claims(False, None, True, None), _AUSTIN,
-            "ici(part='e90')", lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s,
-            group="unbinned", rank=7, label="E90", on_request=True, listed=Listed(clinical=5)),
+    Measure("e90", "90th percentile of the distance to the diagonal",
+            "90% quantile of |loess(u) - u|", "scalar", _BINARY, "levels", 0, 1,
+            Claims(False, None, True, None), _AUSTIN, "ici(part='e90')",
+            lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s, group="unbinned", rank=7,
+            label="E90", on_request=True, listed=Listed(clinical=5)),
     Measure("emax", "largest distance to the diagonal", "max |loess(u) - u|", "scalar", _BINARY,
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='emax')",
             lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
@@ -355,7 +358,7 @@ _ENTRIES: tuple[Measure, ...] = (
             null_mean=linear_null_mean, vote_excess=top_excess,
             listed=Listed(headline=3, bins=2, recalibration=2, compare=2, robustness=2, scale=2),
             certifiable=True),
-    # At a tie the top label of a row changes, and what it is worth to name another is not known.
+    # At a tie the top label of a row changes, and the effect of naming another label is unknown.
     *(Measure("atb", "averaged two-bin calibration error",
               "(1/W^2) integral of (sum_{u<q} w (u - z))^2 + (sum_{u>=q} w (u - z))^2 dq",
               "scalar", (shape,), "levels", 0, 1,
@@ -466,7 +469,7 @@ _ENTRIES: tuple[Measure, ...] = (
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
             _mean_distance("rank"), higher_is_better=True, soft_only=True, aliases=("RankCS",),
             label="RankCS", group="distribution", loss="rank", cost="medium", vote_model=True),
-    # Of Jensen-Shannon the community's board prints the distance, a root, and calls it JSD.
+    # The community's leaderboard prints the Jensen-Shannon distance, a root, and calls it JSD.
     Measure("jsd", "Jensen-Shannon distance (root, nats)",
             "(1/W) sum w sqrt(H((p + q)/2) - (H(p) + H(q))/2)", "distribution", _BOTH,
             "distribution", 0, math.sqrt(math.log(2.0)), _DISTANCE, _CHAOS, "jsd",
@@ -504,7 +507,7 @@ _ENTRIES: tuple[Measure, ...] = (
             label_bounds="score", group="ranking",
             rank=0, label="accuracy", loss="hits",
             listed=Listed(headline=7, compare=6), aliases=_ACCURACY),
-    Measure("accuracy", "accuracy of predictions held against 1/2", "(1/W) sum w z_top", "loss",
+    Measure("accuracy", "accuracy at the threshold 1/2", "(1/W) sum w z_top", "loss",
             _BINARY, "losses", 0, 1, _NONE, _BREIMAN, "accuracy", _mean_loss("hits"),
             higher_is_better=True,
             label_bounds="score", group="ranking", rank=0, label="accuracy", loss="hits",
@@ -533,7 +536,7 @@ _ENTRIES: tuple[Measure, ...] = (
       for shape, of_what in _RISKS),
 )  # fmt: skip
 
-# Of labels that say whether an answer was right: the answer was given, whatever the confidence.
+# For labels that say whether an answer was right: the answer was given, whatever the confidence.
 _OF_ANSWERS = Measure(
     "accuracy", "accuracy", "(1/W) sum w z", "scalar", _BINARY, "bins", 0, 1, _NONE, _BREIMAN,
     "accuracy", lambda s: mean_target(s.bins), higher_is_better=True, group="ranking", rank=0,
@@ -545,7 +548,7 @@ _OF_ANSWERS = Measure(
 
 # The threshold of `tace`.
 THRESHOLD = 0.01
-# The measure that verdicts, slices and pages are about unless another is named.
+# The default measure of verdicts, slices and pages.
 HEADLINE = "ece"
 
 
@@ -555,8 +558,8 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     Parameters
     ----------
     shape : {"binary", "answers", "multiclass"}, optional
-        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
-        (n, k) ("multiclass"); by default those of (n,) and (n, k).
+        Predictions (n,) ("binary"; "answers" if labels say whether an answer was right) or (n, k)
+        ("multiclass"); by default those of (n,) and (n, k).
 
     Returns
     -------
@@ -624,19 +627,19 @@ def equal_mass_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(m.name for m in _ENTRIES if m.equal_mass))
 
 
-# Hints for names of other people's measures whose numbers differ: they are no aliases.
+# Hints for other libraries' measures that have other values, so these names are not aliases.
 _ELSEWHERE = {
     **dict.fromkeys(("error", "error_rate", "err"), "did you mean 'classification_error'?"),
     **dict.fromkeys(("mae", "mse", "rmse"), "'brier' is the mean squared error of probabilities"),
     "ks": "did you mean 'ks_error'?",
     **dict.fromkeys(
         ("slope", "calibration_slope", "intercept", "intercept_in_the_large"),
-        "it is fitted to all rows: clinical_summary and cox_calibration of each model give it with "
-        "its interval, and check holds it to limits",
+        "it is fitted to all rows: clinical_summary and cox_calibration give it for each model "
+        "with its interval, and check can limit it",
     ),
-    "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
+    "f1": "it does not measure calibration; 'classification_error' is the rate of errors",
 }
-# Names of other people's measures that are about the order of predictions.
+# Names of other libraries' measures of ranking.
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 
@@ -663,9 +666,9 @@ def find(name: str, shape: Shape) -> Measure:
     names = [measure.name for measure in catalogue(shape)]
     if shape == "answers" and any(m.name == own and m.folds for m in _ENTRIES):
         raise InputError(
-            f"the measure {name!r} holds predictions against 1/2, and these labels say whether an "
-            "answer was right, whatever the confidence in it: 'accuracy' is the share of right "
-            "answers, and 1 - accuracy that of wrong ones"
+            f"the measure {name!r} compares predictions with 1/2, but these labels say whether an "
+            "answer was right, whatever the confidence: 'accuracy' is the share of right answers, "
+            "and 1 - accuracy that of wrong ones"
         )
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
@@ -718,7 +721,7 @@ def nearest_measure(name: object, names: Iterable[str]) -> str:
     been meant.
     """
     if isinstance(name, str) and _normalized_name(name) in _RANKING:
-        return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
+        return "it measures ranking, not calibration, and is not available; 'auroc' and 'aurc' are"
     elsewhere = _ELSEWHERE.get(_normalized_name(name)) if isinstance(name, str) else None
     if elsewhere is not None:
         return elsewhere

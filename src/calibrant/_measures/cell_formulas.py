@@ -31,7 +31,7 @@ _NODES = (128, 256, 512, 1024, 2048)
 _FIRST_WIDTH, _CLOSE, _MOST_STEPS = 0.05, 1e-4, 40
 # A frequency times a bandwidth beyond which nothing is left: exp(-7.5^2 / 2) is 6e-13.
 _SPECTRUM = 7.5
-# So few frequencies are summed by a product of matrices sooner than by a transform.
+# Up to this many frequencies, a product of matrices is faster than a transform.
 _FEW_WAVES = 48
 
 
@@ -221,7 +221,7 @@ def _fixed_points(sums: CellSums, residual: Array, total: Array) -> Array:
 
     `residual` has sums of w (z - u), (draws, cells), and `total` the weights, (draws,).
     """
-    # A few nodes tell how many are needed.
+    # A few nodes show how many are needed.
     smoothed = _Smoothed(sums, residual, total, _NODES[0])
     widths = smoothed.fixed_point(np.full(len(residual), _FIRST_WIDTH), close=0.1)
     for cells in _NODES:
@@ -248,7 +248,8 @@ class _Smoothed:
         self.cells = cells
         mass = (sums.once(_UNIT_DEPOSITS[cells]) @ residual.T).T
         mass[:, [0, -1]] *= 2.0
-        # Widths are found to a part of 10^4 of themselves: what follows needs single precision.
+        # Widths are found to a relative precision of 10^-4, so single precision is enough from here
+        # on.
         cosines = fft.dct(mass, type=1, axis=1) / (2.0 * cells * total[:, None])
         self._cosines = cosines.astype(np.float32)
         self._squares = (-0.5 * (np.pi * np.arange(cells + 1)) ** 2).astype(np.float32)
@@ -308,7 +309,7 @@ def _falling_root(
     secants, kept between the ends known so far, and ends within `close`.
     """
     out = x.copy()
-    # The arrays below are of the roots that are not found yet; `left` has their numbers.
+    # The arrays below belong to the roots that are not found yet; `left` has their numbers.
     left, at = np.arange(x.size), x
     low, high = np.full(x.size, np.log(least)), np.zeros(x.size)
     slope: Array | None = None

@@ -84,7 +84,7 @@ def _sum_of_squared_shares(shares: Array) -> float:
     """The sum of squared shares of weight, the mean over classes, from the bins' shares (classes,
     bins).
     """
-    # Bins that hold nothing (a rule that drops every row) leave the scale as it is.
+    # Empty bins (of a rule that drops every row) do not change the scale.
     return float(np.square(shares).sum(axis=1).mean()) or 1.0
 
 

@@ -18,9 +18,11 @@ from calibrant._core.typing import Array, Index
 from calibrant._measures.smooth import GAUSSIAN, Spectrum, integral_of_absolute
 from calibrant._measures.smooth_ece import cosines_of, smoothed_units
 
-# Pairs of rows at once, and rows at which the likelihood of a bandwidth is looked at.
+# The number of pairs of rows computed at once, and of rows at which the likelihood of a bandwidth
+# is computed.
 PAIRS_AT_ONCE, LIKELIHOOD_ROWS = 1 << 20, 500
-# Densities below e to this, of the largest, count as that: the exponential of less is slow.
+# Densities are raised to at least e to this power, relative to the largest: smaller exponentials
+# are slow.
 LEAST_LOG = -45.0
 # The bandwidths among which the likelihood decides: those of the authors' code.
 BANDWIDTHS = np.concatenate([np.logspace(-5, -1, 15), np.linspace(0.2, 1.0, 5)])

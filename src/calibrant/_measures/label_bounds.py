@@ -38,7 +38,7 @@ def table_between(low: BinTable, high: BinTable, *, farthest: bool) -> BinTable:
 def easiest(p: Array, lo: Array, hi: Array) -> Array:
     """Labels with as much mass as they can have on what is predicted most, row by row.
 
-    Of losses that are linear in the label (log, spherical, classification), and of the confidence
+    For losses that are linear in the label (log, spherical, classification), and of the confidence
     loss, which falls with the target of the top label, they give the smallest value.
     """
     if p.ndim == 1:
@@ -66,7 +66,7 @@ def _filled(order: Index, lo: Array, hi: Array) -> Array:
 def nearest(p: Array, lo: Array, hi: Array) -> Array:
     """Labels with the smallest squared distance to the predictions, row by row.
 
-    Of several classes it is the projection ``clip(p - s, lo, hi)``, with the shift s at which the
+    With several classes it is the projection ``clip(p - s, lo, hi)``, with the shift s at which the
     row sums to 1.
     """
     if p.ndim == 1:

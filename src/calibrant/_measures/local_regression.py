@@ -94,7 +94,7 @@ def _vertex_positions(u: Array, w: Array, span: float) -> Array:
         weight = through[b - 1] - before
         if weight <= most or b - a < 2:
             continue
-        # Of two cuts that halve the weight equally well, the upper one is taken.
+        # If two cuts halve the weight equally well, the upper one is taken.
         off = np.abs(through[a : b - 1] - before - weight / 2.0)
         cut = a + int(np.flatnonzero(off <= off.min() + _TINY * weight)[-1])
         found.append(u[cut])

@@ -92,27 +92,27 @@ Group = Literal[
 GROUPS: dict[Group, tuple[str, str]] = {
     "binned": ("Errors over bins", "gaps between mean prediction and mean target, bin by bin"),
     "unbinned": ("Errors without bins", "smoothed, or in order of the predictions"),
-    "truthful": ("Truthful errors", "in expectation smallest for the true probabilities"),
+    "truthful": ("Truthful errors", "the true probabilities have the smallest expected value"),
     "classwise": ("Over all classes", "every class against the rest"),
     "losses": ("Losses", "calibration and sharpness together"),
     "decomposition": (
-        "The Brier score taken apart", "miscalibration less discrimination plus uncertainty"
+        "The Brier score taken apart", "miscalibration minus discrimination plus uncertainty"
     ),
-    "distribution": ("Whole distributions", "soft labels against whole predictions"),
+    "distribution": ("Whole distributions", "soft labels against all predicted probabilities"),
     "ranking": (
         "Accuracy, ranking and abstention",
-        "not calibration: how many are right, and whether those are predicted higher",
+        "not calibration: how many are right, and whether these have higher predictions",
     ),
 }  # fmt: skip
 
-# How a confidence interval is computed: limits of a mean of rows, of the rate of outcomes, of the
+# How a confidence interval is computed: that of a mean of rows, of the rate of outcomes, of the
 # Brier score's discrimination, from what each row moves a value by, from the intervals of two
 # parts, by test inversion over a family of populations, or by resampling.
 IntervalMethod = Literal[
     "mean", "rate", "discrimination", "influence", "parts", "inversion", "bootstrap"
 ]
-# What an interval costs: a second whatever the number of rows; time in proportion to the entries of
-# the predictions; seconds; or too long unless the measure is asked for by name.
+# The cost of an interval: a second for any number of rows; time in proportion to the entries of the
+# predictions; seconds; or too long unless the measure is named.
 Cost = Literal["low", "rows", "medium", "high"]
 
 
@@ -138,13 +138,13 @@ class Measure:
     reference : str
         The paper that it comes from.
     function : str
-        Its public function, with options where it is a variant: ``ece(norm='l2')``.
+        Its public function, with options if it is a variant: ``ece(norm='l2')``.
     compute : callable
         From `Statistics` to its value.
     higher_is_better : bool, default False
         Whether larger values are better.
     on_request : bool, default False
-        Whether it is computed only where it is asked for by name, or in a list that has it.
+        Whether it is computed only if named, or in a list that includes it.
     soft_only : bool, default False
         Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
     of_tables : callable, optional
@@ -167,7 +167,7 @@ class Measure:
     rate : float, default 0.5
         The noise of calibrated predictions, as a gap, falls like n to the minus this.
     aliases : tuple of str, default ()
-        What else it is called, in papers and by other libraries.
+        Its other names, in papers and other libraries.
     group : str
         The group of measures that it belongs to, a key of `GROUPS`.
     rank : int, default 100
@@ -185,8 +185,8 @@ class Measure:
     null_mean : callable, optional
         From predictions u and weights w to its exact mean where u are calibrated and labels hard.
     cost, cost_soft : {"", "low", "rows", "medium", "high"}, default ""
-        What its interval costs, and on soft labels, if that differs; "" for what its statistic
-        costs.
+        The cost of its interval, and for soft labels, if that differs; "" for the cost of its
+        statistic.
     gaps : {"mean", "root", "largest"}, default "mean"
         How gaps make up its value: a fault in a share s of the rows counts s, sqrt(s), or in full.
     equal_mass : bool, default False
@@ -194,13 +194,13 @@ class Measure:
     needs_order : bool, default True
         Whether it needs the order of the predictions, where its statistic has it.
     loss : str, default ""
-        The field of `LossSums` that it is the mean of, or what is 1 less one.
+        The field of `LossSums` whose mean it is, or 1 minus that mean.
     spread : callable, optional
         From `Statistics` to its value if every row had a gap of 1, where it is a square of gaps
         that is not over bins; 1 by default.
     moved : callable, optional
         From the scalar problem to what each row moves its value by: its interval, and that of a
-        difference of two predictors, is then found from these. Of predictions only the order
+        difference of two predictors, is then found from these. Only the order of predictions
         counts: it is given the number of each row's among the distinct ones, z and w.
     vote_excess : callable, optional
         From predictions (n, k) and the variances of the labels' shares (n, k) to what the noise of
@@ -211,12 +211,12 @@ class Measure:
     parts : tuple of Measure, optional
         The two measures that it is the difference of.
     folds : bool, default False
-        Whether it takes (n,) predictions for one of two classes, by their side of 1/2: it is not
-        defined where labels say if an answer was right.
+        Whether it maps (n,) predictions to one of two classes by the threshold 1/2: it is not
+        defined if labels say whether an answer was right.
     label_bounds : {"", "bins", "distance", "score"}, default ""
-        How its bounds are found where labels are known only to lie between two ends (`Between`):
-        it grows with each |R_B| of its bins and reads no other sum of labels; it is a distance of
-        each row to its label; or it falls as the label's mass moves to what is predicted most.
+        How its bounds are found if labels are only known to lie between two bounds (`Between`): it
+        grows with each |R_B| of its bins and reads no other sum of labels; it is a distance of each
+        row to its label; or it falls as the label's mass moves to what is predicted most.
     certifiable : bool, default False
         Whether it, or its root if `power` is 2, is the largest mean of ``f(u) (u - z)`` over
         functions f between -1 and 1 that are fixed before the rows are seen: `certify` has a bound.
@@ -335,16 +335,16 @@ class Measure:
         """What the noise of votes, where labels are shares of them, does to its value."""
         if self.vote_model:
             return (
-                "adds to the value, whatever the number of rows; votes identify the rest only in "
-                "part, and intervals are bounds"
+                "adds to the value at any number of rows; votes identify the rest only in part, "
+                "so intervals are bounds"
             )
         if self.votes_add:
             return (
-                "adds to the value, whatever the number of rows; taken out exactly, by the "
-                "variance of each row's shares"
+                "adds to the value at any number of rows; removed exactly, by the variance of "
+                "each row's shares"
             )
         if self.vote_excess is not None:
-            return "averages out over many rows; of these rows it is taken out exactly"
+            return "averages out over many rows; removed exactly for these rows"
         return "averages out over many rows"
 
     @property

@@ -17,8 +17,8 @@ from calibrant._core.level_table import LevelTable
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._measures.binned import binned_error
 
-# Bins that a sweep looks at together, at first and at most; where each look takes a way to a
-# device, as many from the start.
+# The number of bins that a sweep tries together, at first and at most. On a device it starts with
+# the larger number, because each query of the device takes long.
 AT_ONCE, FAR_AT_ONCE = 512, 1 << 15
 
 
@@ -48,8 +48,8 @@ def sweep_bins(levels: BinTable) -> BinTable:
     """The table of the largest number of equal-mass bins before the first number at which mean
     targets fall.
 
-    At that first number some bin's mean target is below that of the bin before. Of sums the table
-    has those that an error needs: of weights, predictions and targets.
+    At that first number some bin's mean target is below that of the bin before. The table
+    has the sums that an error needs: of weights, predictions and targets.
     """
     if isinstance(levels, OrderedLevels):
         return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
@@ -118,7 +118,7 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
         if falls.any():
             return int(tried[falls.argmax()])
         first = int(tried[-1]) + 1
-        at_once = min(2 * at_once, FAR_AT_ONCE)  # a sweep that goes on takes fewer looks
+        at_once = min(2 * at_once, FAR_AT_ONCE)  # a long sweep takes fewer steps
     return most + 1
 
 

@@ -273,8 +273,10 @@ PEER_RULES: tuple[PeerRule, ...] = (
         version="1.9.0",
         default_bins=15,
         rule="equal width, left-closed; 0 in the first bin, 1 in a bin of its own; float32",
-        why="Predictions of exactly 1 are judged apart from the rest of the top bin, so gaps that "
-        "would cancel there add up, and sums are rounded to single precision.",
+        why=(
+            "Predictions of exactly 1 have a bin of their own, so gaps that would cancel in the "
+            "top bin add up. Sums are rounded to single precision."
+        ),
         soft_targets="refused",
         compute=torchmetrics_ece,
         by_row=True,
@@ -296,8 +298,10 @@ PEER_RULES: tuple[PeerRule, ...] = (
         default_bins=10,
         rule="equal width, left-closed; 0 in the first bin, 1 in the last; edges j * (1/m); "
         "precision of the input",
-        why="Its edges are rounded multiples of the bin width (0.30000000000000004 for 0.3), so a "
-        "prediction that lies on an edge may be counted one bin lower.",
+        why=(
+            "Its edges are rounded multiples of the bin width (0.30000000000000004 for 0.3), so a "
+            "prediction on an edge may be counted one bin lower."
+        ),
         soft_targets="wrong",
         compute=netcal_ece,
     ),
@@ -308,9 +312,10 @@ PEER_RULES: tuple[PeerRule, ...] = (
         rule="whole part of prediction / (1/m), so left-closed; 0 in the first bin, 1 in a bin of "
         "its "
         "own; precision of the input",
-        why="Predictions of exactly 1 are judged apart from the rest of the top bin, and the "
-        "division "
-        "may round a prediction that lies on an edge into the bin below.",
+        why=(
+            "Predictions of exactly 1 have a bin of their own, apart from the top bin. The "
+            "division may also round a prediction on an edge into the bin below."
+        ),
         soft_targets="right",
         compute=relplot_ece,
     ),
@@ -319,8 +324,7 @@ PEER_RULES: tuple[PeerRule, ...] = (
         version="0.1.4",
         default_bins=15,
         rule="equal width, right-closed; 0 in the first bin, 1 in the last; float64",
-        why="Bins are closed on the right, so a prediction that lies on an edge is counted one bin "
-        "lower.",
+        why="Bins are closed on the right, so a prediction on an edge is counted one bin lower.",
         soft_targets="refused",
         compute=uncertainty_calibration_ece,
     ),
@@ -344,9 +348,11 @@ PEER_RULES: tuple[PeerRule, ...] = (
         "those "
         "are fewer than n/4; root mean square less sampling variance; of several classes that of "
         "each against the rest; float64",
-        why="It is another quantity: the root mean square gap over equally filled bins, with the "
-        "part that chance alone would produce taken away; of several classes it is of all of "
-        "them (mode='marginal'), not of the top label.",
+        why=(
+            "It is another quantity: the root mean square gap over equally filled bins, minus the "
+            "part that chance alone would produce. With several classes it covers all of them "
+            "(mode='marginal'), not the top label."
+        ),
         soft_targets="refused",
         compute=uncertainty_calibration_debiased_l2,
         of_classes=uncertainty_calibration_marginal,

@@ -59,8 +59,8 @@ def design_effects(
 
 
 def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Wilson's lower and upper confidence limits of shares p, each of n rows, at the confidence
-    `level`.
+    """Wilson's confidence interval, as lower and upper ends, of shares p, each of n rows, at
+    the confidence `level`.
     """
     from scipy import special
 
@@ -68,7 +68,7 @@ def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
 
 
 def wilson_limits(p: Array, n: Array, z: float) -> tuple[Array, Array]:
-    """Wilson's limits of shares p, each of n rows, z standard errors from them."""
+    """Wilson's interval of shares p, each of n rows, at z standard errors."""
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
@@ -80,7 +80,7 @@ def mean_target_limits(
     method: str | None = None,
     design: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Lower and upper limits of each bin's mean target, NaN where a bin is empty.
+    """Lower and upper end of the interval of each bin's mean target, NaN in an empty bin.
 
     "wilson" and "clopper-pearson" are for hard labels; "normal" and "beta" take the scatter of soft
     labels from the labels themselves, the latter staying within [0, 1]. By default it is "wilson"
@@ -107,7 +107,7 @@ def mean_target_limits(
             high = np.where(hits < n, special.betaincinv(hits + 1, n - hits, 1 - tail), 1.0)
         return _nan_where_empty(low, n), _nan_where_empty(high, n)
     spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
-    # One row says nothing about the mean but that it lies in [0, 1].
+    # With one row, the mean is only known to lie in [0, 1].
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = n <= 1
         variance = np.where(alone, p * (1 - p), spread / (n - 1))
@@ -116,7 +116,7 @@ def mean_target_limits(
         return np.maximum(p - half, 0.0), np.minimum(p + half, 1.0)
     spreads = (variance > 0) & (p > 0) & (p < 1)
     size = np.where(spreads, p * (1 - p) / np.where(spreads, variance, 1.0) - 1.0, 1.0)
-    # No beta distribution scatters as widely as this: then the limits are 0 and 1 too.
+    # No beta distribution has so large a variance: then the interval is also [0, 1].
     unknown = alone | (size <= 0)
     inside = spreads & ~unknown
     a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)

@@ -1,6 +1,6 @@
 """Ranking and abstention: whether higher predictions go with more events, whatever their size.
 
-These say nothing about calibration: any rising map of the predictions leaves them as they are.
+These say nothing about calibration: increasing maps of the predictions do not change them.
 Formulas are over tables with a bin for each distinct prediction (a level), in increasing order;
 equal predictions cannot be told apart, and are ranked, kept and dropped together. u is a
 prediction, z its target and w its weight.
@@ -18,9 +18,7 @@ from calibrant._core.typing import Array, Index
 
 # The share of rows that `accuracy_at_coverage` keeps unless another is named.
 COVERAGE = 0.8
-ONE_OUTCOME = (
-    "the AUROC needs both outcomes: every label is {seen}, so that there is no pair to be ranked"
-)
+ONE_OUTCOME = "the AUROC needs both outcomes: every label is {seen}, so there are no pairs to rank"
 
 
 def _level_weights(levels: BinTable) -> tuple[Array, Array]:
@@ -86,7 +84,7 @@ def aurc(levels: BinTable) -> float:
 def accuracy_at(levels: BinTable, coverage: float = COVERAGE) -> float:
     """The mean target of the share `coverage` of rows with the highest predictions.
 
-    Of a level that is kept in part, each row counts in part.
+    If a level is kept in part, each of its rows counts in part.
     """
     if isinstance(levels, OrderedLevels):
         rows = coverage * float(levels.totals[0])
@@ -114,8 +112,8 @@ class RowInfluence(NamedTuple):
     on.
 
     `values` has the change of the value for each unit of weight at a row. `units` is an effective
-    number of rows: as many of equal weight are worth as much. Of two outcomes it is the rarer
-    one's.
+    number of rows: as many rows of equal weight have the same precision. With two outcomes it is
+    that of the rarer one.
     """
 
     values: Array

@@ -46,7 +46,7 @@ def runs_rms(w: Array, wu: Array, wz: Array, wz2: Array, *, run: float, n_runs: 
     of_run = np.searchsorted(ends, middle)
     mean, size = wz[level] / w[level], w[level]
     spread = np.maximum(wz2[level] / size - mean**2, 0.0)
-    # A run may have only some of the rows of a level; which of them, chance decides.
+    # A run may have only some of the rows of a level, which are then a random choice.
     left = np.maximum(size - within, 0.0) / np.maximum(size - 1.0, 1.0)
     gaps = np.bincount(of_run, within * (wu[level] / size - mean))
     variance = np.bincount(of_run, within * left * spread)

@@ -19,8 +19,7 @@ import numpy as np
 from calibrant._core.grid import LogitGrid
 from calibrant._core.typing import Array, Index
 
-# The bandwidth of LS-ECE where none is asked for by name: the same for every model, so that values
-# can be compared.
+# The default bandwidth of LS-ECE: the same for every model, so that values can be compared.
 LS_SIGMA = 0.1
 # The Gaussian is 0 for all purposes at this many standard deviations.
 TAIL = 9.0
@@ -34,7 +33,7 @@ SIGMOID_ENDS = 40.0
 # distinct logits, or 1/2.
 LEAST_WIDTH, MOST_WIDTH = 1e-200, 1e200
 # Nodes per sigma (or per unit of the sigmoid) at which the smoothed integrand is summed: fewer,
-# because of its frequencies next to nothing is left and kinks are seen to.
+# because smoothing leaves almost no high frequencies, and kinks are handled separately.
 SUMMED_PER_SIGMA = 16
 
 
@@ -154,7 +153,8 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
             continue
         t, plus, minus = smoothed_logits(grid, r, sigma)
         up, down = logistic(t)
-        # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
+        # z - rho(t) is split into a term for events and one for non-events, so that nothing cancels
+        # at the ends.
         difference = plus * down - minus * up
         values.append(integral_of_absolute(difference, float(t[1] - t[0])) / total)
     return float(np.mean(values))
@@ -180,7 +180,7 @@ def _wide_noise_integral(grid: LogitGrid, r: int, sigma: float) -> float:
     smooth = [valid_convolution(kernel, mass) for mass in (plus, minus)]
     up, down = logistic(t)
     f = smooth[0] * down - smooth[1] * up
-    # The sum takes the end nodes in full: half of each, and the term of the slope, are taken off.
+    # The sum counts the end nodes in full: half of each, and the term of the slope, are subtracted.
     inside = integral_of_absolute(f, grid.spacing)
     inside -= 0.5 * grid.spacing * (abs(f[0]) + abs(f[-1]))
     slopes = np.abs(f[[0, 1, 2, -3, -2, -1]]) @ np.array([3.0, -4.0, 1.0, 1.0, -4.0, 3.0]) / 2.0
@@ -194,7 +194,7 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
     """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
 
     With `in_order` the logits h are sorted already. Each row has an interval of the width sigma
-    about its logit. Between neighbouring ends of such intervals the same rows take part, and the
+    about its logit. Between neighbouring ends of these intervals the same rows take part, and the
     integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
     """
     sigma = min(max(sigma, LEAST_WIDTH), MOST_WIDTH)

@@ -29,7 +29,7 @@ from calibrant._measures.smooth import (
 )
 
 # Nodes per sigma at which a fixed point is looked for first, where it takes MANY_NODES or more, and
-# how far apart two numbers must be for these to tell which is larger.
+# how far apart two values must be for these nodes to decide which is larger.
 ROUGH_PER_SIGMA, MANY_NODES, ROUGHLY = 8, 1 << 12, 1e-4
 # The widths between which a fixed point lies in any case.
 ANYWHERE = (0.0, 1.0)
@@ -65,7 +65,7 @@ def smoothed_units(
 
     full = cosines.shape[1] - 1
     cells = full if cells is None else cells
-    sigma = min(sigma, WIDE_SIGMA)  # nothing but the mean is left long before
+    sigma = min(sigma, WIDE_SIGMA)  # at this width only the mean is left
     left = min(full, math.ceil(min(noise.highest / (np.pi * sigma), full)))
     damped = np.zeros((cosines.shape[0], cells + 1))
     k = np.arange(left + 1)
@@ -114,7 +114,7 @@ class _SmoothError:
     """The smooth error of a class as a function of the width of noise, with its fixed point (the
     width that equals the error).
 
-    `smoothed` gives the integral at a width on so many cells, of which the grid has `cells`;
+    `smoothed` gives the integral at a width on this many cells, of which the grid has `cells`;
     `total` is the sum of weights.
     """
 
@@ -146,8 +146,8 @@ class _SmoothError:
         If it is below `least`, the result is any number below that width. If it is finer than the
         grid resolves, the result is the error at the finest width.
         """
-        # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
-        # cannot tell.
+        # At four cells to the bandwidth the grid still resolves the kernel; it does not resolve a
+        # narrower one.
         finest = 4.0 / self.cells
         narrow = least or NODES_PER_SIGMA / self.cells
         if finest < narrow < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
@@ -156,14 +156,14 @@ class _SmoothError:
             if self.rough(narrow) < (1.0 - ROUGHLY) * narrow and least:
                 return max(self.rough(least), finest)
         widest = self(1.0)
-        if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
+        if widest >= 1.0:  # the largest error: every prediction is 0 or 1, and wrong
             return 1.0
         # Kernels add up, so more noise never enlarges the error: the answer is at least what the
         # widest noise leaves, and at most what that width leaves. A little room is for rounding.
         low = max(finest, (1.0 - 1e-6) * widest)
         if low < least:
             if self(least) < (1.0 - 1e-9) * least:
-                # Without any residual no finer grid shows one, and 0 says so.
+                # Without any residual, the result is 0 on every grid.
                 nothing = self(least) == 0.0 and self(finest) == 0.0
                 return 0.0 if nothing else max(self(least), finest)
             low = least if self(least) > least else low

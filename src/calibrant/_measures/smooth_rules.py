@@ -79,9 +79,11 @@ SMOOTH_RULES: tuple[PeerRule, ...] = (
         default_bins=0,
         rule="no bins: a reflected Gaussian whose width is its own error, on a grid of 1/1000 or "
         "finer; a row in the outer cell of the grid counts up to half",
-        why="It is the smooth ECE. Its grid is mirrored at its outer nodes, which count once where "
-        "reflection would have them twice: confidences above 0.999 lose up to half of their "
-        "weight, and the error of all others is divided by the rest.",
+        why=(
+            "It is the smooth ECE. Its grid is mirrored at its outer nodes, which count once "
+            "instead of twice. Confidences above 0.999 lose up to half of their weight, and the "
+            "error of all others is divided by the rest."
+        ),
         soft_targets="right",
         compute=relplot_smooth_ece,
     ),

@@ -13,7 +13,7 @@ from calibrant._core.loss_sums import LossSums
 
 def _undefined_statistic(statistic: str) -> NotDefined:
     """The NotDefined error to raise for a statistic that a source of data does not define."""
-    return NotDefined(f"these data do not give the statistic {statistic!r}")
+    return NotDefined(f"these data do not have the statistic {statistic!r}")
 
 
 class Statistics(Protocol):
@@ -138,7 +138,7 @@ Binning = Literal["fixed", "quantile", "levels", ""]
 
 @dataclass(frozen=True)
 class Statistic:
-    """Which problem a statistic is of, in which bins, and what it takes to compute it.
+    """The problem and the bins of a statistic, and the requirements to compute it.
 
     Parameters
     ----------

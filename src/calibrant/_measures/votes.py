@@ -43,7 +43,7 @@ def mean_excess(p: Array, variances: Array) -> Array:
     """The excess that the noise of votes adds to squared errors averaged over classes, for each
     row, (n,); p is not used.
 
-    Of two classes it is the excess in the squared error of P(y = 1).
+    With two classes it is the excess in the squared error of P(y = 1).
     """
     del p
     return variances.mean(axis=1)

@@ -249,7 +249,7 @@ def sum_frame(
     distances: bool = False,
     fine: bool = False,
 ) -> tuple[FrameSummary, StreamSums]:
-    """The statistics of a lazy frame, and the sums they are put together from, by one query.
+    """The statistics of a lazy frame, and the sums that they are made from, by one query.
 
     `rules` are those of fixed and of quantile bins, `names` the measures, None for all. With
     `distances` the distances between distributions are summed too, and with `fine` rows are summed

@@ -109,7 +109,7 @@ def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
 
 
 def follows_rule(measure: Measure) -> bool:
-    """Whether the measure uses the one rule of fixed bins given for all measures in place of its
+    """Whether the measure uses the one rule of fixed bins given for all measures instead of its
     quantile bins, so that a stream can give it.
     """
     statistic = STATISTICS[measure.statistic]

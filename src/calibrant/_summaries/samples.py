@@ -50,13 +50,13 @@ def resolve_notion(samples: Source, notion: str | None) -> Notion:
     one_of("notion", notion, NOTIONS)
     if samples.multiclass and notion == "binary":
         raise InputError(
-            f"notion='binary' needs y_proba of the shape (n,); it is (n, {samples.n_classes}). "
-            "Give one class's column, or use notion='confidence' or 'classwise'"
+            f"notion='binary' needs y_proba of the shape (n,); got (n, {samples.n_classes}). Give "
+            "one class's column, or use notion='confidence' or 'classwise'"
         )
     if not samples.multiclass and notion in ("classwise", "full"):
         raise InputError(
-            f"notion={notion!r} needs y_proba of the shape (n, k); it is (n,). "
-            "Use notion='binary', or give both columns: np.stack([1 - p, p], axis=1)"
+            f"notion={notion!r} needs y_proba of the shape (n, k); got (n,). Use notion='binary', "
+            "or give both columns: np.stack([1 - p, p], axis=1)"
         )
     return notion  # type: ignore[return-value]
 
@@ -155,7 +155,7 @@ class Summary:
         for (n,) predictions.
         """
         if not self.samples.multiclass:
-            raise NotDefined("its classes are those of predictions (n, k); these are (n,)")
+            raise NotDefined("it needs predictions of the shape (n, k); these are (n,)")
         (table,) = self._call_engine(self.engine.top_class_table, self.samples, rule)
         check_weight_total(table.total_weight.sum(), self._n_rows)
         return table
@@ -172,8 +172,8 @@ class Summary:
 
     @property
     def _n_rows(self) -> int:
-        """The number of rows, without dropped ones; 1 for a frame, whose rows are not counted
-        yet.
+        """The number of rows, without dropped ones; 1 for a frame, whose rows are not
+        counted yet.
         """
         samples = self.samples
         return samples.n if isinstance(samples, Samples | TensorSamples) else 1

@@ -70,8 +70,8 @@ def spacing_for(sigma: float) -> float:
 
 
 def is_fine_enough(value: float, width: float, cells: int) -> bool:
-    """Whether a unit grid of so many cells resolves noise of this width; always if the error
-    `value` is 0, since a finer grid would show nothing more.
+    """Whether a unit grid with this number of cells resolves noise of this width; always if the
+    error `value` is 0, since a finer grid would show nothing more.
     """
     # Without any residual there is nothing that a finer grid would show.
     return value == 0.0 or width * cells >= CELLS_PER_SIGMA
@@ -202,7 +202,7 @@ class SmoothSummary:
             every = self._logit_problems("identity")
             counts = every[0][2] > 0.0  # the weights of all classes are the same
             if counts.sum() < 2:
-                raise NotDefined("a row has no part in its own estimate, and one row has no other")
+                raise NotDefined("leave-one-out estimates need at least two rows")
             parts = [(u[counts], z[counts], w[counts]) for u, z, w in every]
             return float(np.mean([
                 beta_error(u, z, w, bandwidth or beta_bandwidth(u, w)) for u, z, w in parts

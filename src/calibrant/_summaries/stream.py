@@ -1,4 +1,4 @@
-"""StreamSummary: the statistics of a stream, put together from its sums."""
+"""StreamSummary: the statistics of a stream, computed from its sums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calibrant._summaries.smooth import is_fine_enough
 
 @dataclass
 class StreamSummary(Statistics):
-    """The `Statistics` of a stream, put together from its sums by cell.
+    """The `Statistics` of a stream, computed from its sums by cell.
 
     The scalar problem is the binary one, or that of the confidence for (n, k) predictions.
     """
@@ -135,8 +135,8 @@ class StreamSummary(Statistics):
         value = smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))
         if not (self.approximate or is_fine_enough(value, value, grid.cells)):
             raise NotDefined(
-                f"it is about {value:.1g}, finer than the grid of a stream tells: use "
-                "evaluate(y_true, y_proba), or approximate=True for what the grid tells"
+                f"it is about {value:.1g}, below the resolution of a stream's grid: use "
+                "evaluate(y_true, y_proba), or approximate=True for the value on the grid"
             )
         return value
 

@@ -19,7 +19,7 @@ class Rows:
     preds: Any
     target: Any
     sample_weight: Any
-    # What is added to errors of a map, to explain that row numbers are positions; else empty.
+    # A text that explains, in errors about a map, that row numbers are positions; otherwise empty.
     note: str = ""
 
 
@@ -44,7 +44,7 @@ def rows_of_batch(
         sample_weight = _to_tensor(sample_weight, "sample_weight")
     note = ""
     if _is_map(preds, num_classes):
-        left_out = "" if ignore_index is None else ", without those ignored"
+        left_out = "" if ignore_index is None else ", without ignored ones"
         note = f" (rows are the positions of preds {_shape_text(preds)} in order{left_out})"
         preds, target = _classes_last(preds, target, num_classes)
         where = preds.shape if num_classes == 1 else preds.shape[:-1]
@@ -77,8 +77,8 @@ def _to_tensor(values: Any, argument: str) -> Tensor:
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{argument} cannot be read as a tensor ({error}): with ignore_index, and of maps, "
-            "give numbers, such as class indices in place of names"
+            f"{argument} cannot be read as a tensor ({error}): with ignore_index, and for maps, "
+            "give numbers, such as class indices instead of names"
         ) from None
 
 
@@ -94,10 +94,10 @@ def _is_map(preds: Any, num_classes: int | None) -> bool:
         return n_dims > 1
     if num_classes is None and n_dims > 1:
         raise InputError(
-            f"preds has the shape {_shape_text(preds)}, where num_classes=None takes one "
-            "probability a row, (n,): make the metric with num_classes=1 for binary predictions of "
-            "any shape, (B, ...), or with the number of classes, for (n, num_classes) or "
-            "(B, num_classes, ...)"
+            f"preds has the shape {_shape_text(preds)}, but num_classes=None needs one probability "
+            "a row, (n,): make the metric with num_classes=1 for binary predictions of any shape, "
+            "(B, ...), or with the number of classes, for (n, num_classes) or (B, num_classes, "
+            "...)"
         )
     return n_dims > 2
 
@@ -129,8 +129,8 @@ def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tup
     if target.shape == hard:
         return preds.movedim(1, -1), target
     raise InputError(
-        f"preds has the shape {_shape_text(preds)}: target must have the shape {hard}, a class for "
-        f"each position, or that of preds, soft labels; got {_shape_text(target)}"
+        f"preds has the shape {_shape_text(preds)}: target must have the shape {hard} (a class for "
+        f"each position) or the shape of preds (soft labels); got {_shape_text(target)}"
     )
 
 
@@ -145,8 +145,8 @@ def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     if preds.shape[1] == 1 and target.shape == preds[:, 0].shape:
         return preds[:, 0], target
     raise InputError(
-        f"preds has the shape {_shape_text(preds)}: target must have the same, a label for each "
-        f"position; got {_shape_text(target)}"
+        f"preds has the shape {_shape_text(preds)}: target must have the same shape, with a label "
+        f"for each position; got {_shape_text(target)}"
     )
 
 

@@ -72,7 +72,7 @@ y_soft : array-like of shape (n,) or (n, k), optional
     Soft labels to measure against in place of `y`: the probability of the positive class, or of
     each class in the order of `classes_`.
 response_method : {"predict_proba", "decision_function"} or tuple of both, default "predict_proba"
-    The method that gives predictions; of a tuple the first that the estimator has.
+    The method that gives predictions; from a tuple, the first that the estimator has.
 from_logits : bool, default False
     Whether scores of `decision_function` are logits.
 pos_label : label, optional
@@ -88,16 +88,16 @@ class Constructors:
     Attributes
     ----------
     function : callable
-        Computes the result that the Display draws. Both constructors have all options of it and of
-        `plot` in their signatures.
+        Computes the result that the Display draws. Both constructors have all its options and those
+        of `plot` in their signatures.
     defaults : mapping of str to object
         Defaults other than the function's.
     shared : tuple of str
-        Options of the function that `plot` is given too.
+        Options of the function that are passed to `plot` too.
     responses : tuple of str
         Arguments of `from_estimator` that are about the estimator.
     draws_every_class : bool
-        Whether labels are matched with all classes even where there are two.
+        Whether to match labels with all classes even if there are two.
     """
 
     function: Callable[..., Any]
@@ -289,7 +289,7 @@ class ComparisonConstructors(Constructors):
         for name, problem in problems.items():
             if not _is_same_problem(problem, first):
                 raise InputError(
-                    f"{name!r} has other classes or predictions of another kind than "
+                    f"{name!r} has other classes or another kind of predictions than "
                     f"{first_name!r}: compare classifiers of the same classes"
                 )
         kept = {name: options[name] for name in options if name not in self.responses}
@@ -347,11 +347,11 @@ def windows_of(
     every : str or timedelta, default "1d"
         The width of a window.
     bins : int or rule of binning, default 15
-        Bins that are fixed before data are seen: a count of equal width, `EqualWidth` or `Edges`.
+        Bins that do not depend on the data: a number of equal-width bins, `EqualWidth` or `Edges`.
     measures : iterable of str, optional
-        Names of `catalogue()`; left out, those of `Monitor`.
+        Names of `catalogue()`; by default those of `Monitor`.
     baseline : Accumulator or int, optional
-        What changes are measured against: other rows, or as many windows before each.
+        The baseline of changes: other rows, or the given number of windows before each.
     sample_weight : array-like of shape (n,), optional
         Weight of each row.
     from_logits : bool, default False
@@ -361,7 +361,7 @@ def windows_of(
     classes : sequence, optional
         Labels of the classes, in the order of the columns.
     data : frame, optional
-        Where the other arguments name columns of.
+        The frame whose columns the other arguments name.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
         )
     if "decision_function" in methods and from_logits is not True:
         raise InputError(
-            "decision_function gives scores, not probabilities: if they are logits, say so with "
+            "decision_function gives scores, not probabilities: if they are logits, pass "
             "from_logits=True"
         )
     if "decision_function" not in methods and from_logits is not False:
@@ -85,15 +85,18 @@ def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise InputError(
-            f"{type(estimator).__name__} has no classes_, which tells what its columns stand for: "
-            "fit it first, or give its predictions to the measure itself, with classes=[...]"
+            f"{type(estimator).__name__} has no classes_, which name the columns of its "
+            "predictions: fit it first, or give its predictions to the measure itself, with "
+            "classes=[...]"
         )
     if isinstance(classes, list) and any(np.ndim(part) for part in classes):
-        raise InputError(f"{type(estimator).__name__} has several outputs: measure each by itself")
+        raise InputError(
+            f"{type(estimator).__name__} has several outputs: measure each of them alone"
+        )
     labels = to_array(classes, "classes_")
     if labels.size < 2 and not all_named:
         raise InputError(
-            f"{type(estimator).__name__} knows 1 class only: it was fitted to rows of one label"
+            f"{type(estimator).__name__} knows only 1 class: it was fitted to rows of one label"
         )
     return labels
 
@@ -115,8 +118,8 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
         row = labels.tolist().index(unseen[0])
         raise InputError(
             f"y_true[{row}] is {unseen[0]!r}, which the estimator has not seen; its classes are "
-            f"{names}. Where a training fold may lack a class, use a stratified split, or name all "
-            "of them with scorer(..., classes=[...]), so that an unseen one has the probability 0"
+            f"{names}. If a training fold may lack a class, use a stratified split, or name all "
+            "classes with scorer(..., classes=[...]): unseen classes then have the probability 0"
         )
 
 
@@ -143,7 +146,7 @@ def add_unseen_classes(
         columns.append(column)
     if logits and len(columns) < len(names):
         raise InputError(
-            "an unseen class has the probability 0, which no logit is: use "
+            "an unseen class has the probability 0, which has no logit: use "
             "response_method='predict_proba'"
         )
     out = np.zeros((array.shape[0], len(names)), dtype=array.dtype)
@@ -257,8 +260,8 @@ def _class_column(values: NDArray[Any], column: int, k: int, from_logits: bool) 
         return binary_column(values, column, from_logits)
     if from_logits:
         raise InputError(
-            "pos_label needs probabilities: logits of more than two classes have none of one class "
-            "against the rest. Use response_method='predict_proba'"
+            "pos_label needs probabilities: with more than two classes, logits give no "
+            "probability of one class against the rest. Use response_method='predict_proba'"
         )
     return values[:, column]
 

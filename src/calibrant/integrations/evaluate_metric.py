@@ -32,11 +32,10 @@ Calibration metric:
 class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unused-ignore]
     """Calibration as a metric with `add_batch` and `compute`.
 
-    Batches are summed as they come and never kept or written, so memory does not grow with them;
-    measures that need all predictions in order then need ``approximate=True``, and come from fine
-    cells (see `Accumulator`). Rows that are given to `compute` alone are measured as
-    `calibrant.evaluate` does. Several processes are refused, since `evaluate` would write their
-    rows to files.
+    Batches are summed one by one and never stored, so memory does not grow. Measures that need all
+    predictions in order then need ``approximate=True``, which computes them from fine cells (see
+    `Accumulator`). Rows passed only to `compute` are measured like in `calibrant.evaluate`. Several
+    processes are an error, because `evaluate` would write their rows to files.
 
     Parameters
     ----------
@@ -104,9 +103,9 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     ) -> None:
         if num_process != 1:
             raise InputError(
-                f"num_process must be 1; got {num_process}. In several processes, update a "
-                "calibrant.Accumulator in each, save it, and merge the files: sums are all that "
-                "has to meet"
+                f"num_process must be 1; got {num_process}. With several processes, update a "
+                "calibrant.Accumulator in each, save it, and merge the files: only their sums "
+                "need to meet"
             )
         self._settings: dict[str, Any] = {
             "measures": (measures,) if isinstance(measures, str) else tuple(measures),
@@ -192,7 +191,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     def compute(
         self, *, predictions: Any = None, references: Any = None, sample_weight: Any = None
     ) -> dict[str, float]:
-        """Compute the measures of everything added, and of what is given here; then start anew.
+        """Compute the measures of all rows added before and given here, and reset.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ def eval_results(
 ) -> str:
     """Write measures as the text of a file in `.eval_results`.
 
-    A file's entry has one value, and what it measures is said by the benchmark's task.
+    An entry of the file has one value; the benchmark's task defines what it measures.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ def eval_results(
     dataset : str
         The benchmark's dataset on the Hub, "cais/hle".
     tasks : mapping of str to str
-        For each measure to write, the task of the dataset's `eval.yaml` that stands for it.
+        For each measure to write, its task in the dataset's `eval.yaml`.
     revision : str, optional
         The commit of the dataset.
     date : str or date, optional
         When the model was evaluated, in ISO 8601; the Hub takes the commit's time by default.
     source : str, optional
-        Address of what the values come from: logs, a paper.
+        Address of the source of the values: logs, a paper.
     source_name : str, optional
-        What the Hub shows for `source`.
+        The name that the Hub shows for `source`.
     user : str, optional
         The Hub's user to whom `source` belongs.
     org : str, optional
         The Hub's organisation to which `source` belongs.
     notes : str, optional
-        How the model was run: "no-tools".
+        How the model was run, such as "no-tools".
 
     Returns
     -------
@@ -66,7 +66,7 @@ def eval_results(
     Raises
     ------
     InputError
-        If a measure has no finite value, or the source has a name and no address.
+        If a measure has no finite value, or the source has a name but no address.
 
     Examples
     --------

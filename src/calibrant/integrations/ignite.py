@@ -22,8 +22,8 @@ except ImportError as error:
 class Calibration(Metric):  # type: ignore[misc, no-any-unimported, unused-ignore]
     """A measure of the catalogue, or several, as a metric that is attached to an Ignite engine.
 
-    Batches are summed where they lie, and sums are kept. In several processes the sums meet once,
-    in `compute`.
+    Batches are summed on their device, and only sums are kept. With several processes, `compute`
+    adds up their sums.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Calibration(Metric):  # type: ignore[misc, no-any-unimported, unused-ignor
     output_transform : callable, optional
         A function from the engine's output to (predictions, labels), as in every metric of Ignite.
     bins : int, EqualWidth or Edges, default 15
-        Bins that are fixed before data are seen.
+        Bins that do not depend on the data.
     from_logits : bool, default False
         Whether predictions are logits.
     from_logprobs : bool, default False

@@ -22,9 +22,9 @@ def calibration(
 ) -> Callable[[list[Any]], dict[str, float]]:
     """Calibration of the confidences in scores' metadata.
 
-    A score's value says whether the answer was right, by Inspect's `value_to_float`; its metadata,
-    or its value where that has several entries, says how sure the model was. Scores without a
-    confidence (none, an empty text, or NaN) are dropped and counted.
+    A score's value says whether the answer was right, by Inspect's `value_to_float`. Its metadata,
+    or its value if that has several entries, has the confidence. Scores without a confidence (none,
+    an empty text, or NaN) are dropped and counted.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _read_score(score: Any, confidence: str, percent: bool) -> tuple[float, floa
         value = next((value[key] for key in ("score", "correct") if key in value), None)
         if value is None:
             raise InputError(
-                "a score's value has several entries, and none is 'score' or 'correct'"
+                "a score's value has several entries, but none is called 'score' or 'correct'"
             )
     return value_to_float()(value), _probability(stated, confidence, percent)
 

@@ -38,7 +38,8 @@ def multiple_choice(
     Parameters
     ----------
     gold : str or callable
-        Field of a document with the index of the right choice, or a function from a document to it.
+        Field of a document with the index of the right choice, or a function from a document to
+        this index.
     metrics : sequence of str, default ('ece',)
         Names of the metrics in the YAML that get pairs of right choice and probabilities; "acc" is
         always there.
@@ -73,13 +74,13 @@ def multiple_choice(
         logs = np.array([[float(each[0]) for each in results]])
         if isinstance(right, bool) or not isinstance(right, int) or not 0 <= right < logs.size:
             raise InputError(
-                f"gold is {right!r}: it must be the index of one of the {logs.size} choices. A "
-                "function from a document to the index may be given in its place"
+                f"gold is {right!r}: it must be the index of one of the {logs.size} choices, or a "
+                "function from a document to this index"
             )
         if np.isnan(logs).any() or not np.isfinite(logs.max()):
             raise InputError(
                 f"the log-likelihoods of a document are {logs[0].tolist()}: they must be numbers, "
-                "and one of them above -inf, or no choice has a probability"
+                "and at least one must be above -inf; otherwise no choice has a probability"
             )
         pair: Item = (right, softmax(logs)[0].tolist())
         return {"acc": float(int(np.argmax(logs)) == right), **dict.fromkeys(metrics, pair)}
@@ -91,9 +92,9 @@ def multiple_choice(
 def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[Any]], float]:
     """Make the aggregation of a metric: a measure over all documents of a task.
 
-    Where all documents have the same number of choices k, they are rows (n, k), as for
-    `calibrant.evaluate`; a single one with another number changes that for all, which are then
-    judged by their likeliest choice, right or wrong, (n,).
+    If all documents have the same number of choices k, they are rows (n, k), as for
+    `calibrant.evaluate`. If one has another number, all documents are measured by their likeliest
+    choice, right or wrong, (n,).
 
     Parameters
     ----------

@@ -39,12 +39,12 @@ _FOLDER = "calibration"
 class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimported, unused-ignore]
     """Calibration as an evaluator of MLflow, found by its entry point.
 
-    It takes probabilities: those of a model's `predict_proba`, else what the model or the dataset
-    has as predictions, which must then be probabilities and not class labels. It logs every measure
-    (``calibration/ece``) with its bias-corrected estimate and its confidence interval
-    (``calibration/ece_estimate``, ``calibration/ece_low``, ``calibration/ece_high``), and as
-    artifacts ``calibration/evaluation.json`` and the report page,
-    ``calibration/report.html``, where the packages of the extra ``report`` are installed.
+    It needs probabilities: those of a model's `predict_proba`, or else the predictions of the model
+    or the dataset, which must not be class labels. It logs every measure (``calibration/ece``) with
+    its bias-corrected estimate and its confidence interval (``calibration/ece_estimate``,
+    ``calibration/ece_low``, ``calibration/ece_high``), and as artifacts
+    ``calibration/evaluation.json`` and the report page, ``calibration/report.html``, if the
+    packages of the extra ``report`` are installed.
 
     Options go into ``evaluator_config={"calibrant": {...}}``: `measures`, `bins`, `classes`,
     `from_logits`, `from_logprobs`, `level`, `tolerance` and `seed` as for `calibrant.report`;
@@ -73,11 +73,11 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
         Parameters
         ----------
         model_type : str or None
-            The kind of model, as `mlflow.evaluate` was told.
+            The kind of model, as passed to `mlflow.evaluate`.
         evaluator_config : mapping, optional
             The options, as the class describes them.
         **kwargs : object
-            What later versions of MLflow may add.
+            Arguments that later versions of MLflow may add.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
         model_type : str
             The kind of model.
         dataset : mlflow dataset
-            Features, labels, and predictions where there is no model.
+            Features, labels, and predictions if there is no model.
         run_id : str
             The run to log to.
         evaluator_config : mapping, optional
@@ -118,7 +118,7 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
         predictions : str, optional
             The column of the model's output that has the predictions.
         **kwargs : object
-            What later versions of MLflow may add.
+            Arguments that later versions of MLflow may add.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
         Raises
         ------
         InputError
-            If there are no labels, no probabilities, or an option is not known.
+            If there are no labels, no probabilities, or an option is unknown.
         """
         options = _check_options(evaluator_config)
         if not getattr(dataset, "has_targets", True) or dataset.labels_data is None:
@@ -243,7 +243,7 @@ def _check_probabilities(given: Any) -> Any:
 def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any]) -> Report:
     """The report on labels and predictions, with the evaluator's options.
 
-    Of two columns one is measured as a binary prediction: that of `pos_label`, or else the second.
+    One of two columns is measured as a binary prediction: that of `pos_label`, or else the second.
     """
     import numpy as np
 
@@ -255,7 +255,7 @@ def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, 
     positive = options.get("pos_label")
     chosen = {name: options[name] for name in _PASSED if name in options}
     if y_proba.ndim == 2 and y_proba.shape[1] == 2:
-        # Of two columns one is measured: that of the second class, or of the one asked for.
+        # One of two columns is measured: that of the second class, or of the one asked for.
         names = [0, 1] if classes is None else list(classes)
         column = 1 if positive is None else column_of(positive, names)
         given = given_as(chosen.get("from_logits", False), chosen.pop("from_logprobs", False))

@@ -73,8 +73,8 @@ def scorer(
 ) -> MeasureScorer:
     """Make a scorer of a measure, for `cross_validate`, `GridSearchCV` and similar functions.
 
-    Greater is better, as in all of scikit-learn: errors and losses come out negative. Labels may be
-    of any kind, since the classes are those of the estimator.
+    Greater is better, as everywhere in scikit-learn: errors and losses are negative. Labels may be
+    of any type, because the estimator knows the classes.
 
     With metadata routing, ``set_score_request(sample_weight=True, y_soft=True)`` makes a scorer
     take weights and soft labels: (n, k) in the order of `classes_`, or (n,) of the positive class.
@@ -84,7 +84,7 @@ def scorer(
     measure : str
         A name of `catalogue()`.
     response_method : {"predict_proba", "decision_function"} or tuple, default "predict_proba"
-        The method that gives predictions; of a tuple the first that the estimator has. Scores of
+        The method that gives predictions; from a tuple, the first that the estimator has. Scores of
         `decision_function` are read as logits, which `from_logits` must confirm.
     from_logits : bool, default False
         Whether scores of `decision_function` are logits.
@@ -92,7 +92,7 @@ def scorer(
         The class that is measured against the rest. Without it, two classes are measured by the
         probability of the second, and more all together.
     classes : sequence, optional
-        All classes, where a training fold may lack some: every fold is measured on these, in this
+        All classes, if a training fold may lack some: every fold is measured on these, in this
         order, and a class that the estimator has not seen has the probability 0. By default the
         classes are `classes_` of the estimator, and other labels are an error.
     **options
@@ -106,9 +106,9 @@ def scorer(
     Raises
     ------
     InputError
-        If there is no such measure, or an option makes it another one.
+        If the measure does not exist, or an option changes it into another one.
     UnknownOption
-        If the measure's function has no such option.
+        If the measure's function does not have an option.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
     pos_label : label or None
         The class that is measured against the rest.
     classes : list, optional
-        All classes, where an estimator may not have seen some.
+        All classes, if an estimator may not have seen some.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def _check_options(
             )
         if name in fixed and entry.name != function.__name__ and value != fixed[name]:
             raise InputError(
-                f"the measure {entry.name!r} is {entry.function}, so {name}={value!r} makes it "
-                f"another: use scorer({function.__name__!r}, {name}={value!r})"
+                f"the measure {entry.name!r} calls {entry.function}, so {name}={value!r} changes "
+                f"the measure: use scorer({function.__name__!r}, {name}={value!r})"
             )
     return options

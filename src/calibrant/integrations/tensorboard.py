@@ -32,7 +32,7 @@ def log_calibration(
     Parameters
     ----------
     writer : SummaryWriter
-        That of `torch.utils.tensorboard`, or another with `add_scalar` and `add_figure`.
+        A writer of `torch.utils.tensorboard`, or another one with `add_scalar` and `add_figure`.
     y_true : array-like of shape (n,) or (n, k)
         Labels, hard or soft.
     y_proba : array-like of shape (n,) or (n, k)
@@ -40,7 +40,7 @@ def log_calibration(
     step : int, optional
         The step of training, or the epoch.
     tag : str, default "calibration"
-        What stands before the names in TensorBoard: ``calibration/ece``.
+        Prefix of the names in TensorBoard: ``calibration/ece``.
     measures : sequence of str, default ("ece", "smooth_ece", "brier", "log_loss")
         Names of the catalogue.
     bins : int or rule of binning, default 15

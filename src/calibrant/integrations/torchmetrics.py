@@ -41,22 +41,22 @@ class CalibrationMetric(Metric):
     """A measure of the catalogue, or several, as a torchmetrics metric of constant memory.
 
     The states are sums in float64 (those of an `Accumulator`): they add up over batches and over
-    ranks, so that two processes and one get the same counts to the last bit, and a sync sends a few
-    kilobytes however many rows there were. `update` takes (preds, target), in the order of
-    torchmetrics, on any device and in any precision; the predictions stay on their device.
+    ranks, so two processes and one get the same counts to the last bit, and a sync sends a few
+    kilobytes for any number of rows. `update` takes (preds, target), in the order of torchmetrics,
+    on any device and in any precision; the predictions stay on their device.
 
     Parameters
     ----------
     measure : str or sequence of str, default "ece"
-        The name of a measure of `calibrant.catalogue()`, or a list of names; of a list `compute`
-        gives a dict. Measures that need the samples themselves are refused; with
-        ``approximate=True`` those that need them in order come from fine cells.
+        The name of a measure of `calibrant.catalogue()`, or a list of names; for a list, `compute`
+        returns a dict. Measures that need the samples themselves are an error; with
+        ``approximate=True`` those that need them in order are computed from fine cells.
     num_classes : int, optional
-        The columns of preds, (n, num_classes), or their channels, (B, num_classes, ...), where
+        The columns of preds, (n, num_classes), or their channels, (B, num_classes, ...), in which
         every position is a row: a pixel, a token. None for binary preds of the shape (n,); 1 for
         binary preds of any shape, (B, ...) or (B, 1, ...).
     bins : int, EqualWidth or Edges, default 15
-        Bins that are fixed before data are seen.
+        Bins that do not depend on the data.
     from_logits : bool, default False
         Whether preds are logits.
     from_logprobs : bool, default False
@@ -64,12 +64,12 @@ class CalibrationMetric(Metric):
     classes : sequence, optional
         Labels of the classes, in the order of the columns.
     missing : {"error", "drop"}, default "error"
-        What to do with rows in which something is missing.
+        What to do with rows with a missing value.
     approximate : bool, default False
         Whether measures that need all predictions in order may come from fine cells.
     ignore_index : int, optional
-        Rows with this target are dropped before anything else is looked at, as is done for
-        padding and unlabelled pixels; of soft labels, rows with it in every class.
+        Rows with this target are dropped first, such as padding and unlabelled pixels; with soft
+        labels, rows with this value in every class.
     dist_sync_on_step : bool, default False
         An option of `torchmetrics.Metric`.
     process_group : process group, optional

@@ -28,12 +28,11 @@ def atb_loss(
         + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
 
     For (n,) predictions, and for each class against the rest, it is truthful: over the outcomes of
-    a batch no predictions have a lower expectation than the true probabilities. What those have is
-    not 0 but ``sum u (1 - u) / n^2``, about 1/(6 n) or less: the floor of a batch of n rows.
+    a batch no predictions have a lower expectation than the true probabilities. Their expectation
+    is not 0 but ``sum u (1 - u) / n^2``, about 1/(6 n) or less: the floor of a batch of n rows.
 
-    The predictions are sorted, and the gradient exists wherever no two are equal (where two are, it
-    is that of one of the orders they may have), and where the top label of no row is about to
-    change.
+    The predictions are sorted. The gradient exists if no two predictions are equal (otherwise it is
+    that of one possible order) and no row's top label is about to change.
 
     Parameters
     ----------
@@ -46,15 +45,15 @@ def atb_loss(
     norm : {"l2", "l1"}, default "l2"
         Squares over W^2, or absolute values over W, which are not truthful.
     root : bool, default False
-        Whether the square root is taken, for `norm="l2"`: the scale of gaps, but not truthful. Of a
-        mean over classes it is the root of the mean. Where it is 0 its gradient is taken as 0.
+        Whether to take the square root, for `norm="l2"`: on the scale of gaps, but not truthful. A
+        mean over classes has the root of the mean. Where the root is 0, its gradient is set to 0.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : tensor of shape (n,), optional
         Weight of each row, at least 0; 0 leaves a row out, as for padding.
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+        How to combine the errors of the classes of `"classwise"`; `"none"` returns each.
 
     Returns
     -------
@@ -64,8 +63,8 @@ def atb_loss(
     Raises
     ------
     InputError
-        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
-        nothing waits for a look at values: there the loss is NaN.
+        If shapes, types or options do not fit, or, on the CPU, a value is out of range. On other
+        devices values are not checked before the computation; there the loss is NaN.
 
     References
     ----------
@@ -84,7 +83,9 @@ def atb_loss(
     """
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
-        raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
+        raise InputError(
+            "root=True is for squared errors, and norm='l1' is not squared: leave out one of them"
+        )
     problem = problem_of(
         input,
         target,

@@ -68,7 +68,7 @@ class LSECELoss(_CalibrationLoss):
     Parameters
     ----------
     from_logits : bool
-        Whether the module is given logits. It is never guessed, and there is no default.
+        Whether the module gets logits. It is never guessed, and there is no default.
     sigma : float, default 0.1
         Width of the noise, on the scale of logits.
     eps : float, default 1e-06
@@ -77,7 +77,7 @@ class LSECELoss(_CalibrationLoss):
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`.
+        How to combine the errors of the classes of `"classwise"`.
 
     Examples
     --------
@@ -111,14 +111,14 @@ class SmoothECELoss(_CalibrationLoss):
     Parameters
     ----------
     from_logits : bool
-        Whether the module is given logits. It is never guessed, and there is no default.
+        Whether the module gets logits. It is never guessed, and there is no default.
     sigma : float, default 0.1
         Bandwidth, on the scale of probabilities.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`.
+        How to combine the errors of the classes of `"classwise"`.
 
     Examples
     --------
@@ -151,16 +151,16 @@ class ATBLoss(_CalibrationLoss):
     Parameters
     ----------
     from_logits : bool
-        Whether the module is given logits. It is never guessed, and there is no default.
+        Whether the module gets logits. It is never guessed, and there is no default.
     norm : {"l2", "l1"}, default "l2"
         Squares over W^2, or absolute values over W, which are not truthful.
     root : bool, default False
-        Whether the square root is taken, for `norm="l2"`.
+        Whether to take the square root, for `norm="l2"`.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`.
+        How to combine the errors of the classes of `"classwise"`.
 
     Examples
     --------
@@ -194,18 +194,18 @@ class SoftBinnedECELoss(_CalibrationLoss):
     Parameters
     ----------
     from_logits : bool
-        Whether the module is given logits. It is never guessed, and there is no default.
+        Whether the module gets logits. It is never guessed, and there is no default.
     bins : int, default 15
         Number of bins, of equal width.
     temperature : float, default 0.001
         Softness of the bins.
     norm : {"l2", "l1", "squares"}, default "l2"
-        What is made of the bins.
+        How to combine the bins.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`.
+        How to combine the errors of the classes of `"classwise"`.
 
     Examples
     --------

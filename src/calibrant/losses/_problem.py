@@ -45,7 +45,7 @@ class Problem:
     # Weights, of the shape (1, rows).
     w: Tensor
     # Logits of u if the batch holds logits, else None. `raw` is True for a batch of logits (n,),
-    # which are used as they came.
+    # which are used unchanged.
     h: Tensor | None
     raw: bool
     # NaN if a value of the batch is bad and the batch is not in memory, else 0.
@@ -230,7 +230,7 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
     if not input.is_floating_point():
         raise InputError(
             f"input must hold floating-point numbers; got {input.dtype}. The order is (input, "
-            "target), as for the losses of torch"
+            "target), as in torch's own losses"
         )
     if input.ndim not in (1, 2) or (input.ndim == 2 and input.shape[1] < 2):
         advice = "; use input.squeeze(-1)" if input.ndim == 2 else ""
@@ -244,7 +244,7 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
     if target.shape not in shapes:
         fitting = " or ".join(str(tuple(shape)) for shape in dict.fromkeys(shapes))
         raise InputError(
-            f"target must be of the shape {fitting}, as input is; got {tuple(target.shape)}"
+            f"target must have the shape {fitting}, like input; got {tuple(target.shape)}"
         )
     if input.ndim == 2 and target.ndim == 1 and target.is_floating_point():
         raise InputError(

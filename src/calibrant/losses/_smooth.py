@@ -76,7 +76,8 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
         f[:, 1:],
         torch.cat([f[:, 2:], f[:, -2:-1]], dim=1),
     )
-    # A straight line wherever there is no kink: no division by 0 there, nor in its gradient.
+    # A straight line where there is no kink, so that neither the value nor the gradient divides by
+    # 0.
     f0, f1, f2, f3 = (
         torch.where(crosses, values, line)
         for values, line in zip(around, (1.5, 0.5, -0.5, -1.5), strict=True)
@@ -132,8 +133,8 @@ def ls_ece_loss(
     .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
 
     where h is the logit of the prediction, rho the sigmoid and K the Gaussian density. The gradient
-    exists wherever the integrand changes its sign at single places, which is almost everywhere, and
-    where the top label of no row is about to change.
+    exists if the integrand changes its sign only at isolated points, as it almost always does, and
+    no row's top label is about to change.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def ls_ece_loss(
     sample_weight : tensor of shape (n,), optional
         Weight of each row, at least 0; 0 leaves a row out, as for padding.
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+        How to combine the errors of the classes of `"classwise"`; `"none"` returns each.
 
     Returns
     -------
@@ -164,8 +165,8 @@ def ls_ece_loss(
     Raises
     ------
     InputError
-        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
-        nothing waits for a look at values: there the loss is NaN.
+        If shapes, types or options do not fit, or, on the CPU, a value is out of range. On other
+        devices values are not checked before the computation; there the loss is NaN.
 
     References
     ----------
@@ -233,9 +234,9 @@ def smooth_ece_loss(
     .. math:: \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i) \tilde K_\sigma(t, u_i) \Bigr|
         \, dt
 
-    where K is the Gaussian reflected at 0 and 1. The gradient exists wherever the integrand changes
-    its sign at single places, which is almost everywhere, and where the top label of no row is
-    about to change.
+    where K is the Gaussian reflected at 0 and 1. The gradient exists if the integrand changes its
+    sign only at isolated points, as it almost always does, and no row's top label is about to
+    change.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def smooth_ece_loss(
     from_logits : bool
         Whether `input` holds logits. It is never guessed, and there is no default.
     sigma : float, default 0.1
-        Bandwidth, on the scale of probabilities. The measure's own fixed point is no option: it
+        Bandwidth, on the scale of probabilities. The measure's own fixed point is not available: it
         would be another loss for each batch.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
@@ -254,7 +255,7 @@ def smooth_ece_loss(
     sample_weight : tensor of shape (n,), optional
         Weight of each row, at least 0; 0 leaves a row out, as for padding.
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+        How to combine the errors of the classes of `"classwise"`; `"none"` returns each.
 
     Returns
     -------
@@ -264,8 +265,8 @@ def smooth_ece_loss(
     Raises
     ------
     InputError
-        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
-        nothing waits for a look at values: there the loss is NaN.
+        If shapes, types or options do not fit, or, on the CPU, a value is out of range. On other
+        devices values are not checked before the computation; there the loss is NaN.
 
     References
     ----------

@@ -35,11 +35,11 @@ def soft_binned_ece_loss(
     root of ``sum R_j^2 / W_j / W`` (over classes, of its mean), and `"squares"` is ``sum R_j^2 /
     W^2``. As T tends to 0 they tend to `calibrant.ece` with that norm, in bins of equal width, and
     `"squares"` to `calibrant.lin_ce` for (n,); for (n, k) to `calibrant.confidence_ce` without its
-    correction or, of `"classwise"`, to `calibrant.classwise_ce`.
+    correction or, for `"classwise"`, to `calibrant.classwise_ce`.
 
-    `"squares"` is smooth, and the others have no gradient where a bin's gap is 0; nor has any of
-    them where the top label of a row is about to change. Only hard bins are truthful: between two
-    soft ones a prediction's noise is halved, and it pays to move there.
+    `"squares"` is smooth; the others have no gradient where a bin's gap is 0. None has a gradient
+    where the top label of a row is about to change. Only hard bins are truthful: between two soft
+    bins a prediction's noise is halved, which rewards moving it there.
 
     Parameters
     ----------
@@ -52,17 +52,17 @@ def soft_binned_ece_loss(
     bins : int, default 15
         Number of bins, of equal width.
     temperature : float, default 0.001
-        Softness of the bins, T of the formula. Below about ``bins ** -2 / 50`` they are all but
+        Softness of the bins, T of the formula. Below about ``bins ** -2 / 50`` the bins are almost
         hard, and their gradients are those of predictions that never leave their bins.
     norm : {"l2", "l1", "squares"}, default "l2"
-        What is made of the bins.
+        How to combine the bins.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
     sample_weight : tensor of shape (n,), optional
         Weight of each row, at least 0; 0 leaves a row out, as for padding.
     reduction : {"mean", "sum", "none"}, default "mean"
-        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+        How to combine the errors of the classes of `"classwise"`; `"none"` returns each.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def soft_binned_ece_loss(
     Raises
     ------
     InputError
-        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
-        nothing waits for a look at values: there the loss is NaN.
+        If shapes, types or options do not fit, or, on the CPU, a value is out of range. On other
+        devices values are not checked before the computation; there the loss is NaN.
 
     References
     ----------
@@ -113,8 +113,8 @@ def soft_binned_ece_loss(
     if norm == "squares":
         return problem.reduce(((gaps / total) ** 2).sum(dim=1), reduction)
     weight = (problem.w[:, :, None] * share).sum(dim=1)
-    # A bin that next to nothing belongs to counts next to nothing, and the square of its weight, by
-    # which a gradient divides, would be 0.
+    # An almost empty bin hardly counts, and the square of its weight, by which a gradient divides,
+    # would be 0.
     some = weight > torch.finfo(weight.dtype).tiny ** (1 / 3) * total
     mean_gap = gaps / torch.where(some, weight, total)
     errors = (mean_gap * (gaps / total)).sum(dim=1)

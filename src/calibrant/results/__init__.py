@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._bounds import Bound as Bound
     from calibrant.results._bounds import Bounds as Bounds
     from calibrant.results._bounds import ReliabilityBounds as ReliabilityBounds
+    from calibrant.results._box_matches import BoxMatches as BoxMatches
     from calibrant.results._centres import AcrossCentres as AcrossCentres
     from calibrant.results._centres import Centres as Centres
     from calibrant.results._certificate import Certificate as Certificate
@@ -81,6 +82,7 @@ _MODULES = {
     "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
     "_bounds": ("Bound", "Bounds", "ReliabilityBounds"),
+    "_box_matches": ("BoxMatches",),
     "_centres": ("AcrossCentres", "Centres"),
     "_certificate": ("Certificate",),
     "_check": ("Check", "Limit", "LimitCheck"),

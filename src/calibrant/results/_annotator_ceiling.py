@@ -80,7 +80,7 @@ class AnnotatorCeiling(TableOfRows[Predictor]):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Predictor:
-        """Give the line of this name; an error if the table has none."""
+        """Give the line of this name; an error if there is none."""
         return self._row_named(name, f"there is no line {name!r} in the table")
 
     def columns(self) -> dict[str, list[Any]]:

@@ -116,7 +116,15 @@ class Annotators(TableOfRows[Annotator]):
         """The annotators that have a verdict: it is empty for those that do not stand out."""
         return tuple(row for row in self.rows if row.verdict)
 
-    def plot(self, *, cap: int = 30, ax: Any = None, color: Any = None) -> AnnotatorsDisplay:
+    def plot(
+        self,
+        *,
+        cap: int = 30,
+        ax: Any = None,
+        color: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> AnnotatorsDisplay:
         """Draw how far each agrees with the rest, beside what any votes would. Needs matplotlib.
 
         Parameters
@@ -124,9 +132,13 @@ class Annotators(TableOfRows[Annotator]):
         cap : int, default 30
             The largest number of annotators shown.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         color : matplotlib color, optional
             Color of the dots.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -135,11 +147,14 @@ class Annotators(TableOfRows[Annotator]):
         """
         from calibrant.results._plots.annotators import AnnotatorsDisplay
 
-        return AnnotatorsDisplay(self).plot(cap=cap, ax=ax, color=color)
+        return AnnotatorsDisplay(self).plot(cap=cap, ax=ax, color=color, legend=legend, size=size)
 
     @property
     def title(self) -> str:
         """How many annotators (or groups) and items there are, and how many stand out."""
         out = len(self.standing_out)
         items = counted(self.n_items, "item", "")
-        return f"{counted(len(self.rows), self.by, '')} on {items}, {out} standing out"
+        return (
+            f"{counted(len(self.rows), self.by, '')} on {items}, {out} significantly different "
+            "from the others"
+        )

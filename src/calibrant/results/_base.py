@@ -35,7 +35,7 @@ class Record:
     _json_optional: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the values as JSON has them.
+        """Give the values as for JSON.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class Result(Record):
         raise NotImplementedError
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads.
+        """Give the columns for display.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class Result(Record):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
 
         Returns
         -------

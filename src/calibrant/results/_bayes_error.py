@@ -71,7 +71,7 @@ class BayesError(float, Record):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The lower and the upper confidence limit."""
+        """The lower and the upper end of the confidence interval."""
         return self.low, self.high
 
     @property

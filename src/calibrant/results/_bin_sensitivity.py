@@ -35,7 +35,7 @@ class BinSensitivity(Result):
     n : int
         Number of rows.
     inferred : tuple of str
-        What the input was taken for.
+        How the input was interpreted.
     notes : tuple of str
         What to know about the values.
 
@@ -132,16 +132,25 @@ class BinSensitivity(Result):
         return self.bins[self.values[name].index(value)]
 
     def plot(
-        self, *, ax: Any = None, measures: Sequence[str] | None = None
+        self,
+        *,
+        ax: Any = None,
+        measures: Sequence[str] | None = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> BinSensitivityDisplay:
         """Draw each measure against the number of bins. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, or whose place several panels take; left out, a new figure.
+            Axes to draw on, or to replace by several panels; by default, a new figure.
         measures : sequence of str, optional
-            Some of the measures; left out, all.
+            Measures to draw; by default, all.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -150,7 +159,7 @@ class BinSensitivity(Result):
         """
         from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 
-        return BinSensitivityDisplay(self).plot(ax=ax, measures=measures)
+        return BinSensitivityDisplay(self).plot(ax=ax, measures=measures, legend=legend, size=size)
 
     def chart(self) -> Any:
         """Draw the lines interactively, for notebooks. Needs Altair.

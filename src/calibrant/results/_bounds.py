@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
 
 OUTER = (
-    "bounds of means over classes are not exact: each class attains its own, but no labels need "
-    "attain those of all classes at once, so that low may be too low and high too high"
+    "bounds of means over classes are not exact: each class can reach its own, but perhaps not "
+    "all classes with the same labels. The exact bounds may be narrower"
 )
 
 
@@ -50,7 +50,7 @@ class Bound(Record):
     rule : str
         Its bins; empty where it has none.
     exact : bool
-        Whether some labels in the sets attain `low`, and some `high`. If not, as for means over
+        Whether some labels in the sets give `low`, and some give `high`. If not, as for means over
         classes, no labels give less than `low` or more than `high`.
 
     Examples
@@ -192,15 +192,29 @@ class ReliabilityBounds(Result):
             self.bars().intervals(), axes, {"prediction": [], "mean_target": []}
         )
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ReliabilityDisplay:
         """Draw the bar of each bin on which its mean label lies. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -210,7 +224,9 @@ class ReliabilityBounds(Result):
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
         unjoined = {"linestyle": "none"}
-        return ReliabilityDisplay(self.bars(), name=name).plot(ax=ax, line_kwargs=unjoined)
+        return ReliabilityDisplay(self.bars(), name=name).plot(
+            ax=ax, line_kwargs=unjoined, counts=counts, legend=legend, size=size
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -218,7 +234,7 @@ class Bounds(WithPage, Result):
     """Bounds of every measure over labels that are sets.
 
     Made by `evaluate` and `report` of labels `Between` two ends. Look a measure up by name:
-    ``bounds["ece"].low``. They are about these rows: no sampling error is in them.
+    ``bounds["ece"].low``. They describe these rows and do not include sampling error.
 
     Attributes
     ----------
@@ -227,11 +243,11 @@ class Bounds(WithPage, Result):
     reliability : ReliabilityBounds
         The bins of the calibration error.
     inferred : tuple of str
-        What the input was taken for.
+        How the input was interpreted.
     notes : tuple of str
-        What was clipped, dropped or left out.
+        What was clipped, dropped or not computed.
     recipe : dict
-        The options that give the same numbers again.
+        The options that reproduce the numbers.
     name : str or None
         The title of the page, from `report`.
     source : mapping, str or None
@@ -245,7 +261,7 @@ class Bounds(WithPage, Result):
     Bounds over the labels of 4 rows
       SMECE of these rows is at least 0.0250 and at most 0.1500.
       binary probabilities
-      labels are sets: each lies between lo and hi
+      labels are intervals: each lies between lo and hi
     <BLANKLINE>
       measure     low    high  exact  notion  bins
       ece      0.0250  0.1500    yes  binary  10 equal-width bins, left-closed
@@ -295,7 +311,7 @@ class Bounds(WithPage, Result):
 
     @property
     def sentence(self) -> str:
-        """The bounds of the first measure, the ECE if it is there, as a sentence."""
+        """The bounds of the first measure (the ECE, if present) as a sentence."""
         first = self[HEADLINE] if HEADLINE in self.low else self.bounds[0]
         called = (
             first.title if first.name != HEADLINE else find(HEADLINE, "binary").called(soft=True)
@@ -323,22 +339,36 @@ class Bounds(WithPage, Result):
     def display_columns(self) -> dict[str, list[Any]]:
         return {name: values for name, values in self.columns().items() if name != "title"}
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ReliabilityDisplay:
         """Draw the reliability diagram: the bar of each bin on which its mean label lies.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         ReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        return self.reliability.plot(ax=ax, name=name)
+        return self.reliability.plot(ax=ax, name=name, counts=counts, legend=legend, size=size)
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.bounds_page import bounds_page

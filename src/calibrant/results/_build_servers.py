@@ -44,7 +44,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def junit_xml(check: CheckedLimits, name: str) -> str:
-    """The check as JUnit XML, a test for each limit: broken is a failure, undecided an error."""
+    """The check as JUnit XML, a test per limit: a fail is a failure, undecided an error."""
     broken = sum(row.verdict == "fail" for row in check.rows)
     # An undecided slice that only warns is a test that was skipped.
     warns = check.undecided_slices == "warn"
@@ -94,8 +94,8 @@ def _add_test_case(
 ) -> None:
     """Add the test of one limit to a suite; `name` is that of the check.
 
-    A broken limit gets a failure, an undecided one what `undecided` says, and a limit that passes
-    neither.
+    A limit that fails gets a failure, an undecided one what `undecided` says, and a limit that
+    passes neither.
     """
     title = f"{row.limit}" + (f" ({row.where})" if row.where else "")
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _xml_text(title)})
@@ -127,7 +127,8 @@ def _markdown_list(lines: Iterable[str]) -> str:
 def github_annotations(check: CheckedLimits, name: str) -> str:
     """GitHub's workflow commands that annotate a job, a line for each limit that does not pass.
 
-    A broken limit is an error, an undecided one a warning. The text is empty if all limits pass.
+    A limit that fails is an error, an undecided one a warning. The text is empty if all limits
+    pass.
     """
     return "\n".join(
         f"::{_COMMANDS[row.verdict]} title={_escape_property(f'{name}: {row.verdict}')}"

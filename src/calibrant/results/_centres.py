@@ -32,7 +32,7 @@ class AcrossCentres:
     tau : float
         The standard deviation between centres, on the scale of `scale`.
     new_low, new_high : float
-        The prediction interval: limits of the true value of a new centre.
+        The prediction interval of the true value of a new centre.
     error : float
         The standard error of the mean, on the scale of `scale`.
     scale : {"identity", "log", "logit"}
@@ -65,7 +65,7 @@ class AcrossCentres:
         """The estimate with both intervals, in words."""
         own, new = (f"{shown(a)} to {shown(b)}" for a, b in
                     ((self.low, self.high), (self.new_low, self.new_high)))  # fmt: skip
-        return f"{shown(self.estimate)} ({own}; a new centre {new})"
+        return f"{shown(self.estimate)} ({own}; for a new centre {new})"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -120,7 +120,8 @@ class Centres(TableOfRows[AcrossCentres]):
         named = self.by if self.by != "slice" else "centre"
         return (
             f"{counted(self.n, 'row')} of {counted(n, 'centre')} (by {named}), random effects; "
-            f"limits at {percent(self.level)}; new_low and new_high are those of a new centre"
+            f"{percent(self.level)} confidence intervals; new_low to new_high is the prediction "
+            "interval for a new centre"
         )
 
     @property
@@ -128,7 +129,14 @@ class Centres(TableOfRows[AcrossCentres]):
         """The centres without a value, by quantity."""
         return tuple(f"{row.quantity}: {row.note}" for row in self.rows if row.note)
 
-    def plot(self, quantity: str = "slope", *, ax: Any = None) -> ForestDisplay:
+    def plot(
+        self,
+        quantity: str = "slope",
+        *,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ForestDisplay:
         """Draw a forest plot: each centre, their mean, and the interval of a new one.
 
         Parameters
@@ -136,7 +144,11 @@ class Centres(TableOfRows[AcrossCentres]):
         quantity : str, default "slope"
             `slope`, `intercept_in_the_large`, `observed_expected` or `c_statistic`.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -145,15 +157,27 @@ class Centres(TableOfRows[AcrossCentres]):
         """
         from calibrant.results._plots.forest import ForestDisplay
 
-        return ForestDisplay(self, quantity=self[quantity].quantity).plot(ax=ax)
+        return ForestDisplay(self, quantity=self[quantity].quantity).plot(
+            ax=ax, legend=legend, size=size
+        )
 
-    def plot_curve(self, *, ax: Any = None) -> CentreCurveDisplay:
+    def plot_curve(
+        self,
+        *,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> CentreCurveDisplay:
         """Draw the mean calibration curve, with its band and that of a new centre.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -162,4 +186,4 @@ class Centres(TableOfRows[AcrossCentres]):
         """
         from calibrant.results._plots.forest import CentreCurveDisplay
 
-        return CentreCurveDisplay(self).plot(ax=ax)
+        return CentreCurveDisplay(self).plot(ax=ax, legend=legend, size=size)

@@ -26,19 +26,19 @@ class Certificate(Record):
     value : float
         The same on the sample.
     level : float
-        The probability with which the bound holds, at least.
+        The minimum probability with which the bound holds.
     n : int
         Number of independent rows, or of clusters.
     unit : {"row", "cluster"}
         Which of the two.
     of : str
-        What is bounded: "ECE", or "root of LinCE", for squares are bounded by their roots.
+        What is bounded: "ECE", or "root of LinCE", since squares are bounded by their roots.
     bins : str
         The bins; "" for a measure without.
     sigma : float or None
         The width of the noise of a smooth error; None for others, and for the fixed point of smECE.
     anytime : bool
-        Whether the bound holds at all sample sizes together, however often one looks.
+        Whether the bound holds at all sample sizes simultaneously, however often it is checked.
     note : str
         What to know about the result.
 
@@ -67,8 +67,8 @@ class Certificate(Record):
     @property
     def method(self) -> str:
         """How the bound was found."""
-        looks = "at all sample sizes together" if self.anytime else "at this sample size"
-        return f"bets on the mean of one bounded number a {self.unit}, {looks}"
+        sizes = "all sample sizes simultaneously" if self.anytime else "this sample size"
+        return f"bets on the mean of one bounded number per {self.unit}, valid at {sizes}"
 
     @property
     def sentence(self) -> str:
@@ -77,12 +77,12 @@ class Certificate(Record):
         noise = f" at sigma {self.sigma:g}" if self.sigma is not None else ""
         rows = counted(self.n, f"independent {self.unit}")
         return (
-            f"{self.of}{noise} is at most {shown(self.upper)}, with probability {self.level:g} or "
-            f"more; on {rows} it is {shown(self.value)}{where}."
+            f"{self.of}{noise} is at most {shown(self.upper)}, with probability at least "
+            f"{self.level:g}; on {rows} it is {shown(self.value)}{where}."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it.
+        """Give the contents as for JSON.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Check: whether measures keep their limits, in a word, a sentence and an exit code."""
+"""Check: whether measures pass their limits, in a word, a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calibrant.results._rendering import distinct_numbers, in_full, json_value, 
 from calibrant.results._uncertainty import Interval, interval_words
 
 Verdict = Literal["pass", "fail", "undecided"]
-# What undecided slices make of a check.
+# How undecided slices count.
 Policy = Literal["undecided", "warn", "fail"]
 POLICIES: tuple[Policy, ...] = ("undecided", "warn", "fail")
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
@@ -82,7 +82,7 @@ class Limit:
         return -self.value if self.kind == "max_decrease" else self.value
 
     def kept_by(self, low: float, high: float) -> Verdict:
-        """Decide whether all values of an interval keep the limit, none does, or some do.
+        """Decide whether all values of an interval satisfy the limit, none does, or only some do.
 
         Parameters
         ----------
@@ -119,16 +119,16 @@ class LimitCheck(Record):
         Its confidence interval; None where the value alone decides, or `reason` says why there is
         nothing to check.
     reason : str
-        Why nothing could be computed.
+        Why no interval could be computed.
     effective_n : float
-        The number of independent rows of equal weight that these are equivalent to.
+        The number of independent rows of equal weight that these rows are equivalent to.
     n_to_pass : int
         How many of those a pass needs.
     scale : GapScale
         Turns values into gaps.
     joint : Interval or None
-        The interval that a fail needs where there are several limits or slices: wide enough that
-        all of them together fail as seldom as one alone would.
+        With several limits or slices, the wider interval that a fail also needs. It keeps the
+        chance of any false fail as low as for one limit.
     n_clusters : int or None
         Clusters, where rows come in clusters.
     centre : float or None
@@ -222,7 +222,7 @@ class LimitCheck(Record):
     def units_are(self) -> str:
         """The number of rows, or of clusters, with its verb: "12 rows are".
 
-        Where weights or sizes differ, it also says how many equal ones they are as good as.
+        Where weights or sizes differ, it also says how many equal ones they are equivalent to.
         """
         effective = f"{self.effective_n:,.0f}"
         if self.n_clusters is None:
@@ -231,13 +231,13 @@ class LimitCheck(Record):
             # The number of clusters in a baseline of other rows is not known here.
             n = effective if self.n_baseline is not None else f"{self.n_clusters:,}"
             unit, whose, alike = "cluster", "", "size"
-        less = "" if effective in (n, "inf") else f" (as good as {effective} of equal {alike})"
+        less = "" if effective in (n, "inf") else f" (equivalent to {effective} of equal {alike})"
         one = n == "1"
         return f"{n} {unit}{'' if one else 's'}{whose}{less} {'is' if one else 'are'}"
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the limit is kept: "pass", "fail" or "undecided"."""
+        """Whether the limit passes: "pass", "fail" or "undecided"."""
         if self.reason or math.isnan(self.compared) or self.too_few:
             return "undecided"
         if self.interval is None:
@@ -337,7 +337,7 @@ class LimitCheck(Record):
         if self.reason or math.isnan(self.compared):
             return self.reason or "it cannot be computed"
         if self.same:
-            return f"the predictions are those of the baseline on all {self.n:,} rows"
+            return f"the predictions equal the baseline's on all {self.n:,} rows"
         interval = self.interval
         if interval is None:
             value = distinct_numbers((self.compared,), (self.limit.bound,))[0]
@@ -346,14 +346,16 @@ class LimitCheck(Record):
         if self.joint is not None:
             low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.bound,))
             level = percent(self.joint.level)
-            text = f"{text}; at {level}, for the number of limits and slices, {low} to {high}"
+            text = (
+                f"{text}; corrected for the number of limits and slices, {level} CI {low} to {high}"
+            )
         if self.verdict != "undecided":
             return text
         needed = self.needed_text
         if self.too_few:
-            more = f", {needed} would be needed" if needed else ""
+            more = f" ({needed} would be needed)" if needed else ""
             return f"{text}; but {self.units_are} too few to decide{more}"
-        more = f", about {needed} would be needed" if needed else ""
+        more = f" (about {needed} would be needed)" if needed else ""
         return f"{text}; there is not enough data to decide{more}"
 
     def _interval_text(self, interval: Interval) -> str:
@@ -394,25 +396,25 @@ class LimitCheck(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Check(TableOfRows[LimitCheck]):
-    """Whether all limits are kept: "pass", "fail" or "undecided".
+    """Whether all limits pass: "pass", "fail" or "undecided".
 
-    Made by `check`. Only a pass is true, so that ``assert check(...)`` fails on a fail and where
-    these rows cannot decide.
+    Made by `check`. Only a pass is true, so that ``assert check(...)`` fails on a fail and on an
+    undecided check.
 
     Attributes
     ----------
     rows : tuple of LimitCheck
         Each limit, on all rows and on each slice.
     n, n_missing : int
-        Rows, and rows that were dropped because something was missing in them.
+        Rows, and rows that were dropped because of a missing value.
     level : float or None
         Level of the intervals.
     point : bool
         Whether values alone decide, without intervals.
     notes : tuple of str
-        What to know about the rows, and how those of a baseline were matched.
+        What to know about the rows, and how baseline rows were matched.
     undecided_slices : {"undecided", "warn", "fail"}
-        What slices that are undecided make of the check.
+        How undecided slices count.
 
     Examples
     --------
@@ -436,7 +438,7 @@ class Check(TableOfRows[LimitCheck]):
 
     @property
     def verdict(self) -> Verdict:
-        """Fail if a limit is broken, pass if all are kept, else undecided."""
+        """Fail if a limit fails, pass if all pass, else undecided."""
         of_undecided: dict[Policy, Verdict] = {"warn": "pass", "fail": "fail"}
         own: Verdict = of_undecided.get(self.undecided_slices, "undecided")
         verdicts = {own if _is_undecided_slice(row) else row.verdict for row in self.rows}
@@ -454,13 +456,13 @@ class Check(TableOfRows[LimitCheck]):
         return self.verdict == "pass"
 
     def assert_passed(self) -> None:
-        """Raise an error unless every limit is kept.
+        """Raise an error unless every limit passes.
 
         Raises
         ------
         CheckFailed
-            An `AssertionError` whose message has a sentence for each limit that is not kept, or
-            that these rows cannot decide.
+            An `AssertionError` whose message has a sentence for each limit that fails or is
+            undecided.
 
         Examples
         --------
@@ -473,14 +475,14 @@ class Check(TableOfRows[LimitCheck]):
         missed = [row.sentence for row in self.rows if row.verdict != "pass"]
         lines = "".join(f"\n  {line}" for line in (*missed, *self.notes))
         raise CheckFailed(
-            f"calibration check: {self.verdict}, {len(missed)} of {len(self.rows)} limits not "
-            f"shown to be kept{lines}"
+            f"calibration check: {self.verdict}, {len(missed)} of {len(self.rows)} limits did not "
+            f"pass{lines}"
         )
 
     def to_junit(self, *, name: str = "calibrant check") -> str:
-        """Give the check as JUnit XML, which build servers read.
+        """Give the check as JUnit XML for build servers.
 
-        A broken limit is a failure, an undecided one an error.
+        A limit that fails is a failure, an undecided one an error.
 
         Parameters
         ----------
@@ -497,7 +499,7 @@ class Check(TableOfRows[LimitCheck]):
         return junit_xml(self, name)
 
     def to_github(self, *, name: str = "calibrant check") -> tuple[str, str]:
-        """Give the check as GitHub Actions read it.
+        """Give the check in the format of GitHub Actions.
 
         Parameters
         ----------
@@ -508,7 +510,7 @@ class Check(TableOfRows[LimitCheck]):
         -------
         tuple of str
             Markdown for the file that ``GITHUB_STEP_SUMMARY`` names, and workflow commands, a line
-            for each limit that is not kept, to be printed.
+            for each limit that does not pass, to be printed.
         """
         from calibrant.results._build_servers import github_annotations, github_summary
 
@@ -548,13 +550,15 @@ def _is_undecided_slice(row: LimitCheck) -> bool:
 
 
 def with_policy(check: Check, policy: Policy) -> Check:
-    """The check where undecided slices make of it what `policy` says, with a note if they do."""
+    """The check with undecided slices counted by `policy`, with a note if there are any."""
     n = sum(map(_is_undecided_slice, check.rows))
     if policy == "undecided" or not n:
         return replace(check, undecided_slices=policy)
-    does = {"warn": "does not count", "fail": "counts as failed"}[policy]
-    note = (
-        f"{counted(n, 'limit')} of slices undecided, which {does} "
-        f"({setting('undecided_slices', policy)})"
-    )
+    count = {
+        "warn": "is undecided and does not count" if n == 1 else "are undecided and do not count",
+        "fail": "is undecided and counts as failed"
+        if n == 1
+        else "are undecided and count as failed",
+    }[policy]
+    note = f"{counted(n, 'limit')} of slices {count} ({setting('undecided_slices', policy)})"
     return replace(check, undecided_slices=policy, notes=(*check.notes, note))

@@ -137,11 +137,11 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `c_statistic`, `brier`,
         `scaled_brier`, `ici`, `e50`, `e90` and `emax`.
     n : int
-        The number of rows that have weight.
+        The number of rows with positive weight.
     events : float
         The sum of the outcomes (of their weight).
     level : float
-        The level of the limits.
+        The confidence level of the intervals.
     by : str
         What the subgroups are by; empty without any.
     subgroups : dict of str to ClinicalSummary
@@ -223,7 +223,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         return out
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads.
+        """Give the columns for display.
 
         Returns
         -------
@@ -306,7 +306,9 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         by = f", by {named}" if self.subgroups else ""
         rows, events = counted(self.n, "row"), counted(self.events, "event", ",.6g")
         if self.n_weighted is not None:
-            events += f" of {self.n_weighted:,.6g} by weight"
+            events += f" ({self.n_weighted:,.6g} weighted)"
         if self.prevalence is not None:
             events += f", reweighted to a prevalence of {in_full(self.prevalence)}"
-        return f"Clinical summary of {rows}, {events}{by}; limits at {percent(self.level)}"
+        return (
+            f"Clinical summary of {rows}, {events}{by}; {percent(self.level)} confidence intervals"
+        )

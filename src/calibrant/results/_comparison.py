@@ -60,26 +60,26 @@ class Comparison(RankedPairs, WithPage, Result):
     higher_is_better : tuple of bool
         For each measure.
     values : ndarray of shape (predictors, measures)
-        Each value, as it is in the sample.
+        Each sample value.
     limits : ndarray of shape (predictors, measures, 3)
-        Confidence limits and bias-corrected estimate of each value.
+        Confidence interval and bias-corrected estimate of each value.
     pairs : ndarray of shape (measures, predictors, predictors, 3)
-        Confidence limits and bias-corrected estimate of each difference; ranks, ties and the
+        Confidence interval and bias-corrected estimate of each difference; ranks, ties and the
         confidence of being best come from these.
     level : float
         Level of the intervals.
     robustness : RankRobustness or None
-        Whether errors keep the order of the predictors.
+        Whether errors preserve the order of the predictors.
     slices : dict of str to Slices or None
         Slices of each predictor, with ``by=``.
     inferred : tuple of str
-        What the input was taken for.
+        How the input was interpreted.
     notes : tuple of str
         What to know about the values.
     recipe : dict
-        The options that give the same numbers again.
+        The options that reproduce the numbers.
     shape : {"binary", "multiclass", "answers"}
-        What the predictions are of: two classes, several, or answers that are right or wrong.
+        The kind of predictions: two classes, several, or answers that are right or wrong.
     soft : bool
         Whether labels are probabilities.
     tables : tuple of ReliabilityTable
@@ -88,11 +88,11 @@ class Comparison(RankedPairs, WithPage, Result):
         How well annotators predict each other by the same measures, with ``ceiling=True``; its
         lines are rows of what is printed.
     order_bias : dict of str to OrderBias or None
-        Whether the order by each truthful error that was named is that of the losses.
+        Whether the order by each named truthful error is that of the losses.
     risks : tuple of RiskCoverage
         The risk-coverage curve of each predictor, where `aurc` is among the measures.
     answered : tuple of float or None
-        Share of the questions to which each predictor gave a confidence, where that is known.
+        Share of the questions to which each predictor gave a confidence, if that is known.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class Comparison(RankedPairs, WithPage, Result):
         return columns
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: small values on a scale of their own.
+        """Give the columns for display: small values on their own scale.
 
         Returns
         -------
@@ -224,12 +224,12 @@ class Comparison(RankedPairs, WithPage, Result):
         return out
 
     def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
-        """Give the table as a frame, with intervals and ranks if asked for.
+        """Give the table as a frame, optionally with intervals and ranks.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         intervals : bool, default False
             Whether each measure is followed by its confidence interval (``ece_low``,
             ``ece_high``), its bias-corrected value (``ece_estimate``), its rank and the range of
@@ -289,19 +289,25 @@ class Comparison(RankedPairs, WithPage, Result):
         kind: str = "values",
         measures: Sequence[str] | None = None,
         cap: int = 30,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ComparisonDisplay:
         """Draw the predictors, best first, with uncertainty. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, or whose place several measures take; left out, a new figure.
+            Axes to draw on, or to replace by one axes per measure; by default, a new figure.
         kind : {"values", "ranks", "differences"}, default "values"
-            What is drawn of each predictor; differences are from the best.
+            What to draw for each predictor; differences are from the best.
         measures : sequence of str, optional
-            Measures to draw; left out, the first.
+            Measures to draw; by default, the first.
         cap : int, default 30
             The largest number of predictors shown.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -310,32 +316,46 @@ class Comparison(RankedPairs, WithPage, Result):
         """
         from calibrant.results._plots.comparison import ComparisonDisplay
 
-        return ComparisonDisplay(self).plot(ax=ax, kind=kind, measures=measures, cap=cap)
+        return ComparisonDisplay(self).plot(
+            ax=ax, kind=kind, measures=measures, cap=cap, legend=legend, size=size
+        )
 
-    def plot_risk(self, *, ax: Any = None) -> RiskCoverageDisplay:
+    def plot_risk(
+        self,
+        *,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> RiskCoverageDisplay:
         """Draw the risk-coverage curves of all predictors in one diagram. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         RiskCoverageDisplay
-            The diagram of the last curve, on the axes of all; its `save` writes it to a file.
+            The diagram, with all curves on one axes; its `save` writes it to a file.
         """
         from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
         if not self.risks:
             raise InputError(
-                "risk-coverage curves are there where measures= has 'aurc', which this comparison "
-                "lacks, and where rows are in memory"
+                "this comparison has no risk-coverage curves: they need 'aurc' in measures=, and "
+                "rows in memory"
             )
         band, shown = len(self.risks) == 1, None
         for name, curve in zip(self.names, self.risks, strict=True):
-            shown = RiskCoverageDisplay(curve, name=name).plot(ax=ax, band=band)
-            ax = shown.ax_
+            shown = RiskCoverageDisplay(curve, name=name).plot(
+                ax=ax, band=band, legend=legend, size=size
+            )
+            ax, size = shown.ax_, None
         assert shown is not None
         if self.shape == "answers":
             ax.set_ylabel("risk: error rate")
@@ -368,21 +388,21 @@ class Comparison(RankedPairs, WithPage, Result):
         Parameters
         ----------
         measures : sequence of str, optional
-            Measures of this comparison; left out, all.
+            Measures of this comparison; by default, all.
         intervals : bool, default True
-            Whether confidence intervals stand beside the estimates.
+            Whether to print confidence intervals beside the estimates.
         digits : int, optional
-            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            Decimal places; by default, enough to show the intervals and to distinguish bold numbers
             from others.
         raw : bool, default True
             Whether a measure whose sample values are biased has a column of these.
         rows : sequence of str or mapping of str to str, optional
-            Predictors in the order of their rows; a mapping also says what each is called. Those
-            that are not named follow.
+            Predictors in the order of their rows; a mapping also renames them. Predictors that are
+            not named follow.
         layout : {"beside", "stacked"}, default "beside"
             Whether intervals stand beside the estimates or under them, which takes less width.
         caption, label : str, optional
-            Of the table, which is then a float; text is escaped.
+            With one of them, the output is wrapped in a ``table`` environment; text is escaped.
 
         Returns
         -------
@@ -425,16 +445,16 @@ class Comparison(RankedPairs, WithPage, Result):
         Parameters
         ----------
         measures : sequence of str, optional
-            Measures of this comparison; left out, all.
+            Measures of this comparison; by default, all.
         intervals : bool, default True
-            Whether confidence intervals stand beside the estimates.
+            Whether to print confidence intervals beside the estimates.
         digits : int, optional
-            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            Decimal places; by default, enough to show the intervals and to distinguish bold numbers
             from others.
         raw : bool, default True
             Whether a measure whose sample values are biased has a column of these.
         rows : sequence of str or mapping of str to str, optional
-            Predictors in the order of their rows; a mapping also says what each is called.
+            Predictors in the order of their rows; a mapping also renames them.
         layout : {"beside", "stacked"}, default "beside"
             Whether intervals stand beside the estimates or under them.
 

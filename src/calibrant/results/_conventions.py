@@ -47,7 +47,7 @@ class Convention:
 
 @dataclass(frozen=True, repr=False)
 class Conventions(TableOfRows[Convention]):
-    """The ECE of the same data by every tool's rule, Calibrant's own first.
+    """The ECE of the same data by every tool's rule, starting with Calibrant's.
 
     Made by `conventions`.
 
@@ -60,7 +60,7 @@ class Conventions(TableOfRows[Convention]):
     notion : str
         What is measured: "binary", or "confidence" for the top label.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------

@@ -68,15 +68,15 @@ class DecisionCurve(Result):
     models : tuple of str
         The models.
     thresholds : ndarray
-        The predictions from which on one acts.
+        The thresholds: one acts if the prediction reaches them.
     benefits : dict of str to NetBenefit
         The net benefit of each model, of "all" and of "none".
     pairs : dict of (str, str) to (difference, low, high)
         Paired differences of strategies, as arrays over thresholds.
     level : float
-        The level of the limits.
+        The confidence level of the intervals.
     n : int
-        The number of rows that have weight.
+        The number of rows with positive weight.
     prevalence : float
         The mean outcome.
     recalibration : str
@@ -125,7 +125,7 @@ class DecisionCurve(Result):
         return self.benefits[self._check_strategy(name)].value
 
     def difference(self, first: str, second: str) -> dict[str, list[float]]:
-        """Give the net benefit of one strategy less that of another, on the same rows.
+        """Give the net benefit of one strategy minus that of another, on the same rows.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class DecisionCurve(Result):
         """
         a, b = self._check_strategy(first), self._check_strategy(second)
         if a == b:
-            raise InputError(f"a difference is of two strategies; both are {a!r}")
+            raise InputError(f"a difference needs two different strategies; both are {a!r}")
         sign = 1.0 if (a, b) in self.pairs else -1.0
         value, low, high = self.pairs[(a, b) if sign > 0 else (b, a)]
         if sign < 0:
@@ -152,12 +152,12 @@ class DecisionCurve(Result):
         }
 
     def decision_loss(self, model: str) -> tuple[float, float]:
-        """Give the most that recalibration adds to a decision with payoffs in [0, 1].
+        """Give the largest gain of recalibration in a decision with payoffs in [0, 1].
 
-        At a threshold t it is ``gain (1 - t) / max(t, 1 - t)``: among decisions between two actions
-        whose best choice changes at t, the one with the largest stakes. The largest over the
-        thresholds is between a half and the whole of `calibration_decision_loss`, which also takes
-        decisions between more actions into account.
+        At a threshold t it is ``gain (1 - t) / max(t, 1 - t)``: the gain in the decision between
+        two actions with the largest stakes whose best choice changes at t. The maximum over
+        thresholds is between one half and all of `calibration_decision_loss`, which also covers
+        decisions between more actions.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class DecisionCurve(Result):
         Returns
         -------
         tuple of float
-            The loss, 0 where recalibration adds nothing, and its threshold.
+            The loss, 0 if recalibration adds nothing, and its threshold.
         """
         t, gain = self.thresholds, self._gain(model)
         loss = gain * (1.0 - t) / np.maximum(t, 1.0 - t)
@@ -175,13 +175,13 @@ class DecisionCurve(Result):
         return max(0.0, float(loss[worst])), float(t[worst])
 
     def calibration_decision_loss(self, model: str) -> float:
-        """Give the most that recalibration adds to any decision with payoffs in [0, 1].
+        """Give the largest gain of recalibration in any decision with payoffs in [0, 1].
 
-        Of decisions between any number of actions whose choices change at these thresholds: twice
-        the height at 1/2 of the least concave function above ``gain (1 - t)``. It takes at most
-        three actions. The gains are those of the fitted map, on rows that it was not fitted to; of
-        bins, or of predictions with few distinct values, `ReliabilityTable.decision_loss` is the
-        value in the sample.
+        It covers decisions between any number of actions whose choices change at these thresholds,
+        and is twice the height at 1/2 of the least concave function above ``gain (1 - t)``. At most
+        three actions are needed. The gains are those of the fitted map, on rows that it was not
+        fitted to. For bins, or predictions with few distinct values,
+        `ReliabilityTable.decision_loss` is the sample value.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class DecisionCurve(Result):
         Returns
         -------
         float
-            The loss, in [0, 1]; 0 where recalibration adds nothing.
+            The loss, in [0, 1]; 0 if recalibration adds nothing.
 
         References
         ----------
@@ -215,7 +215,7 @@ class DecisionCurve(Result):
         gain = self.benefits[self._check_strategy(model)].gain
         if gain is None:
             raise InputError(
-                f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
+                f"{model!r} was not recalibrated: name a model, and call without recalibration=None"
             )
         return gain
 
@@ -258,7 +258,7 @@ class DecisionCurve(Result):
         Returns
         -------
         dict of str to list
-            A few thresholds; the net benefits, and what recalibration adds.
+            A few thresholds, the net benefits, and the gain of recalibration.
         """
         step = max(1, -(-self.thresholds.size // _SHOWN))
         some = slice(step - 1, None, step) if self.thresholds.size > _SHOWN else slice(None)
@@ -298,20 +298,31 @@ class DecisionCurve(Result):
             loss = self.calibration_decision_loss(name)
             losses.append(f"{name} {shown(loss)}")
         return (
-            f"gain: what recalibration adds ({self.recalibration})",
-            "the most that it adds to any decision with payoffs in [0, 1] (calibration decision "
-            f"loss): {', '.join(losses)}",
+            f"gain: net benefit added by recalibration ({self.recalibration})",
+            "calibration decision loss, the largest gain in any decision with payoffs in [0, 1]: "
+            f"{', '.join(losses)}",
         )
 
-    def plot(self, *, ax: Any = None, recalibrated: bool = False) -> DecisionCurveDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        recalibrated: bool = False,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> DecisionCurveDisplay:
         """Draw the net benefits by threshold. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         recalibrated : bool, default False
             Whether to draw the models after recalibration too, dashed.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -320,4 +331,6 @@ class DecisionCurve(Result):
         """
         from calibrant.results._plots.decision_curve import DecisionCurveDisplay
 
-        return DecisionCurveDisplay(self).plot(ax=ax, recalibrated=recalibrated)
+        return DecisionCurveDisplay(self).plot(
+            ax=ax, recalibrated=recalibrated, legend=legend, size=size
+        )

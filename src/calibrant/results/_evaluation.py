@@ -217,7 +217,7 @@ class Evaluation(Result):
         """Give the measures as a table for a paper, in LaTeX with booktabs: a row each.
 
         With uncertainty, numbers are bias-corrected estimates with their confidence intervals;
-        where the sample's values are others, they have a column `raw`.
+        where the sample's values are others, they have a column `sample`.
 
         Parameters
         ----------
@@ -306,6 +306,10 @@ class Evaluation(Result):
         name: str | None = None,
         level: float | None = 0.95,
         curve: str | None = "default",
+        style: str = "points",
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability diagram: a curve of the rows, and the bins. Needs matplotlib.
 
@@ -320,13 +324,31 @@ class Evaluation(Result):
         curve : {"default", "isotonic", "local"} or None, default "default"
             The curve of the rows: isotonic by default, where rows are in memory. None joins the
             bins by a line.
+        style : {"points", "bars"}, default "points"
+            How bins are drawn: as points with a curve of the rows, or as bars with the gap to the
+            mean prediction shaded.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         ReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        return self.reliability.plot(ax=ax, name=name, level=level, curve=curve)
+        return self.reliability.plot(
+            ax=ax,
+            name=name,
+            level=level,
+            curve=curve,
+            style=style,
+            counts=counts,
+            legend=legend,
+            size=size,
+        )
 
     def chart(self, *, level: float = 0.95, curve: str | None = "default") -> Any:
         """Draw an interactive reliability diagram, for notebooks. Needs Altair.

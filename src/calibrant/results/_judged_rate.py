@@ -19,10 +19,10 @@ POWERED, ROGAN_GLADEN, HUMAN, ALONE = (
     "rate by the judge alone",
 )
 HOLDS = {
-    POWERED: "labelled rows are a random part of all",
+    POWERED: "labelled rows are a random sample of all rows",
     ROGAN_GLADEN: "sensitivity and specificity are the same in the unlabelled rows",
-    HUMAN: "labelled rows are a random part of all",
-    ALONE: "false alarms and misses are equally many",
+    HUMAN: "labelled rows are a random sample of all rows",
+    ALONE: "false positives and false negatives are equally frequent",
 }
 
 
@@ -56,7 +56,7 @@ class JudgedQuantity:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class JudgedRate(TableOfRows[JudgedQuantity]):
-    """The true rate behind a judge's answers, and how far the judge may be believed.
+    """The true rate, corrected for a judge's errors, and the reliability of the judge.
 
     Made by `judge`; look a line of the table up by its name.
 
@@ -71,14 +71,14 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     level : float
         Level of the intervals.
     threshold : float or None
-        From which score on the judge says yes; None if it answers 0 and 1.
+        The score from which the judge's answer counts as yes; None if answers are 0 and 1.
     p_value : float
-        Of the hypothesis that the judge's mean answer is the same in labelled and unlabelled rows,
-        as where the labelled ones are a random part; NaN without unlabelled rows.
+        The p-value of the hypothesis that the judge's mean answer is the same in labelled and
+        unlabelled rows, as it is if labelled rows are a random sample; NaN without unlabelled rows.
     width : float
-        The width of an interval that `labels_needed` is about.
+        The interval width that `labels_needed` refers to.
     labels_needed : int
-        Rows that need a human label for it, those that have one counted.
+        The number of human labels needed for it, including existing ones.
     calibration : Evaluation or None
         ECE, smooth ECE and Brier score of the judge's scores in the labelled rows, with intervals.
     notes : tuple of str
@@ -111,7 +111,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> JudgedQuantity:
-        """Give the line of this name; an error if the table has none."""
+        """Give the line of this name; an error if there is none."""
         return self._row_named(name, f"there is no line {name!r} in the table", "quantity")
 
     @property
@@ -138,7 +138,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     @property
     def title(self) -> str:
         """How many rows people and the judge have answered, in one line."""
-        alone = f", {counted(self.n_unlabelled, 'row')} with the judge's answer alone"
+        alone = f", {counted(self.n_unlabelled, 'row')} with only the judge's answer"
         return f"A judge on {counted(self.n, 'row')} with a human label" + (
             alone if self.n_unlabelled else ""
         )
@@ -151,7 +151,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
         off = (
             f"its answers are {abs(bias.value):.3f} {way} on average"
             if bias.low > 0 or bias.high < 0
-            else "no bias of its answers shows in the labelled rows"
+            else "its answers have no significant bias in the labelled rows"
         )
         return (
             f"The rate is {shown(self.rate)} ({interval_text(*self.interval, self.level)}). The "
@@ -160,13 +160,16 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
 
     def _messages(self) -> tuple[str, ...]:
         """The sentence, how many labels are still needed, and the notes."""
-        more = self.labels_needed - self.n
-        total = self.n + self.n_unlabelled
-        beyond = f": {total:,} rows are too few" if self.labels_needed > total else ""
-        need = (
-            f"An interval {self.width:.3g} wide needs {counted(self.labels_needed, 'human label')}"
-            f" in all, {more:,} more{beyond}."
-            if more > 0
-            else f"The interval is already narrower than {self.width:.3g}."
-        )
+        more, total = self.labels_needed - self.n, self.n + self.n_unlabelled
+        needs = f"An interval of width {self.width:.3g} needs {self.labels_needed:,} human labels"
+        if more <= 0:
+            need = f"The interval is already narrower than {self.width:.3g}."
+        elif self.labels_needed <= total:
+            need = f"{needs} in all, {more:,} more."
+        else:
+            reached = self.width * math.sqrt(self.labels_needed / total)
+            need = (
+                f"{needs}, more than these {counted(total, 'row')}: labels for all of them would "
+                f"give about {reached:.3g}. With more answers by the judge, fewer labels suffice."
+            )
         return (self.sentence, need, *self.notes)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant._measures.catalogue import find
 from calibrant.results._base import Result
 from calibrant.results._rendering import interval_text, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LossDecomposition(Result):
-    """A proper loss taken apart: ``loss = calibration + refinement``.
+    """The decomposition of a proper loss: ``loss = calibration + refinement``.
 
     Made by `decompose`.
 
@@ -22,17 +23,16 @@ class LossDecomposition(Result):
     loss : float
         Its mean over the rows.
     calibration : float
-        What recalibration removes of it, on rows that the map was not fitted to. Below 0 the map
-        does harm: nothing to be removed was found.
+        The part that recalibration removes, on rows that the map was not fitted to. Below 0, the
+        map makes the loss larger.
     refinement : float
         What is left.
     overconfidence, underconfidence : float
         The parts of `calibration` in rows whose top probability the map lowers, and raises.
     in_sample : float
-        What the same map removes where it is fitted to the rows that it is measured on: more, by
-        its optimism.
+        What the map removes on the rows that it is fitted to, which is too much by its optimism.
     intervals : dict of str to (float, float)
-        Limits of each part, from the same rows.
+        The confidence interval of each part, from the same rows.
     map : str
         The recalibration map.
     candidates : dict of str to float
@@ -85,7 +85,8 @@ class LossDecomposition(Result):
     @property
     def title(self) -> str:
         """The loss and the map, in one line."""
-        return f"{self.measure} of {self.n:,} rows, taken apart by {self.map}"
+        loss = find(self.measure, "binary").called()
+        return f"Decomposition of the {loss} of {self.n:,} rows by the map {self.map}"
 
     @property
     def sentence(self) -> str:
@@ -93,14 +94,14 @@ class LossDecomposition(Result):
         low, high = self.intervals["calibration"]
         limits = interval_text(low, high, self.level)
         if low <= 0 <= high:
-            return f"Recalibration gains nothing that these rows show ({limits})."
+            return f"Recalibration brings no significant gain ({limits})."
         if high < 0:
-            return f"Recalibration does harm here ({limits})."
+            return f"Recalibration makes these predictions worse ({limits})."
         share = 100 * self.calibration / self.loss if self.loss else 0.0
         over = self.overconfidence >= self.underconfidence
         larger = "overconfidence" if over else "underconfidence"
         percents = f"{share:.0f}" if share >= 10 else f"{share:.2g}"
         return (
-            f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "
-            f"{percents} % ({limits}), most of it {larger}."
+            f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, {percents} % "
+            f"({limits}). Most of this is {larger}."
         )

@@ -24,7 +24,7 @@ class Multilabel(Slices):
     by : str
         What a row of the table is: "label".
     measure : str
-        The measure that labels are ordered and judged by.
+        The measure used to order and judge labels.
     rows : tuple of Slice
         The labels; `n` counts the rows in which a label is annotated.
     notes : tuple of str
@@ -32,7 +32,7 @@ class Multilabel(Slices):
     level : float
         Level of the intervals.
     tolerance : float or None
-        The gap that verdicts are judged by; None where there are no verdicts.
+        The tolerance of the verdicts, as a gap; None without verdicts.
     n : int
         Rows that were given.
     n_missing : dict of str to int
@@ -42,8 +42,8 @@ class Multilabel(Slices):
         bias-corrected ones is `mean_estimate`.
     mean_low, mean_high : float
         Confidence interval of the mean of `measure`, with ``uncertainty=True``: the mean of the
-        labels' limits, which holds whatever the labels of a row have in common. Lower limits of
-        labels whose error may be chance among so many count as 0.
+        labels' interval ends, which is valid for any dependence between the labels of a row. The
+        lower end counts as 0 for labels whose error may be due to chance among so many labels.
     mean_estimate : float
         The mean of the labels' bias-corrected estimates, which lies in that interval.
 
@@ -85,7 +85,7 @@ class Multilabel(Slices):
         Returns
         -------
         dict of str to list
-            `label`, `n`, `n_missing`, every measure, and what was computed of the uncertainty.
+            `label`, `n`, `n_missing`, every measure, and its uncertainty if computed.
         """
         columns = super().columns()
         before = {name: columns[name] for name in (self.by, "n")}

@@ -24,16 +24,16 @@ _GAUGES: tuple[tuple[str, str, str, Callable[[Window], float]], ...] = (
      lambda w: float(w.n_missing)),
     ("mean_predicted", "", "Mean prediction.", lambda w: w.mean_predicted),
     ("mean_target", "", "Mean target.", lambda w: w.mean_target),
-    ("noise_95", "", "What calibrated predictions stay below in 95 of 100 windows.",
+    ("noise_95", "", "95th percentile of the measure for a calibrated model.",
      lambda w: w.noise_95),
     ("p_corrected", "", "P-value of the error, corrected for the number of windows.",
      lambda w: w.p_corrected),
-    ("e_value", "", "Evidence against calibration in all windows: 20 is an alarm.",
+    ("e_value", "", "Evidence against calibration in all windows; 20 raises an alarm.",
      lambda w: w.e_value),
-    ("shift", "", "Change of mean target less mean prediction since the baseline.",
+    ("shift", "", "Change in mean target minus mean prediction since the baseline.",
      lambda w: w.shift),
     ("p_change", "", "P-value of the change since the baseline.", lambda w: w.p_change),
-    ("e_change", "", "Evidence of a change since the baseline: 20 is an alarm.",
+    ("e_change", "", "Evidence of a change since the baseline; 20 raises an alarm.",
      lambda w: w.e_change),
 )  # fmt: skip
 
@@ -51,7 +51,7 @@ def openmetrics_text(windows: Windows, model: str | None) -> str:
     ]
     lines += _family("measure", "", "Value of a measure in the newest window.", values)
     lines += _family(
-        "alarm", "", "Whether the evidence of a kind has ever reached 20.", _alarms(windows, model)
+        "alarm", "", "Whether the evidence has ever reached 20.", _alarms(windows, model)
     )
     return "\n".join([*lines, "# EOF", ""])
 

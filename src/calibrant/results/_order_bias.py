@@ -19,7 +19,7 @@ class PredictorBias:
     loss : float
         Its loss after recalibration, cross-fitted.
     bias, low, high : float
-        What n times its expected error exceeds that loss by, with confidence limits.
+        What n times its expected error exceeds that loss by, with a confidence interval.
     covered, undecided, not_covered : int
         Predictors behind it, by whether the theorem covers that they are.
 
@@ -49,8 +49,8 @@ class CoveredOrder:
     first, second : str
         The predictors.
     margin, low, high : float
-        The second's loss after recalibration less n times the first's expected error, with
-        confidence limits: the gap of their losses less the first's bias.
+        The second's loss after recalibration less n times the first's expected error, with a
+        confidence interval: the gap of their losses less the first's bias.
     covered : bool or None
         Whether the margin is above 0; None if its limits leave that open.
 
@@ -86,7 +86,7 @@ class OrderBias(TableOfRows[PredictorBias]):
     pairs : tuple of CoveredOrder
         Each two of them.
     level : float
-        Level of the limits.
+        Confidence level of the intervals.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class OrderBias(TableOfRows[PredictorBias]):
         orders = counted(covered + open_ + n, "order", "")
         parts = [f"Theorem 4.3 covers {covered} of {orders} by {self.label}"]
         if open_:
-            parts.append(f"{open_} cannot be told from these rows")
+            parts.append(f"{open_} cannot be decided with this much data")
         if n:
             parts.append(f"in {n} the bias exceeds the gap of the losses")
         return "; ".join(parts) + "."

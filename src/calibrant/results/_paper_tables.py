@@ -30,8 +30,11 @@ _LATEX_ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
 }
-_RAW = "raw"
-_RAW_NOTE = f"{_RAW}: the value of the sample; beside it the bias-corrected estimate"
+# Beside a recalibrated model, "raw" would be read as "not recalibrated".
+_SAMPLE = "sample"
+_SAMPLE_NOTE = (
+    f"{_SAMPLE}: the value in the sample; the other number is the bias-corrected estimate"
+)
 # Where intervals stand.
 LAYOUTS = ("beside", "stacked")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -226,13 +229,13 @@ def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
 
 
 def _headings(table: PaperTable, markup: Markup) -> list[str]:
-    """The heading of each column: title, arrow and power of ten, or `raw` for sample values."""
+    """The heading of each column: title, arrow and power of ten, or `sample` for sample values."""
     heads = []
     for column in table.columns:
         power = markup.power_of_ten(column.exponent) if column.exponent else ""
         arrow = markup.higher if column.higher_is_better else markup.lower
         head = f"{markup.text(column.title)} {arrow}{power}"
-        heads += [head, _RAW] if column.raw else [head]
+        heads += [head, _SAMPLE] if column.raw else [head]
     return heads
 
 
@@ -251,7 +254,7 @@ def _row_texts(table: PaperTable, i: int, markup: Markup) -> list[str]:
 
 
 def _table_notes(table: PaperTable) -> list[str]:
-    """The notes below the table: what daggers and columns `raw` mean, if it has any."""
+    """The notes below the table: what daggers and columns `sample` mean, if it has any."""
     notes = []
     if any(cell.tied for column in table.columns for cell in column.cells):
         notes.append(
@@ -259,7 +262,7 @@ def _table_notes(table: PaperTable) -> list[str]:
             "interval of the difference includes 0"
         )
     if any(column.raw for column in table.columns):
-        notes.append(_RAW_NOTE)
+        notes.append(_SAMPLE_NOTE)
     return notes
 
 
@@ -362,9 +365,9 @@ def latex_of_measures(
     cells = [_cells_of_measure(row, digits) for row in rows]
     raw = any(value != estimate for _, estimate, _, value in cells)
     keep = slice(None, None if raw else 3) if known else slice(None, 2)
-    heads = ["estimate", latex_text(f"{percent(level)} CI"), _RAW] if known else ["value"]
+    heads = ["estimate", latex_text(f"{percent(level)} CI"), _SAMPLE] if known else ["value"]
     body = [" & ".join(each[keep]) + r" \\" for each in cells]
-    notes = [latex_text(_RAW_NOTE)] if known and raw else []
+    notes = [latex_text(_SAMPLE_NOTE)] if known and raw else []
     return _tabular(heads[: len(cells[0][keep]) - 1], body, notes, caption, label)
 
 

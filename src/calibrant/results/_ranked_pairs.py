@@ -361,7 +361,7 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     higher_is_better : bool
         Whether a higher value is better.
     level : float
-        Level of the limits.
+        Confidence level of the intervals.
 
     Returns
     -------

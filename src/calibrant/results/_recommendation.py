@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from calibrant._measures.catalogue import find
 from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import as_records, json_value, shown
 
@@ -18,17 +19,17 @@ class TriedMap:
     Attributes
     ----------
     map : str
-        Its name, as `calibrant scale --map` has it; "unchanged" for no map at all.
+        Its name in `calibrant scale --map`; "unchanged" for no map.
     parameters : float
         How many numbers it fits; infinity where the rows decide.
     loss : float
         The mean loss of the rows, each through a map that was fitted to other folds.
     above : float
-        By how much that is above the lowest of all, the unchanged predictions among them.
+        The difference to the lowest loss, including that of the unchanged predictions.
     standard_error : float
         The standard error of `above`, paired by row.
     gain : float
-        What the map takes off the loss of the unchanged predictions; below 0 it does harm.
+        How much the map lowers the loss of the unchanged predictions; below 0, it raises the loss.
 
     Examples
     --------
@@ -60,33 +61,33 @@ def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Recommendation(TableOfRows[TriedMap]):
-    """The simplest map within one standard error of the best, or none, and all that were tried.
+    """The simplest map within one standard error of the best, or none, and all maps tried.
 
     Made by `recommend`; look a map up by its name.
 
     Attributes
     ----------
     best : str
-        The map that is recommended, as `calibrant scale --map` has it; "unchanged" where no map
-        is better than the unchanged predictions by more than one standard error.
+        The recommended map, by its name in `calibrant scale --map`; "unchanged" if no map improves
+        the predictions by more than one standard error.
     helps : bool
-        Whether a map is recommended, and so is better by more than that.
+        Whether a map is recommended.
     scaler : Scaler
-        That map, fitted to all rows; where none helps, one that changes nothing (a `PriorShift` to
-        the same class shares).
+        The recommended map, fitted to all rows; if none helps, one that changes nothing (a
+        `PriorShift` to the same class shares).
     rows : tuple of TriedMap
         Every map that was tried and the unchanged predictions, the simplest first.
     measure : str
         The loss that was compared.
     gain_error : float
-        The standard error of what that map takes off the loss of the unchanged predictions, or
-        what the simplest map within one standard error of the lowest would.
+        The standard error of the map's gain over the unchanged predictions. If none is recommended,
+        it is for the simplest map within one standard error of the lowest loss.
     n : int
         Rows on which maps were tried.
     folds : int
-        Parts that these were divided into.
+        Number of folds.
     seed : int
-        Seed of the division.
+        Seed of the random folds.
     notes : tuple of str
         Maps that were not tried, and why.
 
@@ -138,7 +139,7 @@ class Recommendation(TableOfRows[TriedMap]):
         return super().columns() | {"recommended": chosen}
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads.
+        """Give the columns for display.
 
         Returns
         -------
@@ -163,10 +164,13 @@ class Recommendation(TableOfRows[TriedMap]):
     @property
     def title(self) -> str:
         """What was compared, in one line."""
-        return (
-            f"{self.measure} of {self.n:,} rows through maps that were fitted to the others, "
-            f"{self.folds} folds"
-        )
+        folds = f"{self.folds}-fold cross-validated"
+        return f"{self._called} of {self.n:,} rows by recalibration map, {folds}"
+
+    @property
+    def _called(self) -> str:
+        """The loss as sentences name it."""
+        return find(self.measure, "binary").called()
 
     @property
     def why(self) -> str:
@@ -174,24 +178,24 @@ class Recommendation(TableOfRows[TriedMap]):
         if not self.helps:
             return self._why_none
         chosen = self[self.best]
-        gain = f"{shown(chosen.gain)}, standard error {shown(self.gain_error)}"
+        gain = f"{shown(chosen.gain)} (standard error {shown(self.gain_error)})"
         reason = f"{self.best}: {self._why_this_map}."
-        return f"{reason} It takes {gain}, off the {self.measure} of the predictions."
+        return f"{reason} It lowers the {self._called} by {gain}."
 
     @property
     def _why_this_map(self) -> str:
         """Why the recommended map was chosen among those that were tried, in words."""
         chosen, lowest = self[self.best], self.lowest
         if len(self.rows) == 2:
-            return "the one map that was tried"
+            return "the only map tried"
         if chosen is lowest:
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
-            near = "no simpler map is within one standard error of it"
-            rest = near if simpler else "none is simpler"
-            return f"its {self.measure} is the lowest, and {rest}"
+            near = "no simpler map is within one standard error"
+            rest = near if simpler else "no other map is simpler"
+            return f"its {self._called} is the lowest, and {rest}"
         return (
-            f"the simplest map within one standard error of the lowest {self.measure}, that of "
-            f"{lowest.map} ({shown(chosen.above)} above it, standard error "
+            f"the simplest map within one standard error of the best, {lowest.map} (its "
+            f"{self._called} is {shown(chosen.above)} lower, standard error "
             f"{shown(chosen.standard_error)})"
         )
 
@@ -199,17 +203,17 @@ class Recommendation(TableOfRows[TriedMap]):
     def _why_none(self) -> str:
         """Why no recalibration map is recommended, in words, with the gain or harm of the best."""
         first = simplest_of(self.rows)
-        which = f"{first.map}, the simplest map within one standard error of the lowest,"
+        which = f"{first.map}, the simplest map within one standard error of the best,"
         if len(self.rows) == 2:
-            which = f"{first.map}, the one map that was tried,"
+            which = f"{first.map}, the only map tried,"
         elif first.gain < 0 and self.lowest.map == UNCHANGED:
             which = f"{first.map}, the best map,"
-        by = f"by {shown(abs(first.gain))}, standard error {shown(self.gain_error)}"
+        by = f"by {shown(abs(first.gain))} (standard error {shown(self.gain_error)})"
         if first.gain < 0:
-            is_so = f"is worse than leaving them as they are {by}"
+            is_so = f"is worse than no map {by}"
         else:
-            is_so = f"is no clear gain: its {self.measure} is lower {by}"
-        return f"{UNCHANGED}: {which} {is_so}. The predictions may stay."
+            is_so = f"brings no clear gain: its {self._called} is lower {by}"
+        return f"No map is recommended: {which} {is_so}."
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: why this map or none is recommended, and notes."""

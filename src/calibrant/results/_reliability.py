@@ -46,13 +46,12 @@ class ReliabilityTable(Result):
     notion : str
         What is measured: "binary", or "confidence" for the top label.
     design : ndarray of shape (m,) or None
-        How many rows of each bin carry as much information as one independent row, where rows come
-        in clusters.
+        For clusters: how many rows of each bin carry as much information as one independent row.
     fit : callable or None
-        What `curve` fits curves with; None where there were no rows in memory: streams, files read
-        in parts, lazy frames.
+        The rows that `curve` fits to; None if rows are not in memory: streams, files read in parts,
+        lazy frames.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class ReliabilityTable(Result):
 
     @property
     def n_dropped(self) -> int:
-        """Rows that the rule puts into no bin (0 except with ``drop_one``)."""
+        """Rows in no bin (0 except with ``drop_one``)."""
         return self.table.n_dropped
 
     @property
@@ -136,7 +135,7 @@ class ReliabilityTable(Result):
         }
 
     def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
-        """Give the columns with confidence limits of each bin's mean target.
+        """Give the columns with the confidence interval of each bin's mean target.
 
         Parameters
         ----------
@@ -149,9 +148,8 @@ class ReliabilityTable(Result):
         Returns
         -------
         dict of str to list
-            `columns`, `low` and `high`; where rows come in clusters (`groups`) also `n_effective`,
-            the number of independent rows that those of a bin are equivalent to, to one
-            decimal.
+            `columns`, `low` and `high`; with clusters (`groups`) also `n_effective`, the number of
+            independent rows that a bin is equivalent to, to one decimal.
 
         Examples
         --------
@@ -173,8 +171,8 @@ class ReliabilityTable(Result):
     ) -> ReliabilityCurve | None:
         """Fit a curve to the rows behind the table, as `reliability_curve` does.
 
-        A table keeps its rows where they are up to four million numbers; of more the curve is there
-        as long as their arrays are.
+        A table keeps its rows up to four million numbers. Above that, a curve can be fitted only
+        while the arrays of rows exist.
 
         Parameters
         ----------
@@ -183,12 +181,12 @@ class ReliabilityTable(Result):
         level : float in (0, 1), default 0.95
             Level of the band.
         band : bool, default True
-            Whether to find the band too, which takes longer.
+            Whether to compute the band too, which takes longer.
 
         Returns
         -------
         ReliabilityCurve or None
-            The curve; None where no rows are in memory: streams, files read in parts, lazy frames.
+            The curve; None if rows are not in memory: streams, files read in parts, lazy frames.
 
         Examples
         --------
@@ -204,10 +202,10 @@ class ReliabilityTable(Result):
     def decision_loss(self) -> float:
         """Give the calibration decision loss of the bins, exactly.
 
-        The most that knowing each bin's mean target, in place of its mean prediction, adds to any
-        decision with payoffs in [0, 1], of however many actions. It is at most twice the ECE. With
-        ``bins=LevelSets()`` it is that of the predictions themselves; of few rows in each bin it is
-        mostly chance, as other errors in small bins are.
+        It is the largest gain, in any decision with payoffs in [0, 1] and any number of actions,
+        from knowing each bin's mean target instead of its mean prediction. It is at most twice the
+        ECE. With ``bins=LevelSets()`` it is that of the predictions themselves. With few rows per
+        bin it is mostly noise, like other errors in small bins.
 
         Returns
         -------
@@ -244,7 +242,7 @@ class ReliabilityTable(Result):
         return f"ECE {self.ece:.3f}", f"{100 * (level or 0):g}% interval"
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
-        """The columns of the table, by name; with a level, also the limits of `intervals`."""
+        """The columns of the table, by name; with a level, also `low` and `high` of `intervals`."""
         return self.columns() if level is None else self.intervals(level)
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
@@ -253,9 +251,9 @@ class ReliabilityTable(Result):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -272,13 +270,17 @@ class ReliabilityTable(Result):
         level: float | None = 0.95,
         curve: str | None = "default",
         cutoff: CalibrationTest | tuple[float, float] | None = None,
+        style: str = "points",
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability diagram: a curve of the rows, and the bins. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
         level : float or None, default 0.95
@@ -288,6 +290,15 @@ class ReliabilityTable(Result):
             bins by a line.
         cutoff : CalibrationTest or tuple of two floats, optional
             The interval of predictions to shade: the result of `cutoff_test`, or two predictions.
+        style : {"points", "bars"}, default "points"
+            How bins are drawn: as points with a curve of the rows, or as bars with the gap to the
+            mean prediction shaded.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -298,7 +309,14 @@ class ReliabilityTable(Result):
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
         return ReliabilityDisplay(self, name=name).plot(
-            ax=ax, level=level, curve=curve, cutoff=cutoff
+            ax=ax,
+            level=level,
+            curve=curve,
+            cutoff=cutoff,
+            style=style,
+            counts=counts,
+            legend=legend,
+            size=size,
         )
 
     def chart(
@@ -333,17 +351,17 @@ class ReliabilityTable(Result):
         """Raise an InputError for given cells, whose predictions overlap."""
         if isinstance(self.cuts, CellCuts):
             raise InputError(
-                "a reliability diagram has bins along the predictions, and given cells overlap: "
-                "draw reliability(..., bins=15), or read the table of cells"
+                "a reliability diagram needs bins of predictions, but given cells overlap: draw "
+                "reliability(..., bins=15), or read the table of cells"
             )
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        """Give the table as JSON has it.
+        """Give the table as for JSON.
 
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -371,12 +389,12 @@ class ReliabilityTable(Result):
         return f"{self.notion}, {self.rule}{dropped}"
 
     def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: no weights where they only repeat the rows.
+        """Give the columns for display: no weights if they only repeat the rows.
 
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets, which they stand beside.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -398,7 +416,7 @@ class ReliabilityTable(Result):
     def sketch(self, level: float | None = 0.95) -> Drawing:
         """Draw the reliability diagram as a small SVG, which needs no package.
 
-        Its line is the isotonic curve, where rows are in memory.
+        Its line is the isotonic curve, if rows are in memory.
 
         Parameters
         ----------
@@ -498,7 +516,7 @@ class ClasswiseReliability(Result):
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -519,9 +537,9 @@ class ClasswiseReliability(Result):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -545,13 +563,15 @@ class ClasswiseReliability(Result):
         cap: int = 12,
         level: float | None = 0.95,
         curve: str | None = "default",
+        counts: bool = True,
+        size: str | tuple[float, float] | None = None,
     ) -> ClasswiseDisplay:
         """Draw a small diagram for each of the worst classes. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Whose place the diagrams take; left out, a new figure.
+            Axes to replace by the diagrams; by default, a new figure.
         cap : int, default 12
             The largest number of classes shown.
         level : float or None, default 0.95
@@ -559,6 +579,10 @@ class ClasswiseReliability(Result):
         curve : {"default", "isotonic", "local"} or None, default "default"
             The curve of the rows: isotonic by default, where rows are in memory. None joins the
             bins by a line.
+        counts : bool, default True
+            Whether to draw columns that show the share of rows in each bin.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -567,7 +591,9 @@ class ClasswiseReliability(Result):
         """
         from calibrant.results._plots.classwise import ClasswiseDisplay
 
-        return ClasswiseDisplay(self).plot(ax=ax, cap=cap, level=level, curve=curve)
+        return ClasswiseDisplay(self).plot(
+            ax=ax, cap=cap, level=level, curve=curve, counts=counts, size=size
+        )
 
     @property
     def title(self) -> str:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
 BANDS = {
-    "consistency": "band: where the curves of calibrated predictions lie, {} at each place",
-    "confidence": "band: limits that hold everywhere together, {}, where the truth never falls",
-    "pointwise": "band: limits of the smoothed frequency, {} at each place",
+    "consistency": "band: pointwise {} range of the curves of a calibrated model",
+    "confidence": (
+        "band: simultaneous {} confidence interval, valid if the true frequency never decreases"
+    ),
+    "pointwise": "band: pointwise {} confidence interval of the smoothed frequency",
     None: "",
 }
 NAMES = {"isotonic": "isotonic (CORP)", "local": "local regression"}
@@ -33,8 +35,8 @@ _SHOWN = 16
 class ReliabilityCurve(Result):
     """A reliability curve without bins and without a fixed bandwidth.
 
-    Made by `reliability_curve`. The isotonic curve never falls, and steps where the frequencies
-    step; the local one looks as far as a share of the rows lies.
+    Made by `reliability_curve`. The isotonic curve never decreases; the local curve uses the
+    nearest share of the rows.
 
     Attributes
     ----------
@@ -43,8 +45,8 @@ class ReliabilityCurve(Result):
     method : {"isotonic", "local"}
         How the curve is fitted.
     band : {"consistency", "confidence", "pointwise"} or None
-        What the band is: where calibrated predictions would lie; limits that hold everywhere
-        together; or limits at each place by itself.
+        The kind of band: the range of calibrated predictions, a simultaneous confidence band, or
+        pointwise intervals.
     level : float
         The level of the band.
     notion : str
@@ -52,13 +54,13 @@ class ReliabilityCurve(Result):
     is_hard : bool
         Whether all targets are 0 or 1.
     n : int
-        The number of rows that have weight.
+        The number of rows with positive weight.
     shares : ndarray
-        The share of rows in each of 40 places of equal width.
+        The share of rows in each of 40 intervals of equal width.
     span : float
-        The share of rows that a local regression looks at; NaN for an isotonic curve.
+        The share of rows in the window of a local regression; NaN for an isotonic curve.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------
@@ -88,13 +90,13 @@ class ReliabilityCurve(Result):
         Returns
         -------
         ReliabilityCurve
-            The same without limits.
+            The same curve without its band.
         """
         points = {k: v for k, v in self.points.items() if k not in ("low", "high")}
         return replace(self, points=points, band=None)
 
     def at(self, predictions: Any) -> NDArray[np.float64]:
-        """Give the curve's height at some predictions; between its points, on a line.
+        """Give the curve's height at some predictions, by linear interpolation.
 
         Parameters
         ----------
@@ -153,15 +155,29 @@ class ReliabilityCurve(Result):
         """Sentences shown with the table: what the band is, if there is one, and the note."""
         return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> ReliabilityCurveDisplay:
         """Draw the curve, with its band and where the predictions lie. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        counts : bool, default True
+            Whether to draw the strip that shows where the predictions lie.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -170,7 +186,9 @@ class ReliabilityCurve(Result):
         """
         from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
-        return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
+        return ReliabilityCurveDisplay(self, name=name).plot(
+            ax=ax, counts=counts, legend=legend, size=size
+        )
 
     def _repr_html_(self) -> str:
         """A drawing of the curve and some of its points as HTML, for notebooks."""

@@ -323,7 +323,7 @@ class Report(Record):
     absent : dict of str to str
         What is not on the page, and why.
     recipe : dict
-        The options that give the same numbers again.
+        The options that reproduce the numbers.
     risk : RiskCoverage or None
         Ranking and abstention: the risk of answering only what is surest.
     decisions : DecisionCurve or None

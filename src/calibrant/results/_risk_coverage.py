@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
 NOT_CALIBRATION = (
-    "Ranking, not calibration: any rising map of the predictions leaves this curve as it is."
+    "This curve measures ranking, not calibration: monotone recalibration does not change it."
 )
 # The most rows of the table that are printed.
 _SHOWN = 10
@@ -36,21 +36,21 @@ class RiskCoverage(Result):
     threshold : ndarray
         The lowest prediction that is kept.
     low, high : ndarray
-        Limits of the risk, at each coverage by itself.
+        Limits of the risk, pointwise over coverages.
     aurc : float
         The area under the curve, of all thresholds (see `calibrant.aurc`).
     notion : str
         What is ranked: "binary" (P(y = 1)), or "confidence" for the top label.
     level : float
-        The level of the limits.
+        The confidence level of the intervals.
     n : int
-        The number of rows that have weight.
+        The number of rows with positive weight.
     is_hard : bool
         Whether all targets are 0 or 1.
     steps : tuple of ndarray
-        Coverage and risk at every distinct prediction, from the highest down.
+        Coverage and risk at every distinct prediction, in decreasing order.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class RiskCoverage(Result):
     def accuracy_at(self, coverage: float) -> float:
         """Give the accuracy among the share of rows with the highest predictions.
 
-        Of equal predictions that are kept in part, each counts in part, as in
+        If equal predictions are kept only in part, each of them counts in part, as in
         `calibrant.accuracy_at_coverage`.
 
         Parameters
@@ -130,22 +130,33 @@ class RiskCoverage(Result):
         what = "top label" if self.notion == "confidence" else "P(y = 1)"
         return (
             f"Risk and coverage ({what}) of {counted(self.n, 'row')}: AURC {self.aurc:.4f}; "
-            f"limits at {percent(self.level)}"
+            f"{percent(self.level)} confidence intervals"
         )
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: that this is ranking, not calibration, and the note."""
         return tuple(filter(None, [NOT_CALIBRATION, self.note]))
 
-    def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> RiskCoverageDisplay:
         """Draw the curve, with its band. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -154,4 +165,4 @@ class RiskCoverage(Result):
         """
         from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 
-        return RiskCoverageDisplay(self, name=name).plot(ax=ax)
+        return RiskCoverageDisplay(self, name=name).plot(ax=ax, legend=legend, size=size)

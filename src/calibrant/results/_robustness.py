@@ -149,7 +149,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
 
         Returns
         -------
@@ -175,18 +175,25 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         return None if self.names is None else [self.names[i] for i in self.chain]
 
     def plot(
-        self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None
+        self,
+        *,
+        ax: Any = None,
+        relation: Relation = "bins",
+        measures: Sequence[str] | None = None,
+        size: str | tuple[float, float] | None = None,
     ) -> RankRobustnessDisplay:
         """Draw the correlations of one relation with their intervals or margins. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         relation : {"bins", "loss", "dominance"}, default "bins"
             What the errors are correlated with.
         measures : sequence of str, optional
-            Some of the measures; left out, all.
+            Measures to draw; by default, all.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -195,12 +202,14 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         """
         from calibrant.results._plots.robustness import RankRobustnessDisplay
 
-        return RankRobustnessDisplay(self).plot(ax=ax, relation=relation, measures=measures)
+        return RankRobustnessDisplay(self).plot(
+            ax=ax, relation=relation, measures=measures, size=size
+        )
 
     @property
     def title(self) -> str:
         """The number of predictors, in one line."""
-        only_two = "; of two, a correlation can only be 1 or -1" if self.n == 2 else ""
+        only_two = "; with two predictors, a correlation can only be 1 or -1" if self.n == 2 else ""
         of_groups = "" if self.n_groups is None else f" in {self.n_groups} groups"
         return (
             f"Rank robustness over {counted(self.n, 'predictor', '')}{of_groups}, "

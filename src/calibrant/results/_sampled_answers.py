@@ -52,7 +52,7 @@ class SampledConfidence:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SampledAnswers(TableOfRows[SampledConfidence]):
-    """How well confidences are calibrated, where every question was answered several times.
+    """Calibration of confidences if every question was answered several times.
 
     Made by `sampled_answers`; look a line up by its name.
 
@@ -92,7 +92,7 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> SampledConfidence:
-        """Give the line of this name; an error if the table has none."""
+        """Give the line of this name; an error if there is none."""
         return self._row_named(name, f"there is no line {name!r} in the table", "confidence")
 
     def _json_item(self, attribute: str) -> Any:
@@ -109,7 +109,7 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
 
     @property
     def sentence(self) -> str:
-        """How far the held-out share is from how often the modal answer is right, in words."""
+        """The gap between held-out share and accuracy of the modal answer, in words."""
         line = self.rows[1]
         gap = line.mean_confidence - line.mean_right
         way = "over" if gap > 0 else "under"
@@ -117,7 +117,7 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
             "" if math.isnan(line.low) else f", {interval_text(line.low, line.high, self.level)}"
         )
         return (
-            f"The modal answer is right in {shown(line.mean_right)} of the questions; its held-out "
-            f"share is {shown(line.mean_confidence)}: {way}confident by {abs(gap):.3f} on average "
-            f"(ECE {shown(line.ece)}{limits})."
+            f"The modal answer is right for {shown(line.mean_right)} of the questions, and its "
+            f"held-out share is {shown(line.mean_confidence)}: {way}confident by {abs(gap):.3f} on "
+            f"average (ECE {shown(line.ece)}{limits})."
         )

@@ -71,32 +71,33 @@ class Segment:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Segments(TableOfRows[Segment]):
-    """Segments by how far they are off for sure, the most first.
+    """Segments, ordered by the lower bound of their gap, largest first.
 
     Made by `find_segments`; look a segment up by its name.
 
     Attributes
     ----------
     rows : tuple of Segment
-        Every segment that was judged.
+        Every segment that was tested.
     p_value : float
-        The chance that the search finds a segment like the worst where nothing is wrong.
+        The chance that the search finds a segment as extreme as the worst if predictions are
+        calibrated.
     multicalibration_error : float
         The largest ``|sum over the segment of w (u - z)| / W``.
     columns_searched : tuple of str
         The columns.
     depth : int
-        The most columns that were crossed.
+        The largest number of columns that were crossed.
     n : int
         Rows that were searched.
     n_draws : int
-        Samples behind the p-values.
+        Number of draws for the p-values.
     notes : tuple of str
         What to know about the search.
     against_all_rows : bool
-        Whether segments are judged by their contrast to all rows.
+        Whether segments are compared with all rows.
     min_gap : float
-        The smallest gap, or contrast, that is listed.
+        The smallest gap, or contrast, of a listed segment.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class Segments(TableOfRows[Segment]):
 
     @property
     def worst(self) -> Segment:
-        """The segment that is off the most for sure; if none is, that of the largest ratio."""
+        """The segment with the largest lower bound of its gap; if all are 0, largest ratio."""
         return self.rows[0]
 
     def __getitem__(self, name: Any) -> Segment:
@@ -147,7 +148,7 @@ class Segments(TableOfRows[Segment]):
         return {"segment": self._values("name"), "depth": depth} | super().columns()
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads, of the worst segments.
+        """Give the columns for display, of the worst segments.
 
         Returns
         -------
@@ -170,9 +171,11 @@ class Segments(TableOfRows[Segment]):
         if self.min_gap and abs(self.worst.contrast) < self.min_gap:
             return f"No segment is off by {self.min_gap:g} or more: the worst is {worst}; {chance}."
         if self.p_value < 0.05:
-            return f"Wrong in {worst}; {chance}."
-        among = " from all rows, which are off together" if self.against_all_rows else ""
-        return f"No segment stands out{among}: the worst is {worst}; {chance}."
+            return f"Miscalibrated: {worst}; {chance}."
+        none = "No segment is significantly miscalibrated"
+        if self.against_all_rows:
+            none = "No segment differs significantly from all rows together"
+        return f"{none}: the worst is {worst}; {chance}."
 
     @property
     def _contrast_words(self) -> str:

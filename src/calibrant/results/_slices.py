@@ -86,16 +86,16 @@ class Slice:
 class Slices(TableOfRows[Slice]):
     """Evaluations of slices, the worst first.
 
-    They are in the order of the estimate of `measure`, without the bias of a sample; the p-value
-    beside it says how easily chance shows as much. Made by
-    ``evaluate(..., by=...)``; look a slice up by its name.
+    They are ordered by the bias-corrected estimate of `measure`; the p-value is the chance of as
+    large a value for a calibrated model. Made by ``evaluate(..., by=...)``; look a slice up by its
+    name.
 
     Attributes
     ----------
     by : str
         The column.
     measure : str
-        The measure that slices are ordered and judged by.
+        The measure used to order and judge slices.
     rows : tuple of Slice
         The slices.
     notes : tuple of str
@@ -103,7 +103,7 @@ class Slices(TableOfRows[Slice]):
     level : float
         Level of the intervals.
     tolerance : float or None
-        The gap that verdicts are judged by; None where there are no verdicts.
+        The tolerance of the verdicts, as a gap; None without verdicts.
 
     Examples
     --------
@@ -131,16 +131,16 @@ class Slices(TableOfRows[Slice]):
 
     @property
     def worst(self) -> Slice:
-        """The slice with the largest error, by its estimate without the bias of a sample."""
+        """The slice with the largest error, by its bias-corrected estimate."""
         return self.rows[0]
 
     @property
     def largest(self) -> Slice:
-        """The slice with the largest value of `measure`, which on few rows may be chance."""
+        """The slice with the largest sample value of `measure`, which may be noise."""
         return max(self.rows, key=lambda row: row.values[self.measure])
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: of the measures, `measure` alone.
+        """Give the columns for display: of the measures, `measure` alone.
 
         Returns
         -------
@@ -165,15 +165,26 @@ class Slices(TableOfRows[Slice]):
         """
         return any(row.n_clusters is not None for row in self.rows) or None
 
-    def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        cap: int = 30,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> SlicesDisplay:
         """Draw the worst slices with their noise floors. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         cap : int, default 30
             The largest number of slices shown.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -182,7 +193,7 @@ class Slices(TableOfRows[Slice]):
         """
         from calibrant.results._plots.slices import SlicesDisplay
 
-        return SlicesDisplay(self).plot(ax=ax, cap=cap)
+        return SlicesDisplay(self).plot(ax=ax, cap=cap, legend=legend, size=size)
 
     @property
     def title(self) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # The number of bins that a curve is compared with, and the fewest rows that a bin must have.
 N_CHECKED, ENOUGH = 25, 20
 BIAS = (
-    "The curve is an average over neighbouring predictions: where the frequency changes within a "
-    "bandwidth it does not follow, and its band does not include that bias."
+    "The curve averages over neighbouring predictions. It misses changes within a bandwidth, and "
+    "its band does not include that bias."
 )
 
 
@@ -101,9 +101,8 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
 class SmoothCurve(Result):
     """A smoothed reliability curve: points along the predictions (or their logits).
 
-    The curve is an average over neighbouring predictions: where the frequency changes within a
-    bandwidth it does not follow, and its band does not include that bias. Made by
-    `smooth_reliability`.
+    The curve averages over neighbouring predictions: it misses changes within a bandwidth, and its
+    band does not include that bias. Made by `smooth_reliability`.
 
     Attributes
     ----------
@@ -117,17 +116,16 @@ class SmoothCurve(Result):
     notion : str
         What is measured: "binary", or "confidence" for the top label.
     n_effective : ndarray or None
-        The effective number of rows behind each point; None for soft labels, whose scatter a curve
-        does not know.
+        The effective number of rows at each point; None for soft labels, whose variance is unknown.
     n : float
         The effective number of rows.
     is_hard : bool
         Whether all targets are 0 or 1.
     outside : tuple of OutsideBin
         Bins of the same rows (25 of equal width, those with 20 rows or more) that lie outside the
-        band. With such bins no page draws the curve by default.
+        band. If there are any, pages do not draw the curve by default.
     note : str
-        What to know beside it: which of two columns it is of.
+        Remarks, such as which of two columns was used.
 
     Examples
     --------
@@ -157,7 +155,7 @@ class SmoothCurve(Result):
 
     @property
     def contradiction(self) -> str:
-        """The bins outside the band, in a sentence; empty if there are none."""
+        """A sentence on the bins outside the band; empty if there are none."""
         if not self.outside:
             return ""
         worst = max(self.outside, key=lambda each: abs(each.mean_target - each.curve))
@@ -166,7 +164,7 @@ class SmoothCurve(Result):
         target = "accuracy" if self.notion == "confidence" and self.is_hard else "mean target"
         return (
             f"{bins} outside its band: {worst.n:,} predictions from {worst.lower:.2f} to "
-            f"{worst.upper:.2f} have the {target} {worst.mean_target:.3f}, where the curve says "
+            f"{worst.upper:.2f} have the {target} {worst.mean_target:.3f}, but the curve gives "
             f"{worst.curve:.3f}. Trust the bins."
         )
 
@@ -182,12 +180,12 @@ class SmoothCurve(Result):
 
     @property
     def n_near(self) -> NDArray[np.float64]:
-        """Rows within about a bandwidth of each point: below 1 the curve says nothing."""
+        """Rows within about a bandwidth of each point; below 1, the curve is meaningless."""
         out: NDArray[np.float64] = self.n * self.points["density"] * self.sigma
         return out * math.sqrt(2.0 * math.pi)
 
     def intervals(self, level: float = 0.95) -> dict[str, list[Any]]:
-        """Give the columns with confidence limits of each point's mean target (Wilson's).
+        """Give the columns with the confidence interval (Wilson's) of each point's mean target.
 
         They are for one point at a time, and for the *smoothed* mean target: what the curve would
         be if every outcome were replaced by its probability. Soft labels have none.
@@ -204,8 +202,8 @@ class SmoothCurve(Result):
         """
         if self.n_effective is None:
             raise InputError(
-                "this curve has no intervals: they need hard labels, and weights in "
-                "memory. Use calibrant.reliability, whose bins have them for soft labels too"
+                "this curve has no intervals: they need hard labels, and weights in memory. Use "
+                "calibrant.reliability, whose bins have intervals for soft labels too"
             )
         low, high = curve_limits(self.points["mean_target"], self.n_effective, level)
         return {**self.columns(), "low": low.tolist(), "high": high.tolist()}
@@ -216,9 +214,9 @@ class SmoothCurve(Result):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; left out, the first of them that is installed.
+            Library of the frame; by default, the first of them that is installed.
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Level of the confidence intervals of the mean targets; by default, there are none.
 
         Returns
         -------
@@ -228,18 +226,31 @@ class SmoothCurve(Result):
         return as_frame(self.columns() if level is None else self.intervals(level), backend)
 
     def plot(
-        self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        level: float | None = 0.95,
+        density: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
     ) -> SmoothReliabilityDisplay:
         """Draw the smoothed diagram, with a band. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         name : str, optional
             The name of the predictor, for the legend.
         level : float or None, default 0.95
             Level of the band; None draws none.
+        density : bool, default True
+            Whether to draw the strip that shows the density of the predictions.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -248,7 +259,9 @@ class SmoothCurve(Result):
         """
         from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
-        return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
+        return SmoothReliabilityDisplay(self, name=name).plot(
+            ax=ax, level=level, density=density, legend=legend, size=size
+        )
 
     @property
     def title(self) -> str:

@@ -22,8 +22,8 @@ ESTIMAND = (
     "sample; not its expectation on samples of this size"
 )
 _LABELS = (
-    "the value of the measure in the population that the rows were drawn from, against labels made "
-    "as these were: if they are shares of votes, of as many votes"
+    "the value of the measure in the population that the rows were drawn from, against labels "
+    "made in the same way: vote shares of as many votes, if the labels are vote shares"
 )
 _BEHIND = (
     "the value of the measure in the population that the rows were drawn from, against the "
@@ -61,11 +61,10 @@ def _join_clauses(*clauses: str) -> str:
 class Interval(Record):
     """The confidence interval of a measure.
 
-    It is about the measure's value in the population, in the bins of this sample (`estimand`). A
+    It is for the measure's value in the population, in the bins of this sample (`estimand`). A
     sample's calibration error is biased upwards, so `value` may be above `high`. `estimate` is
-    bias-corrected and lies between the limits: it is the number to print beside them. `low` is 0
-    where the sample could have come from calibrated predictions. Made by `interval` and by
-    `evaluate`.
+    bias-corrected and lies in the interval: report it with the interval. `low` is 0 if the sample
+    could have come from calibrated predictions. Made by `interval` and by `evaluate`.
 
     Attributes
     ----------
@@ -78,21 +77,21 @@ class Interval(Record):
     level : float
         The level of confidence.
     method : str
-        How the limits were computed.
+        How the interval was computed.
     seed : int or None
         The seed of the resamples; None where nothing was drawn.
     standard_error : float or None
         How much `value` varies from sample to sample.
     estimate : float
-        The bias-corrected value: the true value of which `value` is as likely too high as too low.
-        It is `value` where nothing else is given, and it is never outside the limits.
+        The bias-corrected value: if it were the true value, `value` would be as likely too high as
+        too low. It equals `value` if there is no correction, and never lies outside the interval.
     note : str
-        What to know beside the limits: too few events, a value below what chance allows.
+        Remarks on the interval, such as too few events or a value below what chance allows.
     about : str
-        What `estimand` says, where it is not the same for all measures.
+        What `estimand` says, if it differs from the usual one.
     widened_by : tuple of str
-        What the limits allow for beside what rows show, where that made them wider: "few events",
-        "unseen misses", "unseen kinds", "all rows alike", "few clusters".
+        Why the interval was widened beyond what the rows imply: "few events", "unseen misses",
+        "unseen kinds", "all rows alike", "few clusters".
 
     Examples
     --------
@@ -141,7 +140,7 @@ class Interval(Record):
 
     @property
     def estimand(self) -> str:
-        """What `low`, `high` and `estimate` are about."""
+        """What `low`, `high` and `estimate` estimate."""
         return self.about or ESTIMAND
 
     @property
@@ -196,7 +195,7 @@ def interval_words(
 
 @dataclass(frozen=True)
 class NoiseFloor(Record):
-    """What a measure shows on this many rows when the predictions are exactly right.
+    """What a perfectly calibrated model shows on this many rows, for one measure.
 
     Made by `noise_floor` and by `evaluate`, from targets drawn from the predictions.
 
@@ -207,9 +206,10 @@ class NoiseFloor(Record):
     value : float
         Its value on the sample.
     mean, upper : float
-        Its mean and its 95% point for calibrated predictions; its 5% point where more is better.
+        Its mean and its 95th percentile for calibrated predictions; the 5th percentile if higher is
+        better.
     p_value, p_low : float
-        The chance of a value at least, and at most, as large as the one of the sample.
+        The chance of a value at least, and at most, as large as the sample value.
     n_draws : int
         How many times targets were drawn.
     method : str
@@ -219,7 +219,7 @@ class NoiseFloor(Record):
     seed : int or None
         The seed of the draws.
     note : str
-        What to know beside it: which of two columns the value is of.
+        Remarks, such as which of two columns the value uses.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class NoiseFloor(Record):
 
     @property
     def side(self) -> str:
-        """Where calibrated predictions would stay: "below" `upper`, or "above" if more is good."""
+        """Where calibrated predictions stay: "below" `upper`, or "above" if higher is better."""
         return "above" if self.upper < self.mean else "below"
 
     def __repr__(self) -> str:
@@ -256,7 +256,7 @@ class NoiseFloor(Record):
 
 @dataclass(frozen=True)
 class VoteNoise(Record):
-    """A measure against shares of votes, and against the distributions behind them.
+    """A measure against vote shares, and against the label distributions.
 
     Made by `vote_noise`. `estimate` is for these very rows: the value with infinitely many votes
     per row. Votes identify a distance only in part; `low` and `high` are then its bounds.
@@ -268,18 +268,18 @@ class VoteNoise(Record):
     value : float
         Its value against the shares.
     estimate : float
-        Its value without the noise of votes.
+        Its value without vote noise.
     votes_low, votes_median, votes_high : int or float
-        The fewest, the usual and the most votes of a row.
+        The minimum, median and maximum number of votes per row.
     single : int
-        How many rows have one vote, which tells nothing of how votes scatter.
+        How many rows have one vote, which does not show how votes vary.
     method : str
-        How the noise of votes was taken out.
+        How vote noise was removed.
     note : str
-        What to know beside it.
+        Remarks on the result.
     low, high : float or None
-        The bounds of what votes identify only in part, at the 95% level: every distribution that
-        could have given the votes is allowed for. None where the estimate is exact.
+        The 95% bounds of a measure that votes identify only in part: the bounds cover every label
+        distribution compatible with the votes. None if the estimate is exact.
 
     Examples
     --------
@@ -306,12 +306,12 @@ class VoteNoise(Record):
 
     @property
     def noise(self) -> float:
-        """What the noise of votes adds to the value."""
+        """What vote noise adds to the value."""
         return self.value - self.estimate
 
     @property
     def estimand(self) -> str:
-        """What `estimate` is about."""
+        """What `estimate` estimates."""
         return _THESE_ROWS
 
     def _content(self) -> dict[str, Any]:
@@ -327,8 +327,8 @@ class VoteNoise(Record):
         if self.low is not None and self.high is not None:
             bounds = f" (bounds {range_text(self.low, self.high)})"
         return (
-            f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without the noise of "
-            f"{votes} a row, {shown(self.value)} with it; {_join_clauses(self.method, self.note)})"
+            f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without vote noise, "
+            f"{shown(self.value)} with {votes} per row; {_join_clauses(self.method, self.note)})"
         )
 
 
@@ -347,7 +347,7 @@ class CalibrationTest(Record):
     p_value : float
         The chance of as extreme a statistic if the predictions are calibrated.
     null : str
-        Where the distribution under the hypothesis comes from.
+        How the distribution under the hypothesis was computed.
     note : str
         What to know about the result.
     seed : int or None
@@ -381,26 +381,28 @@ class CalibrationTest(Record):
 class CoxCalibration(Record):
     """Cox's recalibration: targets regressed on the logits of the predictions.
 
-    Made by `cox_calibration`. What cannot be estimated is NaN, and `note` says why.
+    Made by `cox_calibration`. Values that cannot be estimated are NaN, and `note` says why.
 
     Attributes
     ----------
     slope, slope_low, slope_high : float
-        The slope and its limits; below 1, predictions are too extreme, below 0 ranked in reverse.
+        The slope and its confidence interval; below 1, predictions are too extreme, below 0
+        ranked in reverse.
     intercept, intercept_low, intercept_high : float
-        The intercept that is fitted with the slope, and its limits.
+        The intercept that is fitted with the slope, and its confidence interval.
     intercept_at_slope_1, intercept_at_slope_1_low, intercept_at_slope_1_high : float
-        Calibration in the large, and its limits; above 0, predictions are too low on the whole.
+        Calibration in the large, and its confidence interval; above 0, predictions are too low on
+        average.
     p_value : float
         Tests slope 1 and intercept 0 together.
     level : float
-        Level of the limits.
+        Confidence level of the intervals.
     note : str
         What could not be estimated, and why.
     n_clipped : int
-        Predictions of 0 and 1, which have no logit, that were moved to within [eps, 1 - eps].
+        Number of predictions of 0 and 1, which have no logit, that were clipped to [eps, 1 - eps].
     without_clipped : CoxCalibration or None
-        The fit without them; None where no prediction was moved, or every one.
+        The fit without them; None if no prediction was clipped, or every one.
 
     Examples
     --------
@@ -429,7 +431,7 @@ class CoxCalibration(Record):
         without = self.without_clipped
         beside = ""
         if without is not None:
-            beside = f"; without the {self.n_clipped} moved: {without._numbers()}"
+            beside = f"; without the {self.n_clipped} clipped: {without._numbers()}"
         return f"CoxCalibration({_join_clauses(self._numbers(), self.note)}{beside})"
 
     def _numbers(self) -> str:
@@ -464,42 +466,42 @@ class Verdict(Record):
     value, low, high : float
         The measure's value and its confidence interval.
     noise_upper : float
-        What a calibrated model would stay below in 95% of samples.
+        The value that a calibrated model stays below in 95% of samples.
     p_value : float
         The p-value of the tests of calibration together: slope, mean, noise floor and bins. For
         losses and for errors over all classes, that of the noise floor.
     p_low : float
-        The chance that calibrated predictions show as little as the sample.
+        The chance of as small a value as the sample's for calibrated predictions.
     tolerance : float
-        The gap that is tolerated.
+        The tolerated gap.
     n : int
         Number of rows.
     rows_needed, clusters_needed : int or None
-        About how many would decide whether the error exceeds the tolerance; None where these do, or
-        where that cannot be estimated.
+        About how many would decide whether the error exceeds the tolerance; None if these rows
+        decide, or if the number cannot be estimated.
     estimate : float or None
-        The value without the upward bias of a sample.
+        The bias-corrected value.
     level : float
         Level of the interval.
     gap_low, gap_high : float
-        The limits as the gap that, in every bin, would give them; for measures that are no squares,
-        the limits themselves.
+        For squared measures, the ends of the interval as a gap: the gap that gives them if every
+        bin has it. For other measures, the ends themselves.
     within_tolerance : bool or None
-        True where the whole interval keeps the tolerance, False where none of it does, None where
-        these rows cannot decide; `check` decides by the same rule.
+        True if the whole interval is within the tolerance, False if it is all above, None if there
+        is not enough data; `check` uses the same rule.
     decided_by : {"slope", "mean", "noise floor", "curve", "tolerance", ""}
-        What shows that predictions are miscalibrated. "slope": the calibration slope is not 1.
+        What decided that predictions are miscalibrated. "slope": the calibration slope is not 1.
         "mean": the mean prediction is off. "noise floor": the value is larger than chance explains.
-        "curve": gaps change along the predictions by more than chance explains. "tolerance": the
-        whole interval exceeds the tolerance, and no test rejects. Empty where predictions are not
+        "curve": the gap varies with the prediction by more than chance explains. "tolerance": the
+        whole interval exceeds the tolerance, and no test rejects. Empty if predictions are not
         shown to be miscalibrated.
     slope, slope_low, slope_high : float or None
         The calibration slope and its confidence interval; below 1, predictions are too extreme.
-        Predictions of 0 and 1, which have no logit, have no part in it. None for losses, for errors
+        Predictions of 0 and 1 are excluded, because they have no logit. None for losses, for errors
         over all classes, and where the slope cannot be estimated.
     slope_level : float or None
-        Level of that interval: 98% in a verdict of 95%, which makes other tests too. Where the
-        interval excludes 1, the verdict is "miscalibrated".
+        Level of that interval: 98% in a verdict of 95%, which uses other tests too. If the interval
+        excludes 1, the verdict is "miscalibrated".
 
     Examples
     --------

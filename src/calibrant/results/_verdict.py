@@ -31,7 +31,7 @@ def verdict_words(
     floor : NoiseFloor or None
         What calibrated predictions would show.
     tolerance : float
-        The gap that is tolerated.
+        The tolerated gap.
     label : str
         The measure's name in a sentence.
     beyond : bool
@@ -67,8 +67,8 @@ def verdict_words(
         return "calibrated within noise", f"Calibrated within noise: {numbers}."
     if checked.verdict == "fail" and not of_errors:
         return "not enough data", (
-            f"Not shown to be miscalibrated: {numbers}. It is above {within}, which a loss may be "
-            "however well predictions are calibrated."
+            f"No significant miscalibration: {numbers}. The value is above {within}, but a loss "
+            "can be high even if the model is calibrated."
         )
     hint = f" {_capitalize(reason)}." if reason else ""
     return "not enough data", (
@@ -87,7 +87,7 @@ def _needed_sentence(checked: LimitCheck) -> str:
         more = f"; about {needed} would be needed" if needed else ""
         return f"{checked.units_are} too few{more}."
     if not needed:
-        return "How many rows would be needed cannot be estimated."
+        return "The number of rows needed cannot be estimated."
     return f"About {needed} would be needed; there are {checked.n:,}."
 
 
@@ -170,8 +170,8 @@ def curve_words(p_value: float) -> str:
         A clause without a full stop.
     """
     return (
-        "gaps change along the predictions by more than chance explains (smooth test, "
-        f"p = {p_value:.2g})"
+        "the gap varies with the prediction by more than chance explains (smooth test, p = "
+        f"{p_value:.2g})"
     )
 
 
@@ -192,11 +192,12 @@ def tone_of(verdict: Verdict | None) -> str:
     Returns
     -------
     {"good", "unsure", "bad"}
-        "bad" only where predictions are miscalibrated and the error exceeds the tolerance.
+        "bad" where predictions are miscalibrated and the error exceeds the tolerance, "good" where
+        it is within the tolerance, and "unsure" where these rows cannot decide.
     """
     if verdict is None or verdict.verdict == "not enough data":
         return "unsure"
-    if verdict.verdict == "calibrated within noise":
+    if verdict.verdict == "calibrated within noise" or verdict.within_tolerance:
         return "good"
     return "bad" if verdict.within_tolerance is False else "unsure"
 
@@ -243,7 +244,7 @@ def _numbers_in_words(
     if scale.power > 1:
         gaps = [scale.gap(interval.low), scale.gap(interval.high)]
         least, most = distinct_numbers(gaps, (tolerance,), places=_PLACES)
-        gap = f", as a gap in every bin {least} to {most}"
+        gap = f", equivalent to a gap of {least} to {most} in every bin"
     text = f"{label} {estimate} ({percent(interval.level)} CI {low} to {high}{gap})"
     chance = ""
     if floor:

@@ -14,23 +14,24 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 BAND_NOTE = (
-    "bands are of the votes' own entropy: where few votes happen to agree, even right predictions "
-    "seem unsure. `expected` is what right predictions show in such bands"
+    "bands are formed by the entropy of the votes: where few votes agree by chance, even a "
+    "perfect model seems underconfident. `expected` is what a perfect model shows in the same "
+    "bands"
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteProfile(Result):
-    """Predictions beside the votes of people: seen, and expected of right predictions.
+    """Predictions and human votes: observed, and expected from a perfect model.
 
-    Made by `vote_profile`. Everything expected comes from votes drawn from the predictions, as many
-    as each row has.
+    Made by `vote_profile`. Expected values come from votes drawn from the predictions, as many as
+    each row has.
 
     Attributes
     ----------
     bins : dict of str to list
         Reliability by bin of the predictions: `lower`, `upper`, `n`, `mean_predicted`,
-        `mean_target`, and `low` and `high`, within which the votes' own spread keeps it.
+        `mean_target`, and `low` and `high`, the range expected from vote noise.
     distances : dict of str to list
         Histogram of the total variation between prediction and votes: `lower`, `upper`, `share` of
         the rows, and `expected`, `low` and `high` from vote noise alone.
@@ -39,7 +40,7 @@ class VoteProfile(Result):
         entropy `label`, and `expected`, `low` and `high`.
     bands : dict of str to list
         By quantile band of the votes' entropy: `band`, `n`, `entropy`, `dist_ce` and
-        `overconfidence` (top prediction less its share of votes), each with what is expected.
+        `overconfidence` (top prediction less its share of votes), each with its expected value.
     n, n_votes : int
         The numbers of rows and of votes.
     notion : str
@@ -49,7 +50,7 @@ class VoteProfile(Result):
     n_draws, seed : int
         Draws of votes, and their seed.
     note : str
-        What to know beside it: which of two columns the bins are of.
+        Remarks, such as which of two columns the bins use.
 
     Examples
     --------
@@ -86,15 +87,22 @@ class VoteProfile(Result):
     def title(self) -> str:
         """The numbers of rows and votes, in one line."""
         return (
-            f"{counted(self.n_votes, 'vote')} on {counted(self.n, 'row')}, by bands of their "
-            f"entropy; limits at {percent(self.level)}"
+            f"{counted(self.n_votes, 'vote')} on {counted(self.n, 'row')}, by bands of entropy; "
+            f"{percent(self.level)} confidence intervals"
         )
 
     def _messages(self) -> tuple[str, ...]:
         """Sentences shown with the table: what the bands of entropy are, and the note."""
         return tuple(filter(None, [BAND_NOTE, self.note]))
 
-    def plot(self, *, kind: str | None = None, ax: Any = None) -> VoteProfileDisplay:
+    def plot(
+        self,
+        *,
+        kind: str | None = None,
+        ax: Any = None,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> VoteProfileDisplay:
         """Draw the profile. Needs matplotlib.
 
         Parameters
@@ -102,7 +110,11 @@ class VoteProfile(Result):
         kind : {"reliability", "distances", "entropies", "bands"}, optional
             One diagram; by default all four, on a new figure.
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -111,4 +123,4 @@ class VoteProfile(Result):
         """
         from calibrant.results._plots.vote_profile import VoteProfileDisplay
 
-        return VoteProfileDisplay(self).plot(kind=kind, ax=ax)
+        return VoteProfileDisplay(self).plot(kind=kind, ax=ax, legend=legend, size=size)

@@ -106,7 +106,7 @@ class WindowSlices(TableOfRows[WindowSlice]):
         return tuple(row for row in self.rows if row.alarm is not None)
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: times as text, evidence to three digits.
+        """Give the columns for display: times as text, evidence to three digits.
 
         Returns
         -------

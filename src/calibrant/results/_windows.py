@@ -31,7 +31,7 @@ class Window:
     start : datetime
         When the window begins, in UTC.
     n, n_missing : int
-        Rows, and rows that were dropped because something was missing in them.
+        Rows, and rows that were dropped because of a missing value.
     mean_predicted, mean_target : float
         Mean prediction and mean target.
     values : dict of str to float
@@ -79,10 +79,10 @@ class Window:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Windows(WithPage, TableOfRows[Window]):
-    """Evaluations of a monitor's windows, the oldest first; windows without rows are not there.
+    """Evaluations of a monitor's windows, the oldest first, without empty windows.
 
     Made by `Monitor.evaluate`. Look a window up by its start: ``windows["2026-01-05"]``; times
-    without a zone are in UTC.
+    without a time zone are in UTC.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Windows(WithPage, TableOfRows[Window]):
 
     @property
     def alarm(self) -> Window | None:
-        """The first window by which the evidence against calibration has reached 20, or None.
+        """The first window at which the evidence against calibration reached 20, or None.
 
         The chance of that is at most 5% for calibrated predictions, whenever and however often it
         is computed; `p_value` and `p_corrected` are valid if they are computed once.
@@ -161,9 +161,9 @@ class Windows(WithPage, TableOfRows[Window]):
 
     @property
     def change_alarm(self) -> Window | None:
-        """The first window by which the evidence of a change from the baseline reached 20, or None.
+        """The first window at which the evidence of a change from the baseline reached 20, or None.
 
-        A model whose error was accepted with the baseline gives no alarm for that error.
+        An error that the model already has in the baseline raises no alarm.
         """
         return next((row for row in self.rows if row.e_change >= ALARM), None)
 
@@ -179,15 +179,29 @@ class Windows(WithPage, TableOfRows[Window]):
             return None if window is None else window.start.isoformat()
         return super()._json_item(attribute)
 
-    def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        measure: str | None = None,
+        counts: bool = True,
+        legend: bool | str = True,
+        size: str | tuple[float, float] | None = None,
+    ) -> WindowsDisplay:
         """Draw a measure over time with its noise floor. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Axes to draw on; by default, a new figure.
         measure : str, optional
-            A column of numbers; left out, the measure with a noise floor.
+            A numeric column; by default, the measure with a noise floor.
+        counts : bool, default True
+            Whether to draw the strip of rows.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
@@ -196,7 +210,9 @@ class Windows(WithPage, TableOfRows[Window]):
         """
         from calibrant.results._plots.windows import WindowsDisplay
 
-        return WindowsDisplay(self).plot(ax=ax, measure=measure)
+        return WindowsDisplay(self).plot(
+            ax=ax, measure=measure, counts=counts, legend=legend, size=size
+        )
 
     def to_openmetrics(self, *, model: str | None = None) -> str:
         """Give the newest window as OpenMetrics text, which Prometheus and others scrape.
@@ -210,7 +226,7 @@ class Windows(WithPage, TableOfRows[Window]):
         -------
         str
             Gauges named ``calibrant_...``, of all rows and of each slice, and alarms as 0 or 1;
-            what is not known is left out.
+            unknown values are omitted.
 
         Examples
         --------
@@ -244,7 +260,7 @@ class Windows(WithPage, TableOfRows[Window]):
         return windows_page(self, ALARM, name, source)
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: starts without what is the same in all of them.
+        """Give the columns for display: starts in the shortest form.
 
         Returns
         -------

@@ -47,13 +47,14 @@ __all__ = [
 ]
 
 class PriorShift(Scaler):
-    r"""Prior shift: what calibrated predictions become where the classes have other shares.
+    r"""Prior shift: adapt calibrated predictions to a population with other class shares.
 
     .. math:: q_{ir} = \frac{p_{ir}\, \pi'_r / \pi_r}{\sum_s p_{is}\, \pi'_s / \pi_s}
 
-    where pi are the shares (prior) of the classes where the predictions are calibrated and pi'
-    those of the population at hand. It is exact if only the shares have changed, and rows of one
-    class look in both populations alike (label shift). Where each prior comes from:
+    where pi are the shares (prior) of the classes in the population that the predictions are
+    calibrated for, and pi' those in the new population. It is exact if only the shares differ, and
+    rows of one class have the same distribution in both populations (label shift). The origin of
+    each prior:
 
     ================  ================  ==================================================
     `prior`           `source_prior`    what `fit` takes from its rows
@@ -65,7 +66,7 @@ class PriorShift(Scaler):
                                         which are labelled ones of the new population
     ================  ================  ==================================================
 
-    `fit_unlabelled` needs no labels of the new population: it takes the new prior from the
+    `fit_unlabelled` needs no labels of the new population: it estimates the new prior from the
     predictions alone, by the EM algorithm of Saerens et al.
 
     Parameters
@@ -89,13 +90,14 @@ class PriorShift(Scaler):
         Classes and rows of the fit, and steps of EM or of the optimiser.
     loss_before_, loss_ : float
         Log loss on the rows of the fit, before and after; NaN after `fit_unlabelled`. With `prior`
-        and labels of the source it is a loss under the old shares, and rises.
+        and labels of the source population it is the loss under the old shares, which rises.
 
     Notes
     -----
-    Predictions that are miscalibrated on the source stay so: recalibrate there first, then shift.
-    A prediction of exactly 0 or 1 stays as it is, and so has no say in the ratio of least log loss:
-    nor have probabilities up to 1e-12, the floor of that loss. Soft labels count by their shares.
+    Predictions that are miscalibrated in the source population remain miscalibrated: recalibrate
+    them there first, then shift. A prediction of exactly 0 or 1 does not change, so it does not
+    affect the ratio with the least log loss. Probabilities up to 1e-12, the floor of that loss, do
+    not affect it either. Soft labels count by their shares.
 
     References
     ----------
@@ -132,23 +134,23 @@ class PriorShift(Scaler):
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> PriorShift:
-        """Fit the map to predictions of the new population, whose labels are not known.
+        """Fit the map to predictions of the new population, whose labels are unknown.
 
-        The new prior is `prior` where that is given, and otherwise the one under which the
-        predictions are likeliest,
+        The new prior is `prior` if that is given, and otherwise the one under which the predictions
+        are likeliest,
 
         .. math:: \\max_{\\pi'} \\sum_i w_i \\ln \\sum_r p_{ir}\\, \\pi'_r / \\pi_r,
 
-        by EM from pi. These rows may be mapped too: no label was seen, so `transform` does not
-        warn.
+        by EM, starting from pi. You may map these rows too: the fit used no labels, so `transform`
+        does not warn.
 
         Parameters
         ----------
         y_proba : array-like of shape (n,) or (n, k)
             Predictions on rows of the new population.
         y_source : array-like of shape (m,) or (m, k), optional
-            Labels of rows on which the predictor is calibrated, or was trained, in any of the forms
-            of `fit`: pi is then their shares. Not with `source_prior`.
+            Labels of rows that the predictor is calibrated for or was trained on, in any form that
+            `fit` takes; pi is then their shares. Not with `source_prior`.
         sample_weight : array-like of shape (n,), optional
             Weight of each row of `y_proba`; 1 by default.
         classes : sequence, optional
@@ -169,8 +171,8 @@ class PriorShift(Scaler):
         Warns
         -----
         CalibrantWarning
-            If the predictions are likeliest where a class has no share at all, which usually means
-            that they are not calibrated at the source prior.
+            If the predictions are likeliest when a class has a share of 0, which usually means that
+            they are not calibrated at the source prior.
 
         Examples
         --------
@@ -188,13 +190,13 @@ class PriorShift(Scaler):
     def _apply(self, predictions: Predictions) -> FloatArray: ...
 
 class TemperatureScaling(Scaler):
-    r"""Temperature scaling: logits divided by one number, so that the top label stays.
+    r"""Temperature scaling: logits divided by one number, which does not change the top label.
 
     .. math:: q_i = \mathrm{softmax}(s_i / T)
 
     where s are logits or, with ``from_logits=False``, logarithms of probabilities, and T minimises
     the log loss. The loss is convex in 1/T; its minimum is found by Newton's method on the exact
-    derivatives. T is kept in [0.001, 1000], with a warning at either end: predictions that are
+    derivatives. T is limited to [0.001, 1000], with a warning at either end: predictions that are
     right on every row have no best temperature. A binary prediction is a single logit, divided by
     T.
 
@@ -239,12 +241,12 @@ class TemperatureScaling(Scaler):
     def _apply(self, predictions: Predictions) -> FloatArray: ...
 
 class BetaCalibration(OneVsRest):
-    r"""Beta calibration: what is right if each class's predictions are beta-distributed.
+    r"""Beta calibration: the correct map for beta-distributed predictions of each class.
 
     .. math:: q_i = \sigma\bigl(a \ln p_i - b \ln(1 - p_i) + c\bigr), \quad a, b \ge 0
 
     where p is lifted to 1e-12, and so is 1 - p, and a, b, c minimise the log loss. The identity is
-    among these maps (a = b = 1, c = 0), and none of them decreases.
+    one of these maps (a = b = 1, c = 0), and none of them decreases.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
@@ -292,11 +294,11 @@ class HistogramBinning(OneVsRest):
 
     .. math:: q_i = \frac{\sum_{l \in B(i)} w_l z_l}{\sum_{l \in B(i)} w_l}
 
-    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit stays as
-    it is.
+    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit is not
+    changed.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Parameters
     ----------
@@ -349,14 +351,14 @@ class IsotonicCalibration(OneVsRest):
     .. math:: \min_{q_1 \le \dots \le q_n} \frac{1}{W} \sum_i w_i (q_i - z_i)^2,
         \quad p_1 \le \dots \le p_n
 
-    found by pooling adjacent violators; it minimises the log loss too. Equal predictions are
+    found by pooling adjacent violators; this also minimises the log loss. Equal predictions are
     pooled. The map is constant on a block of pooled predictions, linear between neighbouring
     blocks, and constant beyond the first and the last prediction, as in scikit-learn. It can
     predict exactly 0 or 1, which may cost a held-out row an infinite log loss (Calibrant's floor is
     1e-12).
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Parameters
     ----------
@@ -370,7 +372,7 @@ class IsotonicCalibration(OneVsRest):
     thresholds_ : tuple of ndarray
         The predictions at which each map bends: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
-        What these predictions become.
+        Their recalibrated probabilities.
     n_classes_, n_rows_, n_iter_ : int
         Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
@@ -398,26 +400,27 @@ class IsotonicCalibration(OneVsRest):
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray: ...
 
 class LabelSmoothingTemperature(TemperatureScaling):
-    r"""Temperature scaling to smoothed majority votes, for when the votes themselves are not there.
+    r"""Temperature scaling to smoothed majority votes, for labels without their votes.
 
     .. math:: q_i = \mathrm{softmax}(s_i / T), \quad
         T \text{ minimises } - \sum_i w_i \sum_r \tilde z_{ir} \ln q_{ir}, \quad
         \tilde z_i = (1 - \varepsilon) e_{y_i} + \varepsilon / k,
         \quad \varepsilon = \frac{1}{W} \sum_i w_i (1 - p_{i, y_i})
 
-    where y is the label that most annotators chose, p are the predicted probabilities as they came
-    and s the logits (logarithms of p with ``from_logits=False``). A temperature that is fitted to
-    majority votes takes a row on which people are divided for a certain one, and comes out too
-    low; what the predictor itself holds back from the majority stands in for the divided votes.
+    where y is the label that most annotators chose, p are the predicted probabilities before
+    scaling and s the logits (logarithms of p with ``from_logits=False``). A temperature fitted to
+    majority votes treats rows on which people disagree as certain, so it is too low. The
+    probability that the predictor itself gives to other labels stands in for the disagreement.
 
-    Soft labels and counts of votes are read as their majority (tied classes share it), each row
-    once, however many voted. The top label stays, and so does T's interval [0.001, 1000].
+    Soft labels and vote counts are read as their majority (tied classes share it), and each row
+    counts once, for any number of votes. The top label does not change, and T lies in [0.001,
+    1000].
 
     Parameters
     ----------
     smoothing : float in [0, 1], optional
-        epsilon; by default as above. If the rate at which single votes depart from the majority is
-        known, for example from a pilot, give that. 0 is `TemperatureScaling` to majority votes.
+        epsilon; by default as above. If you know how often single votes differ from the majority,
+        for example from a pilot study, give that rate. 0 is `TemperatureScaling` to majority votes.
     from_logits : bool, default True
         Whether the predictions are logits (else probabilities).
     from_logprobs : bool, default False
@@ -429,21 +432,20 @@ class LabelSmoothingTemperature(TemperatureScaling):
     temperature_ : float
         T, in [0.001, 1000]; above 1 the predictions were overconfident.
     smoothing_ : float
-        epsilon: the mass that each label gave up, the same for all rows.
+        epsilon: the probability that each label gives to the other classes, the same for all rows.
     n_classes_, n_rows_, n_iter_ : int
         Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
-        Log loss on the rows of the fit, against the targets as they were given, before and after.
-        It is not what this map minimises, and rises where the smoothing asks for more than the
-        targets do.
+        Log loss on the rows of the fit, against the given targets, before and after. This map does
+        not minimise it, so it may rise.
 
     Notes
     -----
-    How divided the votes are cannot be seen in the majority. For an overconfident predictor epsilon
-    is little more than its rate of errors: the map helps as far as the predictor errs about as
-    often as single votes depart from the majority, and is far too flat for one that errs more
-    often. Where there are votes, fit `TemperatureScaling` or `DirichletCalibration` to them: one
-    vote a row is enough for a temperature.
+    Majority labels do not show how much people disagree. For an overconfident predictor epsilon is
+    little more than its error rate. The map helps if the predictor errs about as often as single
+    votes differ from the majority, and is far too flat if it errs more often. If you have votes,
+    fit `TemperatureScaling` or `DirichletCalibration` to them: one vote per row is enough for a
+    temperature.
 
     References
     ----------
@@ -473,7 +475,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
     def _solve(self, problem: Problem) -> Solution: ...
 
 class MatrixScaling(LinearMap):
-    r"""Matrix scaling: a linear map of the logits, with a penalty if asked for.
+    r"""Matrix scaling: a linear map of the logits, with an optional penalty.
 
     .. math:: q_i = \mathrm{softmax}(W s_i + b)
 
@@ -484,8 +486,8 @@ class MatrixScaling(LinearMap):
         \Bigr]
 
     with ``l2`` for lambda (the off-diagonal and intercept regularisation of Kull et al.; 0 by
-    default). k² + k parameters overfit where rows are few: with many classes give an ``l2``, and
-    choose it on rows of their own. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
+    default). With few rows, k² + k parameters overfit: with many classes give an ``l2``, and choose
+    it on separate rows. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
 
     Parameters
     ----------
@@ -535,15 +537,15 @@ class PlattScaling(OneVsRest):
     .. math:: q_i = \sigma(a h_i + b)
 
     where h is the logit (the logit of a probability lifted to 1e-12, unless ``from_logits=True``),
-    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by
-    ``(N1 + 1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N counts weight.
+    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by ``(N1 +
+    1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N is a sum of weights.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     smooth_targets : bool, default False
-        Whether the targets are drawn towards 1/2, as above.
+        Whether to smooth the targets towards 1/2, as above.
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
     from_logprobs : bool, default False
@@ -594,23 +596,23 @@ class QuadraticScaling(OneVsRest):
 
     .. math:: q_i = \sigma(a + b h_i + c h_i^2)
 
-    where h is the logit, kept within 27.6 of 0 (that is, probabilities within [1e-12, 1 - 1e-12]),
-    and a, b, c minimise the log loss. It is what is right if the logits of both classes are
-    normally distributed with variances of their own; with c = 0 it is Platt scaling. Beyond the
-    predictions of the fit the curve goes on as a straight line.
+    where h is the logit, clipped to [-27.6, 27.6] (probabilities in [1e-12, 1 - 1e-12]), and a, b,
+    c minimise the log loss. It is the correct map if the logits of both classes are normally
+    distributed with different variances; with c = 0 it is Platt scaling. Beyond the predictions of
+    the fit the curve continues as a straight line.
 
-    A parabola turns: on one side of ``h = -b / (2 c)`` higher predictions are mapped to lower
-    ones. If the turn lies among the rows of the fit, the map changes their order (and so the AUROC)
-    and gives two predictions one probability. A warning says so where that concerns 1% of the rows
-    or more. ``increasing=True`` forbids it: a, b, c are then the best for which the curve falls
-    nowhere, within the predictions of the fit or beyond.
+    A parabola turns: on one side of ``h = -b / (2 c)`` higher predictions are mapped to lower ones.
+    If the turn lies among the rows of the fit, the map changes their order (and the AUROC) and
+    gives two predictions one probability. If that affects 1% of the rows or more, the fit warns.
+    ``increasing=True`` prevents it: a, b, c are then the best parameters for which the curve never
+    falls, within the predictions of the fit or beyond.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     increasing : bool, default False
-        Whether the map may not fall.
+        Whether to allow only maps that never fall.
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
     from_logprobs : bool, default False
@@ -667,21 +669,21 @@ class SplineScaling(OneVsRest):
 
     among increasing natural cubic splines, where h is the logit (of a probability lifted to 1e-12,
     unless ``from_logits=True``) and u is h on a scale on which the outer knots are 1 apart. Platt
-    scaling is the limit of a large lambda. Knots are dense where there are many rows whose outcome
-    is open; beyond the outer ones f is a line, and from four times their distance on constant.
+    scaling is the limit of a large lambda. Knots are dense where many rows have uncertain outcomes.
+    Beyond the outer knots f is a line, and from four times their distance on it is constant.
 
-    lambda is a power of ten from 1 to 1e-8: the largest whose log loss, cross-validated, is
-    within half a standard error of the least. The five folds are every fifth of the distinct
-    predictions in order, each with all rows that have it, so that nothing is drawn at random, and
-    neither the scale of the weights nor the number of votes on a row matters to the choice. If the
-    best spline does not increase, the best of those that do is taken.
+    lambda is a power of ten from 1 to 1e-8: the largest whose cross-validated log loss is within
+    half a standard error of the least. The five folds are every fifth of the distinct predictions
+    in order, each with all its rows, so nothing is random. Neither the scale of the weights nor the
+    number of votes per row affects the choice. If the best spline does not increase, the best
+    increasing one is used.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     n_knots : int, default 10
-        Number of knots, at least 2; fewer where there are fewer distinct predictions.
+        Number of knots, at least 2; fewer if there are fewer distinct predictions.
     smoothing : float, optional
         lambda, above 0; by default it is chosen as above.
     from_logits : bool, default False
@@ -694,7 +696,7 @@ class SplineScaling(OneVsRest):
     knots_ : tuple of ndarray
         The logits at which each map's pieces meet: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
-        What these logits become.
+        The values of f at these logits.
     smoothing_ : ndarray of shape (n_maps,)
         lambda of each map.
     n_classes_, n_rows_, n_iter_ : int
@@ -787,11 +789,11 @@ class VennAbers(OneVsRest):
 
     .. math:: q = \frac{p_1}{1 - p_0 + p_1}
 
-    where p_0 and p_1 are what isotonic calibration makes of a new prediction if the new row itself
-    is put among the rows of the fit, with the label 0 and with the label 1. `predict_both` returns
-    these two; `transform` merges them into q, which has the least largest regret in log loss
-    against the better of the two. q is never 0 or 1, and where few rows are near, p_0 and p_1 lie
-    apart. Both maps are step functions, found for all predictions at once, exactly.
+    where p_0 and p_1 are the isotonic calibration of a new prediction after its row was added to
+    the fit, with the label 0 and with the label 1. `predict_both` returns both; `transform` merges
+    them into q, which minimises the largest regret in log loss against the better of the two. q is
+    never 0 or 1, and where few rows are near, p_0 and p_1 lie far apart. Both maps are exact step
+    functions, computed for all predictions at once.
 
     Predictions (n, k) get a map for each class against the rest, and rows of q are divided by their
     sum.
@@ -818,14 +820,14 @@ class VennAbers(OneVsRest):
 
     Notes
     -----
-    Of p_0 and p_1, the one that belongs to the label which the new row turns out to have is
-    perfectly calibrated in expectation, for any number of rows, if labels are hard and the rows of
-    the fit and the new one are exchangeable. That is a statement on the pair: q, and rows of
-    several classes divided by their sum, only come close to it. A new row counts as one of weight
-    1, so that a weight of 3 means three rows (counts of votes: each vote is one): weights that
-    sum to 1, for example, give p_0 near 0 and p_1 near 1. With weights, with soft labels, and with
-    several votes a row, the rows of the fit are not like a new row with one label, and the
-    guarantee is no longer exact; it is approached as rows grow many.
+    The probability, p_0 or p_1, that belongs to the new row's true label is perfectly calibrated in
+    expectation, for any number of rows, if labels are hard and the rows of the fit and the new one
+    are exchangeable. This holds for the pair: q, and rows of several classes divided by their sum,
+    only come close to it. A new row counts as one of weight 1, so a weight of 3 means three rows
+    (with vote counts, each vote is one row). Weights that sum to 1, for example, give p_0 near 0
+    and p_1 near 1. With weights, soft labels or several votes per row, the rows of the fit differ
+    from a new row with one label, so the guarantee holds only approximately; it becomes exact as
+    the number of rows grows.
 
     References
     ----------
@@ -862,7 +864,7 @@ class VennAbers(OneVsRest):
         Returns
         -------
         tuple of two ndarrays of shape (n,) or (n, k)
-            p_0 and p_1 in the shape of `y_proba`. Of (n, k) predictions each class has its own
+            p_0 and p_1 in the shape of `y_proba`. For (n, k) predictions each class has its own
             pair, against the rest: their rows do not sum to 1.
 
         Raises
@@ -887,22 +889,21 @@ class VennAbers(OneVsRest):
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray: ...
 
 class CentredIsotonic(IsotonicCalibration):
-    r"""Centred isotonic calibration: isotonic regression, its steps drawn together to points.
+    r"""Centred isotonic calibration: isotonic regression whose steps are contracted to points.
 
     .. math:: \bigl(c_B, q_B\bigr), \quad c_B = \frac{\sum_{i \in B} w_i p_i}{\sum_{i \in B} w_i},
         \quad q_B = \frac{\sum_{i \in B} w_i z_i}{\sum_{i \in B} w_i}
 
     for each block B of predictions on which the isotonic fit is constant; the map is linear between
-    neighbouring points, and constant beyond the first and the last. So it increases strictly
-    between them: it keeps the order of the predictions, where `IsotonicCalibration` gives whole
-    stretches of them one value. Neighbouring blocks whose means agree to ten digits are one block,
-    so that neither the order of rows nor the unit of weights matters. A block whose mean is 0 or 1
-    stays as it is, as Oron and Flournoy have it: nothing was seen there that would lift it from
-    that bound. Such a prediction may cost a held-out row an infinite log loss (Calibrant's floor is
-    1e-12).
+    neighbouring points, and constant beyond the first and the last. It increases strictly between
+    them, so it keeps the order of the predictions, whereas `IsotonicCalibration` maps whole ranges
+    to one value. Neighbouring blocks whose means agree to ten digits are one block, so neither the
+    order of rows nor the unit of weights matters. A block whose mean is 0 or 1 does not change, as
+    in Oron and Flournoy. Its predictions may cost a held-out row an infinite log loss (Calibrant's
+    floor is 1e-12).
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Parameters
     ----------
@@ -916,7 +917,7 @@ class CentredIsotonic(IsotonicCalibration):
     thresholds_ : tuple of ndarray
         The predictions at which each map bends: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
-        What these predictions become.
+        Their recalibrated probabilities.
     n_classes_, n_rows_, n_iter_ : int
         Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
@@ -924,8 +925,8 @@ class CentredIsotonic(IsotonicCalibration):
 
     Notes
     -----
-    The mean of the mapped predictions over the rows of the fit is no longer exactly that of the
-    targets, as it is under isotonic calibration.
+    Over the rows of the fit, the mean of the mapped predictions differs slightly from that of the
+    targets. With isotonic calibration both are equal.
 
     References
     ----------
@@ -946,7 +947,7 @@ class CentredIsotonic(IsotonicCalibration):
     def _fit_column(self, column: Column) -> ColumnFit: ...
 
 class DirichletCalibration(MatrixScaling):
-    r"""Dirichlet calibration: what is right if each class's predictions are Dirichlet-distributed.
+    r"""Dirichlet calibration: the correct map for Dirichlet-distributed predictions of each class.
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 
@@ -1000,7 +1001,7 @@ class DirichletCalibration(MatrixScaling):
     def _scores(self, predictions: Predictions) -> FloatArray: ...
 
 class StructuredMatrixScaling(_StructuredMap):
-    r"""Structured matrix scaling (SMS): matrix scaling that few rows cannot lead astray.
+    r"""Structured matrix scaling (SMS): matrix scaling that is robust with few rows.
 
     .. math:: q_i = \mathrm{softmax}(W x_i + b), \qquad
         x_i = \ln\Bigl[(1 - \varepsilon)\, \mathrm{softmax}(s_i / T) + \frac{\varepsilon}{k}\Bigr],
@@ -1012,12 +1013,12 @@ class StructuredMatrixScaling(_StructuredMap):
     .. math:: \frac{k}{n} \Bigl[ \lambda_b \sum_r b_r^2 + \lambda_d \sum_r (W_{rr} - 1)^2
         + \lambda_o (k - 1) \sum_{r \ne t} W_{rt}^2 \Bigr]
 
-    a convex problem that is solved to its optimum. Where there are few rows for each class the map
-    is close to temperature scaling, then to vector scaling, for what lies off the diagonal is held
-    back most; with many rows the penalty vanishes. The share of the uniform distribution keeps
-    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
-    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
-    one row.
+    a convex problem that is solved to its optimum. With few rows for each class the map is close to
+    temperature scaling; with more rows it approaches vector scaling, because the penalty is largest
+    off the diagonal; with many rows the penalty vanishes. The share of the uniform distribution
+    keeps every logarithm finite. A constant added to all logits of a row does not change x. n is
+    the sum of the weights (or of votes), so a weight of 2 counts as two rows; weights that sum to 1
+    would count as one row.
 
     Predictions (n,) are two classes.
 
@@ -1026,9 +1027,9 @@ class StructuredMatrixScaling(_StructuredMap):
     l2_intercept : float, default 1.0
         The penalty on b, lambda_b; finite and not negative.
     l2_diagonal : float, default 1.0
-        The penalty on the diagonal of W, less 1, lambda_d; finite and not negative.
+        The penalty on the diagonal of W minus 1, lambda_d; finite and not negative.
     l2_off_diagonal : float, default 1.0
-        The penalty on all else in W, lambda_o; finite and not negative.
+        The penalty on the other entries of W, lambda_o; finite and not negative.
     from_logits : bool, default True
         Whether the predictions are logits (else probabilities).
     from_logprobs : bool, default False
@@ -1082,7 +1083,7 @@ class StructuredMatrixScaling(_StructuredMap):
     def _penalties(self, k: int) -> FloatArray: ...
 
 class StructuredVectorScaling(_StructuredMap):
-    r"""Structured vector scaling (SVS): vector scaling that few rows cannot lead astray.
+    r"""Structured vector scaling (SVS): vector scaling that is robust with few rows.
 
     .. math:: q_i = \mathrm{softmax}(v \odot x_i + b), \qquad
         x_i = \ln\Bigl[(1 - \varepsilon)\, \mathrm{softmax}(s_i / T) + \frac{\varepsilon}{k}\Bigr],
@@ -1095,9 +1096,9 @@ class StructuredVectorScaling(_StructuredMap):
 
     a convex problem that is solved to its optimum. With few rows for each class the map is close to
     temperature scaling; with many the penalty vanishes. The share of the uniform distribution keeps
-    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
-    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
-    one row.
+    every logarithm finite. A constant added to all logits of a row does not change x. n is the sum
+    of the weights (or of votes), so a weight of 2 counts as two rows; weights that sum to 1 would
+    count as one row.
 
     Predictions (n,) are two classes.
 
@@ -1131,7 +1132,7 @@ class StructuredVectorScaling(_StructuredMap):
     See Also
     --------
     VectorScaling : the same without a penalty.
-    StructuredMatrixScaling : every class's score informs every class.
+    StructuredMatrixScaling : every class's score affects every class.
 
     References
     ----------

@@ -33,22 +33,22 @@ def at_prior(
 ) -> dict[str, NDArray[Any]]:
     r"""Labels, predictions and weights of these rows in a population with another prior.
 
-    "What would the ECE be at a prevalence of 2 %?" takes two steps together: rows of each class
-    are weighed until the classes have their new shares, and predictions are mapped to what a
-    predictor that knows these shares would say (`PriorShift`). With
-    :math:`\rho_r = \pi'_r / \pi_r`, where pi are the shares of the labels,
+    "What would the ECE be at a prevalence of 2 %?" takes two steps: rows are weighted so that the
+    classes have their new shares, and predictions are mapped to those of a predictor that knows
+    these shares (`PriorShift`). With :math:`\rho_r = \pi'_r / \pi_r`, where pi are the shares of
+    the labels,
 
     .. math:: w'_i = w_i \sum_r z_{ir} \rho_r, \quad z'_{ir} = \frac{z_{ir} \rho_r}{\sum_s z_{is}
         \rho_s}, \quad q_{ir} = \frac{p_{ir} \rho_r}{\sum_s p_{is} \rho_s}
 
-    so that hard labels stay and soft ones shift as predictions do. Exact if only the shares change,
-    and rows of one class stay alike.
+    so that hard labels do not change and soft labels shift like predictions. This is exact if only
+    the shares change, and the distribution within each class does not.
 
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k)
-        Labels: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or
-        counts of votes (n, k).
+        Labels: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or vote
+        counts (n, k).
     y_proba : array-like of shape (n,) or (n, k)
         Predictions; (n,) is the prediction of class 1.
     prior : float or sequence of float
@@ -57,12 +57,12 @@ def at_prior(
         The shares at which the predictions are calibrated, for the predictions only; by default
         those of the labels.
     shift_predictions : bool, default True
-        Whether predictions are mapped. False asks how the predictor would do if it went there as it
-        is.
+        Whether to map predictions. With False, the unchanged predictor is measured in the new
+        population.
     sample_weight : array-like of shape (n,), optional
-        Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
+        Weight of each row; 1 by default. For vote counts, the weight of each vote in the row.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; counts carry their own.
+        Number of votes of each soft label; vote counts include it.
     from_logits : bool, default False
         Whether the predictions are logits.
     from_logprobs : bool, default False
@@ -76,18 +76,18 @@ def at_prior(
     -------
     dict
         ``y_true``, ``y_proba`` (probabilities) and ``sample_weight``: keyword arguments that every
-        function takes. Votes are part of the weights.
+        function takes. Votes are included in the weights.
 
     Raises
     ------
     InputError
-        If no label is of a class that shall have a share.
+        If a class with a share in `prior` has no label.
 
     Notes
     -----
     Weights cost precision: where 30 % positives stand for 2 %, the few negatives that look like
-    positives carry the value. Intervals take the weights as they are, and so do not know that the
-    shares of the labels were themselves estimated, which matters only on few rows.
+    positives carry the value. Intervals treat the weights as known, although the shares of the
+    labels were estimated, which matters only with few rows.
 
     Examples
     --------

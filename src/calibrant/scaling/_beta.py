@@ -18,12 +18,12 @@ from calibrant.scaling._predictions import FloatArray, Predictions
 
 @documented
 class BetaCalibration(OneVsRest):
-    r"""Beta calibration: what is right if each class's predictions are beta-distributed.
+    r"""Beta calibration: the correct map for beta-distributed predictions of each class.
 
     .. math:: q_i = \sigma\bigl(a \ln p_i - b \ln(1 - p_i) + c\bigr), \quad a, b \ge 0
 
     where p is lifted to 1e-12, and so is 1 - p, and a, b, c minimise the log loss. The identity is
-    among these maps (a = b = 1, c = 0), and none of them decreases.
+    one of these maps (a = b = 1, c = 0), and none of them decreases.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 

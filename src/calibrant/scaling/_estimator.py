@@ -52,7 +52,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
     Parameters
     ----------
     scaler : Scaler
-        The map to fit; it is cloned, and stays as it is.
+        The map to fit; it is cloned and not changed.
     classes : sequence, optional
         The labels in the order of the columns of X; by default the sorted labels of y.
 
@@ -144,9 +144,9 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         columns = max(2, X.shape[1])
         if len(self.classes_) != columns:
             raise InputError(
-                f"X must have one column per class, or one for the second of two: it has "
-                f"{X.shape[1]}, and there are {len(self.classes_)} classes. If y lacks some, say "
-                "all of them with classes=[...]"
+                "X must have one column per class, or one column for the second of two classes: "
+                f"it has {X.shape[1]}, and there are {len(self.classes_)} classes. If y lacks some "
+                "classes, name all of them with classes=[...]"
             )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)

@@ -35,7 +35,7 @@ LARGEST = -math.log(LOG_FLOOR)
 @dataclass(frozen=True, eq=False)
 class Node:
     """A node of a formula's graph: an operation on other nodes, its `parts`. `value` holds the
-    numbers of the operation: a constant, the limits of a clip, the position of an input or of an
+    numbers of the operation: a constant, the bounds of a clip, the position of an input or of an
     output of softmax.
     """
 
@@ -263,7 +263,9 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise InputError(f"name must be that of a Python function; got {name!r}")
     if name in (*_HELPERS, "exp", "log", "log1p"):
-        raise InputError(f"name {name!r} is that of a function which the source uses: take another")
+        raise InputError(
+            f"name {name!r} is that of a function which the source uses: choose another"
+        )
     done: dict[int, Node] = {}
     chosen = [_choose_language(each, 0, done) for each in outputs]
     uses = _count_uses(chosen)

@@ -36,11 +36,11 @@ class HistogramBinning(OneVsRest):
 
     .. math:: q_i = \frac{\sum_{l \in B(i)} w_l z_l}{\sum_{l \in B(i)} w_l}
 
-    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit stays as
-    it is.
+    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit is not
+    changed.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ class HistogramBinning(OneVsRest):
         dropping = rule.drops_one
         if isinstance(rule, LevelSets | Cells) or by_rank or dropping:
             raise InputError(
-                f"bins={self.bins!r} does not give every new prediction one bin: use a number of "
-                "equal-width bins, Quantile(m) or Edges([...])"
+                f"bins={self.bins!r} does not put every new prediction into one bin: use a number "
+                "of equal-width bins, Quantile(m) or Edges([...])"
             )
         return rule
 
@@ -117,7 +117,7 @@ class HistogramBinning(OneVsRest):
         for edges, values in zip(self.edges_, self.values_, strict=True):
             inner = len(edges) if isinstance(rule, Quantile) else rule.m - 1
             if np.shape(edges) != (inner,) or np.shape(values) != (inner + 1,):
-                raise ValueError("there is not a value for each bin")
+                raise ValueError("the number of values does not fit the bins")
             if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
                 raise ValueError("a value of a bin is not a probability")
 

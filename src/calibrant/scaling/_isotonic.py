@@ -30,21 +30,21 @@ class IsotonicCalibration(OneVsRest):
     .. math:: \min_{q_1 \le \dots \le q_n} \frac{1}{W} \sum_i w_i (q_i - z_i)^2,
         \quad p_1 \le \dots \le p_n
 
-    found by pooling adjacent violators; it minimises the log loss too. Equal predictions are
+    found by pooling adjacent violators; this also minimises the log loss. Equal predictions are
     pooled. The map is constant on a block of pooled predictions, linear between neighbouring
     blocks, and constant beyond the first and the last prediction, as in scikit-learn. It can
     predict exactly 0 or 1, which may cost a held-out row an infinite log loss (Calibrant's floor is
     1e-12).
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Attributes
     ----------
     thresholds_ : tuple of ndarray
         The predictions at which each map bends: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
-        What these predictions become.
+        Their recalibrated probabilities.
 
     References
     ----------
@@ -78,12 +78,12 @@ class IsotonicCalibration(OneVsRest):
         for thresholds, values in zip(self.thresholds_, self.values_, strict=True):
             shape = np.shape(thresholds)
             if len(shape) != 1 or not shape[0] or np.shape(values) != shape:
-                raise ValueError("there is not a value for each threshold")
+                raise ValueError("the number of values does not fit the thresholds")
             if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
                 raise ValueError("its thresholds or values do not increase")
             ends = np.array([thresholds[0], thresholds[-1], values[0], values[-1]])
             if not ((ends >= -ROUNDING) & (ends <= 1 + ROUNDING)).all():
-                raise ValueError("its thresholds or values are no probabilities")
+                raise ValueError("its thresholds or values are not probabilities")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         """The predictions as probabilities, in their own shape; this is what the map reads."""
@@ -128,34 +128,33 @@ class IsotonicCalibration(OneVsRest):
 
 @documented
 class CentredIsotonic(IsotonicCalibration):
-    r"""Centred isotonic calibration: isotonic regression, its steps drawn together to points.
+    r"""Centred isotonic calibration: isotonic regression whose steps are contracted to points.
 
     .. math:: \bigl(c_B, q_B\bigr), \quad c_B = \frac{\sum_{i \in B} w_i p_i}{\sum_{i \in B} w_i},
         \quad q_B = \frac{\sum_{i \in B} w_i z_i}{\sum_{i \in B} w_i}
 
     for each block B of predictions on which the isotonic fit is constant; the map is linear between
-    neighbouring points, and constant beyond the first and the last. So it increases strictly
-    between them: it keeps the order of the predictions, where `IsotonicCalibration` gives whole
-    stretches of them one value. Neighbouring blocks whose means agree to ten digits are one block,
-    so that neither the order of rows nor the unit of weights matters. A block whose mean is 0 or 1
-    stays as it is, as Oron and Flournoy have it: nothing was seen there that would lift it from
-    that bound. Such a prediction may cost a held-out row an infinite log loss (Calibrant's floor is
-    1e-12).
+    neighbouring points, and constant beyond the first and the last. It increases strictly between
+    them, so it keeps the order of the predictions, whereas `IsotonicCalibration` maps whole ranges
+    to one value. Neighbouring blocks whose means agree to ten digits are one block, so neither the
+    order of rows nor the unit of weights matters. A block whose mean is 0 or 1 does not change, as
+    in Oron and Flournoy. Its predictions may cost a held-out row an infinite log loss (Calibrant's
+    floor is 1e-12).
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 stays as it came.
+    a row whose classes are all mapped to 0 is returned unchanged.
 
     Attributes
     ----------
     thresholds_ : tuple of ndarray
         The predictions at which each map bends: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
-        What these predictions become.
+        Their recalibrated probabilities.
 
     Notes
     -----
-    The mean of the mapped predictions over the rows of the fit is no longer exactly that of the
-    targets, as it is under isotonic calibration.
+    Over the rows of the fit, the mean of the mapped predictions differs slightly from that of the
+    targets. With isotonic calibration both are equal.
 
     References
     ----------

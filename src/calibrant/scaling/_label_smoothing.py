@@ -24,45 +24,45 @@ def _check_smoothing(argument: str, value: Any) -> None:
 
 @documented
 class LabelSmoothingTemperature(TemperatureScaling):
-    r"""Temperature scaling to smoothed majority votes, for when the votes themselves are not there.
+    r"""Temperature scaling to smoothed majority votes, for labels without their votes.
 
     .. math:: q_i = \mathrm{softmax}(s_i / T), \quad
         T \text{ minimises } - \sum_i w_i \sum_r \tilde z_{ir} \ln q_{ir}, \quad
         \tilde z_i = (1 - \varepsilon) e_{y_i} + \varepsilon / k,
         \quad \varepsilon = \frac{1}{W} \sum_i w_i (1 - p_{i, y_i})
 
-    where y is the label that most annotators chose, p are the predicted probabilities as they came
-    and s the logits (logarithms of p with ``from_logits=False``). A temperature that is fitted to
-    majority votes takes a row on which people are divided for a certain one, and comes out too
-    low; what the predictor itself holds back from the majority stands in for the divided votes.
+    where y is the label that most annotators chose, p are the predicted probabilities before
+    scaling and s the logits (logarithms of p with ``from_logits=False``). A temperature fitted to
+    majority votes treats rows on which people disagree as certain, so it is too low. The
+    probability that the predictor itself gives to other labels stands in for the disagreement.
 
-    Soft labels and counts of votes are read as their majority (tied classes share it), each row
-    once, however many voted. The top label stays, and so does T's interval [0.001, 1000].
+    Soft labels and vote counts are read as their majority (tied classes share it), and each row
+    counts once, for any number of votes. The top label does not change, and T lies in [0.001,
+    1000].
 
     Parameters
     ----------
     smoothing : float in [0, 1], optional
-        epsilon; by default as above. If the rate at which single votes depart from the majority is
-        known, for example from a pilot, give that. 0 is `TemperatureScaling` to majority votes.
+        epsilon; by default as above. If you know how often single votes differ from the majority,
+        for example from a pilot study, give that rate. 0 is `TemperatureScaling` to majority votes.
 
     Attributes
     ----------
     temperature_ : float
         T, in [0.001, 1000]; above 1 the predictions were overconfident.
     smoothing_ : float
-        epsilon: the mass that each label gave up, the same for all rows.
+        epsilon: the probability that each label gives to the other classes, the same for all rows.
     loss_before_, loss_ : float
-        Log loss on the rows of the fit, against the targets as they were given, before and after.
-        It is not what this map minimises, and rises where the smoothing asks for more than the
-        targets do.
+        Log loss on the rows of the fit, against the given targets, before and after. This map does
+        not minimise it, so it may rise.
 
     Notes
     -----
-    How divided the votes are cannot be seen in the majority. For an overconfident predictor epsilon
-    is little more than its rate of errors: the map helps as far as the predictor errs about as
-    often as single votes depart from the majority, and is far too flat for one that errs more
-    often. Where there are votes, fit `TemperatureScaling` or `DirichletCalibration` to them: one
-    vote a row is enough for a temperature.
+    Majority labels do not show how much people disagree. For an overconfident predictor epsilon is
+    little more than its error rate. The map helps if the predictor errs about as often as single
+    votes differ from the majority, and is far too flat if it errs more often. If you have votes,
+    fit `TemperatureScaling` or `DirichletCalibration` to them: one vote per row is enough for a
+    temperature.
 
     References
     ----------

@@ -34,8 +34,8 @@ from calibrant.scaling._softmax_fit import (
 from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
 SEPARABLE = (
-    "the fitted map is right on every row, and a steeper one would fit better still, without end: "
-    "the parameters are where the search stopped. Fit on more rows, or use {instead}"
+    "the fitted map is right on every row, so a steeper map always fits better and the search has "
+    "no end: the parameters are those of its last step. Fit on more rows, or use {instead}"
 )
 
 
@@ -66,7 +66,7 @@ class LinearMap(Scaler):
         k = self.n_classes_
         for name, ndim in (("coef_", self._coef_ndim), ("intercept_", 1)):
             if np.shape(getattr(self, name)) != (k,) * ndim:
-                raise ValueError(f"{name} is not of {k} classes")
+                raise ValueError(f"{name} does not fit {k} classes")
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         """Recalibrated probabilities, in the shape of the predictions."""
@@ -158,7 +158,7 @@ class VectorScaling(LinearMap):
 
 @documented
 class MatrixScaling(LinearMap):
-    r"""Matrix scaling: a linear map of the logits, with a penalty if asked for.
+    r"""Matrix scaling: a linear map of the logits, with an optional penalty.
 
     .. math:: q_i = \mathrm{softmax}(W s_i + b)
 
@@ -169,8 +169,8 @@ class MatrixScaling(LinearMap):
         \Bigr]
 
     with ``l2`` for lambda (the off-diagonal and intercept regularisation of Kull et al.; 0 by
-    default). k² + k parameters overfit where rows are few: with many classes give an ``l2``, and
-    choose it on rows of their own. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
+    default). With few rows, k² + k parameters overfit: with many classes give an ``l2``, and choose
+    it on separate rows. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class MatrixScaling(LinearMap):
 
 @documented
 class DirichletCalibration(MatrixScaling):
-    r"""Dirichlet calibration: what is right if each class's predictions are Dirichlet-distributed.
+    r"""Dirichlet calibration: the correct map for Dirichlet-distributed predictions of each class.
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 

@@ -67,7 +67,7 @@ def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = Fa
 def unchanging_scaler(
     n_classes: int, *, from_logits: bool = False, from_logprobs: bool = False
 ) -> Scaler:
-    """A fitted scaler that leaves probabilities as they are: a prior shift to the same class
+    """A fitted scaler that does not change probabilities: a prior shift to the same class
     shares. Exact zeros stay zero, and other values change by no more than the rounding of a row's
     sum.
     """
@@ -80,16 +80,16 @@ def unchanging_scaler(
 def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     """Read a fitted scaler from the text that `Scaler.to_json` returned.
 
-    Nothing in the text is executed; a few rows are sent through the map to see that its numbers go
-    together.
+    Nothing in the text is executed; the map is tried on a few rows to check that its numbers are
+    consistent.
 
     Parameters
     ----------
     text : str or bytes
         The JSON document.
     serving : bool, default False
-        Whether the map serves predictions: `transform` then takes no look whether rows are those of
-        the fit, and so does not warn of them.
+        Whether the map serves predictions: `transform` then does not check whether rows were used
+        in the fit, and does not warn.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     Raises
     ------
     StateError
-        If the text is damaged, is no scaler, or has another version of the format.
+        If the text is damaged, is not a scaler, or has another version of the format.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     path : str or os.PathLike
         The file to read.
     serving : bool, default False
-        Whether the map serves predictions: `transform` then takes no look whether rows are those of
-        the fit, and so does not warn of them.
+        Whether the map serves predictions: `transform` then does not check whether rows were used
+        in the fit, and does not warn.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     Raises
     ------
     StateError
-        If the file is damaged, is no scaler, or has another version of the format.
+        If the file is damaged, is not a scaler, or has another version of the format.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def _restore_scaler(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     k = content["columns"]
     scaler._columns = None if k is None else whole_number(k, "columns")
     if scaler.n_classes_ != (scaler._columns or 2) or scaler.n_classes_ > MOST_COLUMNS:
-        raise ValueError(f"{shortened(k)} columns, and {scaler.n_classes_} classes")
+        raise ValueError(f"{shortened(k)} columns, but {scaler.n_classes_} classes")
     scaler._fitted_on = None if content["fitted_on"] is None else str(content["fitted_on"])
     rows = content.get("fitted_rows")
     scaler._fitted_rows = None if rows is None else FittedRows.from_dict(rows)
@@ -213,8 +213,8 @@ def _check_map(scaler: Scaler) -> None:
     with np.errstate(all="ignore"):
         out = scaler._apply(Predictions(rows, scaler._given is True, np.dtype(float)))
     if out.shape != rows.shape or not np.isfinite(out).all():
-        raise ValueError("its numbers do not make a map")
+        raise ValueError("its numbers do not form a valid map")
     if out.min() < -ROUNDING or out.max() > 1 + ROUNDING:
         raise ValueError(
-            f"it maps to {out.min():.6g} to {out.max():.6g}, and probabilities lie in [0, 1]"
+            f"it maps to {out.min():.6g} to {out.max():.6g}, but probabilities lie in [0, 1]"
         )

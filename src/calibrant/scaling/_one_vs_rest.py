@@ -86,7 +86,7 @@ class OneVsRest(Scaler):
             values = getattr(self, name)
             flat = isinstance(values, tuple) or np.ndim(values) == 1
             if not flat or len(values) != n_maps or any(np.ndim(each) > 1 for each in values):
-                raise ValueError(f"{name} is not of {n_maps} maps")
+                raise ValueError(f"{name} does not fit {n_maps} maps")
 
     def _solve(self, problem: Problem) -> Solution:
         """Fit all maps, class by class, and return their fitted attributes."""
@@ -174,7 +174,7 @@ def _about_separable(names: list[str]) -> tuple[str, ...]:
     which = f" of {named_classes(names)}" if names[0] else ""
     maps, verb = ("maps", "are") if len(names) > 1 else ("map", "is")
     return (
-        f"the {maps}{which} {verb} right on every row, and a steeper one would fit better still, "
-        "without end: the parameters are where the search stopped. Fit on more rows, or smooth the "
-        "targets",
+        f"the {maps}{which} {verb} right on every row, so a steeper map always fits better and the "
+        "search has no end: the parameters are those of its last step. Fit on more rows, or "
+        "smooth the targets",
     )

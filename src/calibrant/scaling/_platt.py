@@ -29,15 +29,15 @@ class PlattScaling(OneVsRest):
     .. math:: q_i = \sigma(a h_i + b)
 
     where h is the logit (the logit of a probability lifted to 1e-12, unless ``from_logits=True``),
-    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by
-    ``(N1 + 1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N counts weight.
+    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by ``(N1 +
+    1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N is a sum of weights.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     smooth_targets : bool, default False
-        Whether the targets are drawn towards 1/2, as above.
+        Whether to smooth the targets towards 1/2, as above.
 
     Attributes
     ----------
@@ -154,7 +154,6 @@ def _about_falls(
     if len(slopes) > 1:
         which = f" of {named_classes([class_names[j] for j in falling.tolist()])}"
     return (
-        f"the slope{which} is negative ({slopes.min():.3g}), so that the order of the predictions "
-        "is turned round. "
-        "Check whether the labels, or the classes, are swapped",
+        f"the slope{which} is negative ({slopes.min():.3g}), which reverses the order of the "
+        "predictions. Check whether the labels, or the classes, are swapped",
     )

@@ -38,8 +38,9 @@ LARGEST_LOGIT = 1e100
 class Predictions:
     """Checked predictions (n,) or (n, k) in float64: logits or probabilities.
 
-    Logits are used as they are; probabilities are lifted to 1e-12 where a logarithm is taken,
-    because nothing can be learnt from an infinite one. `precision` is that in which they came.
+    Logits are used unchanged. Probabilities are lifted to 1e-12 before a logarithm is taken,
+    because nothing can be learnt from an infinite one. `precision` is that of the given
+    predictions.
     """
 
     values: FloatArray
@@ -142,7 +143,7 @@ def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictio
         y_proba = pick(data, y_proba, "y_proba")
     shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
     if shape and shape[0] == 0:
-        raise InputError("y_proba must hold at least one row; got none")
+        raise InputError("y_proba must have at least one row; got none")
     samples = to_samples(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=given)
     _ = Summary(samples).losses  # the pass that checks every value
     return predictions_of(samples)

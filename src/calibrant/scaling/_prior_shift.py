@@ -31,13 +31,14 @@ from calibrant.scaling._summed_rows import SoftmaxPasses, SummedRows
 
 @documented
 class PriorShift(Scaler):
-    r"""Prior shift: what calibrated predictions become where the classes have other shares.
+    r"""Prior shift: adapt calibrated predictions to a population with other class shares.
 
     .. math:: q_{ir} = \frac{p_{ir}\, \pi'_r / \pi_r}{\sum_s p_{is}\, \pi'_s / \pi_s}
 
-    where pi are the shares (prior) of the classes where the predictions are calibrated and pi'
-    those of the population at hand. It is exact if only the shares have changed, and rows of one
-    class look in both populations alike (label shift). Where each prior comes from:
+    where pi are the shares (prior) of the classes in the population that the predictions are
+    calibrated for, and pi' those in the new population. It is exact if only the shares differ, and
+    rows of one class have the same distribution in both populations (label shift). The origin of
+    each prior:
 
     ================  ================  ==================================================
     `prior`           `source_prior`    what `fit` takes from its rows
@@ -49,7 +50,7 @@ class PriorShift(Scaler):
                                         which are labelled ones of the new population
     ================  ================  ==================================================
 
-    `fit_unlabelled` needs no labels of the new population: it takes the new prior from the
+    `fit_unlabelled` needs no labels of the new population: it estimates the new prior from the
     predictions alone, by the EM algorithm of Saerens et al.
 
     Parameters
@@ -69,13 +70,14 @@ class PriorShift(Scaler):
         Classes and rows of the fit, and steps of EM or of the optimiser.
     loss_before_, loss_ : float
         Log loss on the rows of the fit, before and after; NaN after `fit_unlabelled`. With `prior`
-        and labels of the source it is a loss under the old shares, and rises.
+        and labels of the source population it is the loss under the old shares, which rises.
 
     Notes
     -----
-    Predictions that are miscalibrated on the source stay so: recalibrate there first, then shift.
-    A prediction of exactly 0 or 1 stays as it is, and so has no say in the ratio of least log loss:
-    nor have probabilities up to 1e-12, the floor of that loss. Soft labels count by their shares.
+    Predictions that are miscalibrated in the source population remain miscalibrated: recalibrate
+    them there first, then shift. A prediction of exactly 0 or 1 does not change, so it does not
+    affect the ratio with the least log loss. Probabilities up to 1e-12, the floor of that loss, do
+    not affect it either. Soft labels count by their shares.
 
     References
     ----------
@@ -132,23 +134,23 @@ class PriorShift(Scaler):
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> PriorShift:
-        r"""Fit the map to predictions of the new population, whose labels are not known.
+        r"""Fit the map to predictions of the new population, whose labels are unknown.
 
-        The new prior is `prior` where that is given, and otherwise the one under which the
-        predictions are likeliest,
+        The new prior is `prior` if that is given, and otherwise the one under which the predictions
+        are likeliest,
 
         .. math:: \max_{\pi'} \sum_i w_i \ln \sum_r p_{ir}\, \pi'_r / \pi_r,
 
-        by EM from pi. These rows may be mapped too: no label was seen, so `transform` does not
-        warn.
+        by EM, starting from pi. You may map these rows too: the fit used no labels, so `transform`
+        does not warn.
 
         Parameters
         ----------
         y_proba : array-like of shape (n,) or (n, k)
             Predictions on rows of the new population.
         y_source : array-like of shape (m,) or (m, k), optional
-            Labels of rows on which the predictor is calibrated, or was trained, in any of the forms
-            of `fit`: pi is then their shares. Not with `source_prior`.
+            Labels of rows that the predictor is calibrated for or was trained on, in any form that
+            `fit` takes; pi is then their shares. Not with `source_prior`.
         sample_weight : array-like of shape (n,), optional
             Weight of each row of `y_proba`; 1 by default.
         classes : sequence, optional
@@ -169,8 +171,8 @@ class PriorShift(Scaler):
         Warns
         -----
         CalibrantWarning
-            If the predictions are likeliest where a class has no share at all, which usually means
-            that they are not calibrated at the source prior.
+            If the predictions are likeliest when a class has a share of 0, which usually means that
+            they are not calibrated at the source prior.
 
         Examples
         --------
@@ -229,14 +231,15 @@ class PriorShift(Scaler):
         if (self.source_prior is None) == (y_source is None):
             came = "neither" if y_source is None else "both"
             raise InputError(
-                "the shares of the classes where the predictions are calibrated must be known: "
-                f"give PriorShift(source_prior=...) or y_source=labels; got {came}"
+                "PriorShift needs the shares of the classes in the rows that the predictions were "
+                f"calibrated for: give PriorShift(source_prior=...) or y_source=labels; got {came}"
             )
         if self.source_prior is not None:
             return as_prior(self.source_prior, "source_prior", k)
         if np.ndim(y_source) == 0:
             raise InputError(
-                f"y_source must be the labels of rows; got {y_source!r}. A share is source_prior"
+                f"y_source must be the labels of rows; got {y_source!r}. To give a share, use "
+                "source_prior"
             )
         uniform = np.full((len(y_source), k), 1.0 / k)
         labels = to_problem(
@@ -268,7 +271,7 @@ class PriorShift(Scaler):
         for name in self._learned:
             prior = getattr(self, name)
             if np.shape(prior) != (self.n_classes_,) or not abs(prior.sum() - 1.0) <= 1e-6:
-                raise ValueError(f"{name} is not a share of each class")
+                raise ValueError(f"{name} does not have a share for each class")
             if not (prior >= 0).all():
                 raise ValueError(f"{name} has a negative share")
         if not (self.source_prior_ > 0).all():
@@ -412,11 +415,11 @@ def _about_vanished(
         return []
     r = vanished[0]
     return [
-        f"the predictions are likeliest where {named_classes([names[i] for i in vanished])} has no "
-        f"share at all, so that transform predicts next to 0 for it on every row. Class {names[r]} "
-        f"is predicted at {mean[r]:.3g} on average, with a source prior of {source[r]:.3g}: check "
-        "that the predictions are calibrated there, or give the prior itself: a class may also be "
-        "too rare to be seen"
+        f"the predictions are likeliest if {named_classes([names[i] for i in vanished])} has a "
+        f"share of 0, so transform predicts almost 0 for it on every row. Class {names[r]} is "
+        f"predicted at {mean[r]:.3g} on average, with a source prior of {source[r]:.3g}. Check "
+        "that the predictions are calibrated there, or give the prior itself, as the class may be "
+        "too rare to appear"
     ]
 
 
@@ -425,6 +428,6 @@ def _about_no_convergence(n_iter: int) -> str:
     convergence.
     """
     return (
-        f"the prior had not settled after {n_iter:,} steps: the predictions can hardly tell the "
-        "classes apart. Give more rows, or the prior itself"
+        f"the prior did not converge in {n_iter:,} steps, because the predictions hardly separate "
+        "the classes. Give more rows, or the prior itself"
     )

@@ -75,8 +75,7 @@ def shares_of_labels(
     absent = [name for name, share in zip(names, total, strict=True) if not share > 0]
     if absent:
         raise InputError(
-            f"y_true has no label of class {absent[0]}, so that its share cannot be changed to "
-            f"another one: {remedy}"
+            f"y_true has no label of class {absent[0]}, so its share cannot be adjusted: {remedy}"
         )
     prior: FloatArray = total / total.sum()
     return prior

@@ -166,8 +166,8 @@ def about_absent(names: list[str]) -> list[str]:
         return []
     its = "its probability is" if len(names) == 1 else "their probabilities are"
     return [
-        f"no target of {named_classes(names)} was in the fit, so that {its} driven towards 0: fit "
-        "on rows of every class, or use TemperatureScaling"
+        f"the fit had no target of {named_classes(names)}, so {its} driven towards 0: fit on rows "
+        "of every class, or use TemperatureScaling"
     ]
 
 
@@ -179,10 +179,10 @@ def about_ruled_out(n: int, share: float) -> list[str]:
         return []
     rows = "1 row" if n == 1 else f"{n:,} rows"
     return [
-        f"{rows} had a prediction of 0 for what happened. Its logarithm is taken at 1e-12, which "
-        f"makes {share:.0%} of the loss, and bends the map for all rows. If the predictions were "
-        "rounded, fit to unrounded ones or to logits; IsotonicCalibration and HistogramBinning are "
-        "not misled"
+        f"{rows} had a prediction of 0 for the observed outcome. Its logarithm is taken at 1e-12, "
+        f"which makes {share:.0%} of the loss and distorts the map for all rows. If the "
+        "predictions were rounded, fit to unrounded ones or to logits; IsotonicCalibration and "
+        "HistogramBinning are not affected"
     ]
 
 

@@ -31,23 +31,23 @@ class QuadraticScaling(OneVsRest):
 
     .. math:: q_i = \sigma(a + b h_i + c h_i^2)
 
-    where h is the logit, kept within 27.6 of 0 (that is, probabilities within [1e-12, 1 - 1e-12]),
-    and a, b, c minimise the log loss. It is what is right if the logits of both classes are
-    normally distributed with variances of their own; with c = 0 it is Platt scaling. Beyond the
-    predictions of the fit the curve goes on as a straight line.
+    where h is the logit, clipped to [-27.6, 27.6] (probabilities in [1e-12, 1 - 1e-12]), and a, b,
+    c minimise the log loss. It is the correct map if the logits of both classes are normally
+    distributed with different variances; with c = 0 it is Platt scaling. Beyond the predictions of
+    the fit the curve continues as a straight line.
 
-    A parabola turns: on one side of ``h = -b / (2 c)`` higher predictions are mapped to lower
-    ones. If the turn lies among the rows of the fit, the map changes their order (and so the AUROC)
-    and gives two predictions one probability. A warning says so where that concerns 1% of the rows
-    or more. ``increasing=True`` forbids it: a, b, c are then the best for which the curve falls
-    nowhere, within the predictions of the fit or beyond.
+    A parabola turns: on one side of ``h = -b / (2 c)`` higher predictions are mapped to lower ones.
+    If the turn lies among the rows of the fit, the map changes their order (and the AUROC) and
+    gives two predictions one probability. If that affects 1% of the rows or more, the fit warns.
+    ``increasing=True`` prevents it: a, b, c are then the best parameters for which the curve never
+    falls, within the predictions of the fit or beyond.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     increasing : bool, default False
-        Whether the map may not fall.
+        Whether to allow only maps that never fall.
 
     Attributes
     ----------
@@ -224,6 +224,6 @@ def _about_falls(shares: FloatArray, class_names: tuple[str, ...]) -> tuple[str,
         maps, verb = ("maps", "fall") if len(many) > 1 else ("map", "falls")
         which = f"the {maps} of {named_classes([class_names[j] for j in many.tolist()])} {verb}"
     return (
-        f"{which} where predictions rise, on {shares.max():.0%} of the rows: their order changes. "
-        "increasing=True forbids it",
+        f"{which} where predictions rise, on {shares.max():.0%} of the rows, which changes "
+        "their order. increasing=True prevents this",
     )

@@ -41,12 +41,12 @@ except ImportError as error:
 class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier and a scaler as one classifier.
 
-    With ``cv="prefit"`` the classifier is fitted already, and `fit` fits the scaler alone: give it
+    With ``cv="prefit"`` the classifier is already fitted, and `fit` fits only the scaler: give it
     rows that the classifier has not seen. Otherwise the scaler is fitted to out-of-fold predictions
     (`cv` is a number of folds or a splitter), and the classifier to all rows.
 
-    A scaler of logits reads ``decision_function``, or the logarithm of ``predict_proba`` where
-    there is none; a scaler of probabilities reads ``predict_proba``.
+    A scaler of logits reads ``decision_function``, or without one the logarithm of
+    ``predict_proba``; a scaler of probabilities reads ``predict_proba``.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         Raises
         ------
         InputError
-            If the scaler, the classifier or `cv` is none, a fold lacks a class, or a row is in no
-            test fold.
+            If the scaler, the classifier or `cv` is invalid, a fold lacks a class, or a row is in
+            no test fold.
 
         Examples
         --------
@@ -273,7 +273,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             out[test] = _predict(model, _safe_indexing(X, test), from_logits)
         if np.isnan(out).any():
             raise InputError(
-                f"cv={_option_text(self.cv)} leaves rows out: every row must be in one test fold"
+                f"cv={_option_text(self.cv)} leaves rows out: every row must be in exactly one "
+                "test fold"
             )
         return out
 

@@ -1,8 +1,8 @@
 """Recognise rows that a map was fitted to, in any order and also if only some of them come back.
 
-On such rows a map looks better than it is, so they must not be used to evaluate it.
+On these rows a map looks better than it is, so they must not be used to evaluate it.
 
-A fitted map keeps a 64-bit hash of each row of predictions (never of labels). Of more than 4,096
+A fitted map keeps a 64-bit hash of each row of predictions (never of labels). For more than 4,096
 rows it keeps the 4,096 smallest hashes: two sets of rows keep the same rows of those that they have
 in common, whatever their order, so that the share of rows in common can be estimated for any number
 of them.
@@ -41,7 +41,7 @@ _BLOCK = 1 << 20
 
 
 class SameRows(CalibrantWarning):
-    """A map is applied to rows that it was fitted to, where it looks better than it is.
+    """A map is applied to rows that it was fitted to, on which it looks better than it is.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class SameRows(CalibrantWarning):
 
 
 ADVICE = (
-    "on them it looks better than it is. Judge it on held-out rows; where it is only applied, use "
+    "on them it looks better than it is. Evaluate it on held-out rows. If you only apply it, use "
     "fit_transform, or silence calibrant.scaling.SameRows with warnings.filterwarnings"
 )
 
@@ -64,7 +64,7 @@ ADVICE = (
 def overlap_sentence(share: float, name: str) -> str:
     """The sentence that says which share of rows the map `name` was fitted to."""
     portion = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
-    return f"{portion} of these rows were among the rows that {name} was fitted to"
+    return f"{portion} of these rows were used to fit {name}"
 
 
 def fingerprint(hashes: Hashes, columns: int | None) -> str:
@@ -194,8 +194,9 @@ class FittedRows:
         seen = old[nearest] == kinds
         # A value of several rows of the fit identifies none of them, however many new rows have it.
         tests = [_ChanceTest(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
-        # As many new rows may show by themselves how often rows repeat each other: those of the fit
-        # may do so for another reason. With fewer, repeats would seem rarer than they are.
+        # With at least this many new rows, repeats are counted among the new rows alone, because
+        # rows of the fit may repeat for another reason. With fewer new rows, repeats would seem
+        # rarer than they are.
         if new.size >= counts.sum():
             tests.append(_ChanceTest(own == 1, seen, own))
         p, test = min(((len(tests) * t.p(t.n_seen), t) for t in tests), key=lambda pair: pair[0])
@@ -229,9 +230,9 @@ class FittedRows:
         for position, count in content["repeated"].items():
             counts[int(position)] = count
         if not 0 < hashes.size <= min(KEPT, n_distinct) or (hashes[1:] <= hashes[:-1]).any():
-            raise ValueError("its rows are not hashes in order")
+            raise ValueError("its hashes of rows are not in order")
         if (counts < 1).any() or (n_distinct > hashes.size and hashes.size < KEPT):
-            raise ValueError("its rows are not counted rightly")
+            raise ValueError("its counts of rows are inconsistent")
         return cls(hashes, counts, n_distinct)
 
 
@@ -284,7 +285,7 @@ class _ChanceTest:
 
         if n_seen == 0:
             return 1.0
-        # How many more than a few rows have one value says nothing of how many values there are.
+        # The count of a frequent value says nothing about the number of distinct values.
         counts, n = np.minimum(self.counts, CROWD), self.n
         rows, once, twice = (
             int(c) for c in (counts.sum(), (counts == 1).sum(), (counts == 2).sum())
@@ -420,7 +421,7 @@ def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
         share, by = max((each.share_of(made, others), each.name) for each in _MAPPED)
         if share > 0:
             notes[name] = (
-                f"{overlap_sentence(share, by)}, which made these predictions of them: they look "
-                "better than they are. Compare on held-out rows"
+                f"{overlap_sentence(share, by)}, which made these predictions: they look better "
+                "than they are. Compare on held-out rows"
             )
     return notes

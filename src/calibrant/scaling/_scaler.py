@@ -115,7 +115,7 @@ class Scaler(ABC):
     n_iter_ : int
         Steps of the optimiser; 0 where the fit has a closed form.
     loss_before_ : float
-        Log loss of the predictions as they came, on the rows of the fit.
+        Log loss of the predictions before recalibration, on the rows of the fit.
     loss_ : float
         Log loss of the recalibrated predictions, on the rows of the fit.
 
@@ -143,18 +143,18 @@ class Scaler(ABC):
     _of_votes: ClassVar[bool] = True
     # The fitted attributes that may hold NaN.
     _may_be_unknown: ClassVar[tuple[str, ...]] = ()
-    # The kinds of predictions on which the map is tried where the user names no map; for two
-    # classes some maps equal others, and are left out.
+    # The kinds of predictions for which the map is tried if the user names no map; for two classes
+    # some maps equal others, and are left out.
     _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
-    # Whether a penalty, the stronger the fewer the rows, restrains the parameters, so that no
-    # number of them is too many.
+    # Whether a penalty, which is stronger with fewer rows, restrains the parameters, so that their
+    # number is never too large.
     _penalised: ClassVar[bool] = False
     # Whether the map may be fitted without labels, so that its losses are not known.
     _without_labels: ClassVar[bool] = False
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     # Why the map cannot be fitted to rows that are only summed; None where it can.
-    _needs_rows: ClassVar[str | None] = "its fit is no sum over them"
+    _needs_rows: ClassVar[str | None] = "its fit needs more than sums"
     # The options that a map has besides the two of every map, each with the function that raises an
     # InputError if the option is not what it must be.
     _option_checks: ClassVar[tuple[tuple[str, Callable[[str, Any], object]], ...]] = ()
@@ -172,7 +172,7 @@ class Scaler(ABC):
         super().__init_subclass__(**options)
         have_no_index(cls)  # `self` stands before the rows of every call
 
-    if not TYPE_CHECKING:  # a checker would take every name for one that is there
+    if not TYPE_CHECKING:  # type checkers would accept every name
 
         def __getattr__(self, name: str) -> Any:
             """Raise an AttributeError; names that other libraries use get a hint."""
@@ -240,20 +240,20 @@ class Scaler(ABC):
         ----------
         y_true : array-like of shape (n,) or (n, k)
             Targets: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or
-            counts of votes (n, k): the map is fitted to their shares, and every vote counts.
+            vote counts (n, k): the map is fitted to their shares, and every vote counts.
         y_proba : array-like of shape (n,) or (n, k)
             Predictions: probabilities, logits if the scaler has ``from_logits=True``, or
             log-probabilities if it has ``from_logprobs=True``; (n,) is the prediction of class 1.
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
+            Weight of each row; 1 by default. For vote counts, the weight of each vote in the row.
         votes : int or array-like of shape (n,), optional
-            Number of votes behind each soft label; counts carry their own.
+            Number of votes of each soft label; vote counts include it.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
             A frame, or the path of a Parquet file; `y_true`, `y_proba`, `sample_weight` and `votes`
             are then names of its columns. Lazy frames (polars, DuckDB, Spark, Dask, Ibis) and files
-            are summed where they are.
+            are summed by their own engine.
 
         Returns
         -------
@@ -268,10 +268,10 @@ class Scaler(ABC):
 
         Notes
         -----
-        The likelihood of votes weighs each row by the number of votes on it, and so does the fit.
-        Where that number depends on how divided people are, or votes on one row are alike for a
-        reason that the predictions do not know, rows may better count alike: pass shares
-        (``counts / counts.sum(axis=1, keepdims=True)``) without `votes`.
+        The fit weights each row by its number of votes, like the likelihood of the votes. If that
+        number depends on how much people disagree, or the votes on a row depend on each other, give
+        all rows the same weight: pass shares (``counts / counts.sum(axis=1, keepdims=True)``)
+        without `votes`.
 
         Examples
         --------
@@ -306,7 +306,7 @@ class Scaler(ABC):
             1.
         data : frame, optional
             A frame; `y_proba` is then the name of its column, or a list of names, in the order of
-            the classes in the fit: the names of its columns are not remembered.
+            the classes in the fit: the map does not store the names of columns.
 
         Returns
         -------
@@ -323,8 +323,8 @@ class Scaler(ABC):
         Warns
         -----
         SameRows
-            If some of 50 rows or more were among those of the fit, in whatever order; see
-            `share_fitted`. Fewer rows are not looked at, nor any rows of a map that was loaded with
+            If some of at least 50 rows were used in the fit, in any order; see `share_fitted`.
+            Fewer rows are not checked, and neither are rows of a map that was loaded with
             ``serving=True``.
 
         Examples
@@ -375,9 +375,9 @@ class Scaler(ABC):
         Returns
         -------
         float or None
-            A share in [0, 1]; an estimate where the fit had more than 4,096 rows. None where
-            predictions repeat so much (rounded ones, for example) that the rows of the fit cannot
-            be distinguished from others. A share of a few rows may go unnoticed.
+            A share in [0, 1]; an estimate if the fit had more than 4,096 rows. None if predictions
+            repeat so much (rounded ones, for example) that the rows of the fit cannot be
+            recognised. A share of a few rows may go unnoticed.
 
         Examples
         --------
@@ -447,7 +447,7 @@ class Scaler(ABC):
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default.
         votes : int or array-like of shape (n,), optional
-            Number of votes behind each soft label, as in `fit`.
+            Number of votes of each soft label, as in `fit`.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
@@ -466,8 +466,8 @@ class Scaler(ABC):
         """
         if _lazy_frame(data) is not None:
             raise InputError(
-                "fit_transform returns a probability for each row, which a lazy frame does not "
-                "bring here: use fit, then to_sql, or collect the frame"
+                "fit_transform returns a probability for each row, but the rows of a lazy frame "
+                "are not in memory: use fit, then to_sql, or collect the frame"
             )
         predictions = self._fit(
             y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
@@ -571,7 +571,9 @@ class Scaler(ABC):
         """Fit the map to rows (n, k) that are summed; return it with its log loss, None where that
         takes one more pass. An InputError for maps that need the rows.
         """
-        raise self._rows_error("of several classes it has too many parameters to sum products of")
+        raise self._rows_error(
+            "for several classes it has too many parameters for sums of products"
+        )
 
     def _rows_error(self, why: str) -> NeedsRows:
         """The error for rows that are only summed, where the map needs them in memory."""
@@ -588,7 +590,7 @@ class Scaler(ABC):
 
     def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
         """Fit the map to tensors on their device, and return True; False if the map cannot do that
-        or the arguments are not such tensors, so that `_fit` must read them.
+        or the arguments are not tensors, so that `_fit` must read them.
         """
         return False
 
@@ -607,7 +609,7 @@ class Scaler(ABC):
         return tuple(_arguments(cls))[1:]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name, as scikit-learn asks for them.
+        """The options by name, as scikit-learn requires.
 
         Parameters
         ----------
@@ -628,8 +630,8 @@ class Scaler(ABC):
         return {name: getattr(self, name) for name in self._options()}
 
     def _named_options(self) -> dict[str, Any]:
-        """The options by name as they are printed and saved. from_logprobs is left out if it is
-        False, so that such maps look as they did before the option existed.
+        """The options by name as printed and saved. from_logprobs is left out if it is
+        False, so that these maps look the same as before the option existed.
         """
         options = self.get_params()
         return {n: v for n, v in options.items() if n != "from_logprobs" or v is not False}
@@ -698,7 +700,7 @@ class Scaler(ABC):
         Parameters
         ----------
         fitted_rows : bool, default True
-            Whether hashes of up to 4,096 rows of the fit are written too, by which `transform`
+            Whether to write hashes of up to 4,096 rows of the fit too, by which `transform`
             recognises them. Without them a map of two parameters takes 400 bytes.
 
         Returns
@@ -737,14 +739,14 @@ class Scaler(ABC):
     def save(self, path: str | os.PathLike[str], *, fitted_rows: bool = True) -> None:
         """Write the fitted map to a file, as JSON; `calibrant.scaling.load` reads it.
 
-        A crash leaves the old file or the new one, never a part of either.
+        After a crash the file is the old one or the new one, never a part of either.
 
         Parameters
         ----------
         path : str or os.PathLike
-            The file; one that exists is replaced.
+            The file; an existing file is replaced.
         fitted_rows : bool, default True
-            Whether hashes of rows of the fit are written too, as in `to_json`.
+            Whether to write hashes of rows of the fit too, as in `to_json`.
 
         Raises
         ------
@@ -766,7 +768,7 @@ class Scaler(ABC):
             temporary.write_text(text, encoding="utf-8")
 
     def to_python(self, name: str = "recalibrate") -> str:
-        """The fitted map as Python source that needs nothing but the standard library.
+        """The fitted map as Python source that needs only the standard library.
 
         For `TemperatureScaling`, `LabelSmoothingTemperature`, `VectorScaling`, `PlattScaling`,
         `QuadraticScaling`, `BetaCalibration` and `PriorShift`.
@@ -781,7 +783,7 @@ class Scaler(ABC):
         str
             A module with one function. It takes one prediction of class 1 and returns a number; for
             a map of (n, k) it takes a row of k predictions and returns a list. Numbers agree with
-            `transform` to 14 digits or more, and what `transform` refuses is a ValueError.
+            `transform` to at least 14 digits, and invalid predictions raise a ValueError.
 
         Raises
         ------
@@ -813,10 +815,10 @@ class Scaler(ABC):
     def to_sql(self, columns: str | Sequence[str]) -> Any:
         """The fitted map as an SQL expression.
 
-        It is standard SQL (CASE, ABS) with the functions LN and EXP, as PostgreSQL, DuckDB, SQLite,
-        Spark, BigQuery and Snowflake have them; SQL Server has LOG for LN. For the maps of
-        `to_python`. NULL stays NULL, and what is no prediction (NaN, 1.5, a row that does not sum
-        to 1) becomes NULL.
+        It is standard SQL (CASE, ABS) with the functions LN and EXP, which PostgreSQL, DuckDB,
+        SQLite, Spark, BigQuery and Snowflake have; SQL Server calls LN LOG. It is available for the
+        same maps as `to_python`. NULL stays NULL, and an invalid prediction (NaN, 1.5, a row that
+        does not sum to 1) becomes NULL.
 
         Parameters
         ----------
@@ -834,7 +836,8 @@ class Scaler(ABC):
         StateError
             If the scaler is not fitted.
         InputError
-            If the map has more than a few parameters, or the columns are not as many as in fit.
+            If the map has more than a few parameters, or the number of columns differs from the
+            fit.
 
         Examples
         --------
@@ -853,7 +856,7 @@ class Scaler(ABC):
             need = f"a list of {inputs.columns} columns" if inputs.columns else "one column's name"
             raise InputError(f"columns must be {need}, as in fit; got {columns!r}")
         if not all(isinstance(each, str) and each.strip() for each in names):
-            raise InputError(f"columns must be names as SQL has them; got {columns!r}")
+            raise InputError(f"columns must be valid SQL column names; got {columns!r}")
         written = to_sql(outputs, inputs, names)
         return written[0] if one else written
 
@@ -866,8 +869,9 @@ class Scaler(ABC):
         outputs = self._formula(inputs)
         if outputs is None:
             raise InputError(
-                f"{method} writes maps of few parameters: {type(self).__name__} is none. Save it "
-                "as JSON (save), or fit TemperatureScaling, PlattScaling or BetaCalibration"
+                f"{method} writes only maps of few parameters, and {type(self).__name__} is not "
+                "one. Save it as JSON (save), or fit TemperatureScaling, PlattScaling or "
+                "BetaCalibration"
             )
         return inputs, outputs
 

@@ -29,21 +29,21 @@ class SplineScaling(OneVsRest):
 
     among increasing natural cubic splines, where h is the logit (of a probability lifted to 1e-12,
     unless ``from_logits=True``) and u is h on a scale on which the outer knots are 1 apart. Platt
-    scaling is the limit of a large lambda. Knots are dense where there are many rows whose outcome
-    is open; beyond the outer ones f is a line, and from four times their distance on constant.
+    scaling is the limit of a large lambda. Knots are dense where many rows have uncertain outcomes.
+    Beyond the outer knots f is a line, and from four times their distance on it is constant.
 
-    lambda is a power of ten from 1 to 1e-8: the largest whose log loss, cross-validated, is
-    within half a standard error of the least. The five folds are every fifth of the distinct
-    predictions in order, each with all rows that have it, so that nothing is drawn at random, and
-    neither the scale of the weights nor the number of votes on a row matters to the choice. If the
-    best spline does not increase, the best of those that do is taken.
+    lambda is a power of ten from 1 to 1e-8: the largest whose cross-validated log loss is within
+    half a standard error of the least. The five folds are every fifth of the distinct predictions
+    in order, each with all its rows, so nothing is random. Neither the scale of the weights nor the
+    number of votes per row affects the choice. If the best spline does not increase, the best
+    increasing one is used.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     Parameters
     ----------
     n_knots : int, default 10
-        Number of knots, at least 2; fewer where there are fewer distinct predictions.
+        Number of knots, at least 2; fewer if there are fewer distinct predictions.
     smoothing : float, optional
         lambda, above 0; by default it is chosen as above.
 
@@ -52,7 +52,7 @@ class SplineScaling(OneVsRest):
     knots_ : tuple of ndarray
         The logits at which each map's pieces meet: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
-        What these logits become.
+        The values of f at these logits.
     smoothing_ : ndarray of shape (n_maps,)
         lambda of each map.
 
@@ -115,7 +115,7 @@ class SplineScaling(OneVsRest):
         super()._check_learned()
         for knots, values in zip(self.knots_, self.values_, strict=True):
             if np.ndim(knots) != 1 or np.size(knots) < 2 or np.shape(values) != np.shape(knots):
-                raise ValueError("there is not a value for each knot")
+                raise ValueError("the number of values does not fit the knots")
             if not (np.diff(knots) > 0).all():
                 raise ValueError("its knots do not increase")
 

@@ -283,7 +283,8 @@ class _Penalised:
         out = self.loss.curvature.copy()
         diagonal = out.reshape(-1)[:: self.pull.size + 1]
         diagonal += self.pull
-        # A little more, because the loss does not curve where all predictions are certain.
+        # A small constant is added, because the loss has no curvature if all predictions are
+        # certain.
         diagonal += 1e-12 * diagonal.sum()
         return out
 
@@ -335,7 +336,7 @@ class _Penalised:
 
         factor, failed = dpotrf(self.curvature(), lower=True, clean=False)
         if failed:
-            raise np.linalg.LinAlgError("the loss does not curve upwards")
+            raise np.linalg.LinAlgError("the loss is not convex")
         free: FloatArray = -dpotrs(factor, gradient, lower=True)[0]
         if not increasing:
             return free

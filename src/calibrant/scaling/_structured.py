@@ -99,7 +99,7 @@ class _StructuredMap(LinearMap):
 
 @documented
 class StructuredVectorScaling(_StructuredMap):
-    r"""Structured vector scaling (SVS): vector scaling that few rows cannot lead astray.
+    r"""Structured vector scaling (SVS): vector scaling that is robust with few rows.
 
     .. math:: q_i = \mathrm{softmax}(v \odot x_i + b), \qquad
         x_i = \ln\Bigl[(1 - \varepsilon)\, \mathrm{softmax}(s_i / T) + \frac{\varepsilon}{k}\Bigr],
@@ -112,9 +112,9 @@ class StructuredVectorScaling(_StructuredMap):
 
     a convex problem that is solved to its optimum. With few rows for each class the map is close to
     temperature scaling; with many the penalty vanishes. The share of the uniform distribution keeps
-    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
-    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
-    one row.
+    every logarithm finite. A constant added to all logits of a row does not change x. n is the sum
+    of the weights (or of votes), so a weight of 2 counts as two rows; weights that sum to 1 would
+    count as one row.
 
     Predictions (n,) are two classes.
 
@@ -141,7 +141,7 @@ class StructuredVectorScaling(_StructuredMap):
     See Also
     --------
     VectorScaling : the same without a penalty.
-    StructuredMatrixScaling : every class's score informs every class.
+    StructuredMatrixScaling : every class's score affects every class.
 
     References
     ----------
@@ -190,7 +190,7 @@ class StructuredVectorScaling(_StructuredMap):
 
 @documented
 class StructuredMatrixScaling(_StructuredMap):
-    r"""Structured matrix scaling (SMS): matrix scaling that few rows cannot lead astray.
+    r"""Structured matrix scaling (SMS): matrix scaling that is robust with few rows.
 
     .. math:: q_i = \mathrm{softmax}(W x_i + b), \qquad
         x_i = \ln\Bigl[(1 - \varepsilon)\, \mathrm{softmax}(s_i / T) + \frac{\varepsilon}{k}\Bigr],
@@ -202,12 +202,12 @@ class StructuredMatrixScaling(_StructuredMap):
     .. math:: \frac{k}{n} \Bigl[ \lambda_b \sum_r b_r^2 + \lambda_d \sum_r (W_{rr} - 1)^2
         + \lambda_o (k - 1) \sum_{r \ne t} W_{rt}^2 \Bigr]
 
-    a convex problem that is solved to its optimum. Where there are few rows for each class the map
-    is close to temperature scaling, then to vector scaling, for what lies off the diagonal is held
-    back most; with many rows the penalty vanishes. The share of the uniform distribution keeps
-    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
-    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
-    one row.
+    a convex problem that is solved to its optimum. With few rows for each class the map is close to
+    temperature scaling; with more rows it approaches vector scaling, because the penalty is largest
+    off the diagonal; with many rows the penalty vanishes. The share of the uniform distribution
+    keeps every logarithm finite. A constant added to all logits of a row does not change x. n is
+    the sum of the weights (or of votes), so a weight of 2 counts as two rows; weights that sum to 1
+    would count as one row.
 
     Predictions (n,) are two classes.
 
@@ -216,9 +216,9 @@ class StructuredMatrixScaling(_StructuredMap):
     l2_intercept : float, default 1.0
         The penalty on b, lambda_b; finite and not negative.
     l2_diagonal : float, default 1.0
-        The penalty on the diagonal of W, less 1, lambda_d; finite and not negative.
+        The penalty on the diagonal of W minus 1, lambda_d; finite and not negative.
     l2_off_diagonal : float, default 1.0
-        The penalty on all else in W, lambda_o; finite and not negative.
+        The penalty on the other entries of W, lambda_o; finite and not negative.
 
     Attributes
     ----------
@@ -310,8 +310,8 @@ def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
     if counted.mean() >= SMALLEST_MEAN_WEIGHT:
         return ()
     return (
-        f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty takes "
-        f"them for {n:.3g} rows. If they are shares, multiply them by the number of rows",
+        f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty counts them as "
+        f"{n:.3g} rows. If they are shares, multiply them by the number of rows",
     )
 
 

@@ -149,8 +149,8 @@ class RowsOfFrame:
         """Raise an InputError for votes."""
         if self.samples.voted:
             raise InputError(
-                "votes of a lazy frame are not summed in a fit: collect the frame, or give shares "
-                "as soft labels and the number of votes as sample_weight"
+                "a fit to a lazy frame cannot sum votes: collect the frame, or give shares as "
+                "soft labels and the number of votes as sample_weight"
             )
 
     @property
@@ -315,7 +315,7 @@ class RowsOfFiles:
                 known = [FittedRows.merged(known)] if len(known) > 1 else known
                 self.notes |= dict.fromkeys(sorted(notes))
         if not out:
-            what = f"{n_missing} rows, and in each something is missing" if n_missing else "no rows"
+            what = f"{n_missing} rows, each with a missing value" if n_missing else "no rows"
             raise InputError(f"{self.files.called} {what}: there is nothing to fit to")
         if first:
             self.n_rows, self.n_missing, self.fitted_rows = n_rows, n_missing, known[0]

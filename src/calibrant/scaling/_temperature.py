@@ -42,13 +42,13 @@ UNCHANGED = Solution({"temperature_": 1.0})
 
 @documented
 class TemperatureScaling(Scaler):
-    r"""Temperature scaling: logits divided by one number, so that the top label stays.
+    r"""Temperature scaling: logits divided by one number, which does not change the top label.
 
     .. math:: q_i = \mathrm{softmax}(s_i / T)
 
     where s are logits or, with ``from_logits=False``, logarithms of probabilities, and T minimises
     the log loss. The loss is convex in 1/T; its minimum is found by Newton's method on the exact
-    derivatives. T is kept in [0.001, 1000], with a warning at either end: predictions that are
+    derivatives. T is limited to [0.001, 1000], with a warning at either end: predictions that are
     right on every row have no best temperature. A binary prediction is a single logit, divided by
     T.
 
@@ -163,13 +163,13 @@ def _solution(derivative: Derivative) -> Solution:
     cautions: tuple[str, ...] = ()
     if slope >= 1 / LOWEST:
         cautions = (
-            f"the temperature ran to its lower end, {LOWEST}: the predictions are right on "
-            "every row, and any lower temperature fits better still. Fit on more rows",
+            f"the temperature reached its lower end, {LOWEST}: the predictions are right on every "
+            "row, so a lower temperature always fits better. Fit on more rows",
         )
     elif slope <= 1 / HIGHEST:
         cautions = (
-            f"the temperature ran to its upper end, {HIGHEST:.0f}: the predictions say nothing "
-            "about the targets, or the wrong way round. Check the order of the rows and of "
+            f"the temperature reached its upper end, {HIGHEST:.0f}: the predictions carry no "
+            "information about the targets, or are reversed. Check the order of the rows and of "
             "the classes",
         )
     return Solution({"temperature_": 1.0 / slope}, cautions, n_iter)

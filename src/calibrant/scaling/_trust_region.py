@@ -2,7 +2,7 @@
 
 Products with the Hessian are what a search costs. A step that turns out too long is cut where the
 same path of conjugate gradients leaves the smaller region, so that no product is made twice; and
-the radius at which a search ended is told, for the next one to begin with. (SciPy's `trust-ncg`
+the radius at which a search ended is returned, for the next one to begin with. (SciPy's `trust-ncg`
 does neither, and takes a third of a second to load.)
 """
 

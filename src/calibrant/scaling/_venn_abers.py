@@ -25,11 +25,11 @@ class VennAbers(OneVsRest):
 
     .. math:: q = \frac{p_1}{1 - p_0 + p_1}
 
-    where p_0 and p_1 are what isotonic calibration makes of a new prediction if the new row itself
-    is put among the rows of the fit, with the label 0 and with the label 1. `predict_both` returns
-    these two; `transform` merges them into q, which has the least largest regret in log loss
-    against the better of the two. q is never 0 or 1, and where few rows are near, p_0 and p_1 lie
-    apart. Both maps are step functions, found for all predictions at once, exactly.
+    where p_0 and p_1 are the isotonic calibration of a new prediction after its row was added to
+    the fit, with the label 0 and with the label 1. `predict_both` returns both; `transform` merges
+    them into q, which minimises the largest regret in log loss against the better of the two. q is
+    never 0 or 1, and where few rows are near, p_0 and p_1 lie far apart. Both maps are exact step
+    functions, computed for all predictions at once.
 
     Predictions (n, k) get a map for each class against the rest, and rows of q are divided by their
     sum.
@@ -45,14 +45,14 @@ class VennAbers(OneVsRest):
 
     Notes
     -----
-    Of p_0 and p_1, the one that belongs to the label which the new row turns out to have is
-    perfectly calibrated in expectation, for any number of rows, if labels are hard and the rows of
-    the fit and the new one are exchangeable. That is a statement on the pair: q, and rows of
-    several classes divided by their sum, only come close to it. A new row counts as one of weight
-    1, so that a weight of 3 means three rows (counts of votes: each vote is one): weights that
-    sum to 1, for example, give p_0 near 0 and p_1 near 1. With weights, with soft labels, and with
-    several votes a row, the rows of the fit are not like a new row with one label, and the
-    guarantee is no longer exact; it is approached as rows grow many.
+    The probability, p_0 or p_1, that belongs to the new row's true label is perfectly calibrated in
+    expectation, for any number of rows, if labels are hard and the rows of the fit and the new one
+    are exchangeable. This holds for the pair: q, and rows of several classes divided by their sum,
+    only come close to it. A new row counts as one of weight 1, so a weight of 3 means three rows
+    (with vote counts, each vote is one row). Weights that sum to 1, for example, give p_0 near 0
+    and p_1 near 1. With weights, soft labels or several votes per row, the rows of the fit differ
+    from a new row with one label, so the guarantee holds only approximately; it becomes exact as
+    the number of rows grows.
 
     References
     ----------
@@ -96,7 +96,7 @@ class VennAbers(OneVsRest):
         Returns
         -------
         tuple of two ndarrays of shape (n,) or (n, k)
-            p_0 and p_1 in the shape of `y_proba`. Of (n, k) predictions each class has its own
+            p_0 and p_1 in the shape of `y_proba`. For (n, k) predictions each class has its own
             pair, against the rest: their rows do not sum to 1.
 
         Raises
@@ -121,7 +121,7 @@ class VennAbers(OneVsRest):
         pairs = [self._pair(j, columns[:, j]) for j in range(columns.shape[1])]
         if rows.ndim == 1:
             return pairs[0]
-        if one_map:  # the pair of the other class is that of this one, turned round
+        if one_map:  # the pair of the other class is 1 minus that of this one
             low, high = pairs[0]
             pairs = [(1.0 - high, 1.0 - low), (low, high)]
         low, high = (np.stack([pair[which] for pair in pairs], axis=1) for which in (0, 1))
@@ -143,7 +143,7 @@ class VennAbers(OneVsRest):
             ):
                 size = np.size(thresholds)
                 if np.ndim(thresholds) != 1 or not size or np.shape(values) != (size + 1,):
-                    raise ValueError("there is not a value for each step")
+                    raise ValueError("the number of values does not fit the steps")
                 if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
                     raise ValueError("its thresholds or values do not increase")
                 if not (values[0] >= 0 and values[-1] <= 1):
@@ -151,7 +151,7 @@ class VennAbers(OneVsRest):
             steps = np.concatenate([self.thresholds_0_[j], self.thresholds_1_[j]])
             low, high = self._pair(j, np.concatenate([steps, [-np.inf, np.inf]]))
             if not (low < high).all():
-                raise ValueError("its two probabilities are the wrong way round")
+                raise ValueError("p_0 is not below p_1")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         """The predictions as probabilities, in their own shape; this is what the map reads."""
@@ -166,8 +166,8 @@ class VennAbers(OneVsRest):
         if total >= LIGHT * n:
             return solution
         caution = (
-            f"the weights of {n:,} rows sum to {total:.3g}, and a new row counts as one of weight "
-            "1, so that p_0 and p_1 lie far apart: give weights that count rows (multiply them by "
+            f"the weights of {n:,} rows sum to {total:.3g}, but a new row counts as one of weight "
+            "1, so p_0 and p_1 lie far apart: give weights that count rows (multiply them by "
             f"{n / total:.3g}, for example)"
         )
         return replace(solution, cautions=(*solution.cautions, caution))
@@ -185,7 +185,7 @@ class VennAbers(OneVsRest):
         down, of_down = with_a_one(turned, rest)
         p_1, p_0 = up / of_up, ((of_down - down) / of_down)[::-1]
         p_1, p_0 = np.clip(p_1, 0.0, 1.0), np.clip(p_0, 0.0, 1.0)
-        # Of a step of p_0 its first level is kept, and of a step of p_1 its last.
+        # A step of p_0 keeps its first level, and a step of p_1 its last.
         first = np.flatnonzero(np.append(True, np.diff(p_0) > 0))
         last = np.flatnonzero(np.append(np.diff(p_1) > 0, True))
         return ColumnFit(

@@ -90,29 +90,30 @@ def evaluate_file(
 ) -> Evaluation:
     r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole, and logs.
 
-    The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
-    bins, those of every class included, need a refinement pass over the few rows near their edges,
-    and full calibration a third.
+    The values equal those of `evaluate` for the same rows. Most need one pass; quantile bins, also
+    for every class, need a refinement pass over the few rows near their edges, and full calibration
+    needs a third pass.
 
     Parameters
     ----------
     path : str, path-like or list of these
         File, folder, pattern such as `"day-*.parquet"`, or a list of these.
     y_true : str or list of str, optional
-        Column of labels; found by its usual names by default. Two candidates are an error.
+        Column of labels; by default, found by its usual names. Two candidates are an error.
     y_proba : str or list of str, optional
-        Column of probabilities (numbers, lists or records), or one column per class; found by its
-        usual names by default.
+        Column of probabilities (numbers, lists or records), or one column per class; by default,
+        found by its usual names.
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes behind each soft label, or of all votes with counts of class
+        1.
     counts : str or list of str, optional
-        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+        Columns of vote counts, one per class (or one column of lists), instead of `y_true`.
     bins : int, str, sequence of float, EqualWidth, Edges or Cells, default 15
-        Bins that are fixed before the rows are seen, or cells by columns; a number means so many
-        quantile bins where a measure goes by these.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Bins that are fixed in advance, or cells by columns; a number also gives the number of
+        quantile bins for measures that use them. `"cbrt"` and `"auto"` choose the number of bins by
+        the number of rows.
     measures
         Names of `catalogue()`; by default all that apply.
     classes
@@ -121,12 +122,12 @@ def evaluate_file(
         Columns whose values split the rows into `slices`, in the first pass.
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
-        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
-        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from the file name and, for
+        records, from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
-        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+        lm-eval filter to use if the log has several.
     task, skip : str or list of str, optional
-        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
+        Tasks to read, and tasks to skip, if logs have several. Tasks without a confidence are
         skipped, and `inferred` names them.
     acc_norm : {"characters", "bytes"}, optional
         Divide the log-likelihood of each choice by its length in this unit, as the harness does
@@ -135,25 +136,25 @@ def evaluate_file(
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
         The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
-        for a refusal. With `percent`, percentages may stand beside them.
+        for a refusal. With `percent`, percentages may be mixed in.
     confidence : {"auto"}, optional
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
-        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
-        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+        numbers up to 1 and above it, refusals, gaps. `inferred` says how many had each form; 1 is
+        an error, since it may mean 1 % or certainty. Labels say whether the answer was right.
     refusals : {"excluded", "wrong"}, optional
-        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
-        default as `missing` says.
+        How answers without a confidence count: dropped, or wrong at confidence 0; by default, as
+        `missing` says.
     answer, gold : str, optional
-        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
-        same.
+        Columns of answers and of right answers, instead of `y_true`: a row is 1 if they are equal.
     exact : bool, default True
-        Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
-        of [0, 1], and the result says so.
+        Whether to take refinement passes; if not, measures that need an order use about 2,500 cells
+        of [0, 1], with a note.
     uncertainty : bool, default False
         Whether to add intervals, noise floors and a verdict, from the same sums. Soft labels and
-        `groups` take one more reading. With several classes measures of the top label have them.
+        `groups` take one more reading. With several classes, only measures of the top label have
+        them.
     groups : str, optional
-        Column of the cluster of each row, whose rows vary together; they may stand anywhere in the
+        Column of the cluster of each row, whose rows vary together; its rows may be anywhere in the
         files.
     tolerance
         Largest error, as a gap, that you can accept.
@@ -161,7 +162,7 @@ def evaluate_file(
     n_resamples
     seed
     progress : bool, optional
-        Whether to draw a line of rows and rate; by default only on a terminal.
+        Whether to show progress (rows and rate); by default only on a terminal.
 
     Returns
     -------
@@ -177,9 +178,9 @@ def evaluate_file(
     Notes
     -----
     Fields within records have dotted paths as names; the fields of a record of probabilities are
-    classes by their names. Measures that need all predictions in order are there for up to 2^17
-    distinct ones, and left out with a note for more. Of labels, 0 and "0" are one name (the guide
-    to files has the rule).
+    the names of the classes. Measures that need all predictions in order are computed for up to
+    2^17 distinct predictions, otherwise a note says that they are not. As labels, 0 and "0" are the
+    same name (the reference page on files has the rule).
 
     Examples
     --------
@@ -222,10 +223,10 @@ def evaluate_file(
     )
     if groups is not None and (by is not None or not uncertainty):
         raise InputError(
-            "groups and by= of files cannot be given together: leave one of them out, or call "
-            "evaluate with data= the path of a Parquet file"
+            "groups and by= cannot be combined for files: drop one, or call evaluate with data= "
+            "the path of a Parquet file"
             if uncertainty
-            else "groups has no effect on the values themselves: with it goes uncertainty=True"
+            else "groups has no effect on values: add uncertainty=True"
         )
     options = Options(
         bins=bins,
@@ -272,9 +273,9 @@ def evaluate_request(
         raise InputError(
             f"{setting('bins', bins)}: "
             f"{worded(python='files', command='rows that are not kept in memory')} need bins that "
-            "are fixed before the rows are seen, "
+            "are fixed in advance, "
             f"{worded(python='a count, EqualWidth or Edges', command='a count or edges')}. With a "
-            "count, measures that go by quantile bins have as many"
+            "count, measures with quantile bins use the same number"
         )
     names = None if options.measures is None else known_measures(options.measures)
     options = replace(options, measures=names)
@@ -299,8 +300,8 @@ def _evaluate_cells(
     """Evaluate files over given cells, whose columns split the rows in the first pass."""
     if not cells.names or request.by or options.intervals != "none":
         raise InputError(
-            "cells of files are columns of them, Cells('site', 'age'), and give values: leave out "
-            "by= and uncertainty=, or read the rows and evaluate arrays"
+            "cells of files must be columns, Cells('site', 'age'), without by= or uncertainty=: "
+            "drop these options, or read the rows and evaluate arrays"
         )
     split = replace(request, by=list(cells.names))
     whole = evaluate_request(
@@ -343,7 +344,7 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
     """
     if tally.example is None:
         dropped = tally.total.n_missing
-        content = f"{dropped} rows, and in each something is missing" if dropped else "no rows"
+        content = f"{dropped} rows, each with a missing value" if dropped else "no rows"
         raise InputError(f"{rows.called} {content}: there is nothing to measure")
     if tally.total.soft and tally.like_labels:
         first, second = rows.chosen.y_true.names[0], rows.chosen.y_proba.names[0]
@@ -468,13 +469,13 @@ def _available_measures(
     distances = [m.name for m in chosen if m not in kept and m.notion == "distribution"]
     if distances and summary.findings.soft:
         notes.append(
-            f"{', '.join(distances)}: left out, for many rows in succession have hard labels: name "
-            f"them, or drop {setting('exact', False)}"
+            f"{', '.join(distances)}: not computed, because many rows in succession have hard "
+            f"labels: name them, or drop {setting('exact', False)}"
         )
     absent = [m.name for m in chosen if m not in kept and m.notion != "distribution"]
     if absent:
         notes.append(
-            f"{', '.join(absent)}: left out, for they take more than one pass "
+            f"{', '.join(absent)}: not computed, because they take more than one pass "
             f"({setting('exact', False)})"
         )
     if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):

@@ -184,7 +184,7 @@ class FileSummary(StreamSummary):
         if sums is None:
             raise NotDefined(
                 f"there are more than {refinement.MOST_LEVELS:,} distinct predictions, too many to "
-                "keep in order: use read_file and evaluate, or exact=False for a value from cells"
+                "sort: use read_file and evaluate, or exact=False for a value from cells"
             )
         return BinTable(sums[sums[:, 0] > 0][None])
 

@@ -79,7 +79,7 @@ class Pool:
         return cls(names, *_summed(cluster, key, [pool.sums for pool in pools]), blocks)
 
     def in_blocks(self) -> Pool:
-        """The same rows, with their clusters put together into blocks by their names."""
+        """The same rows, with their clusters grouped into blocks by their names."""
         if self.blocks:
             return self
         block = blocks_of_names(self.names)[self.cluster]
@@ -180,7 +180,9 @@ class PoolPass:
             return PooledRows.from_columns(columns)
         groups = as_groups(columns.clusters, columns.n.size)
         if int(groups.max()) < 1:
-            raise InputError("groups must hold at least two groups: one alone cannot be resampled")
+            raise InputError(
+                "groups must hold at least two groups: a single group cannot be resampled"
+            )
         return PooledRows.from_columns(columns, groups)
 
     def _add(self, pools: list[Pool], batch: Batch, samples: Samples) -> list[Pool]:
@@ -209,8 +211,8 @@ class PoolPass:
             row = batch.chunk.location.row(int(np.argmax(missing)))
             raise InputError(
                 f"{row}: {setting('groups', self.clusters)} is missing in "
-                f"{counted(int(missing.sum()), 'row', '')} there: every row needs a cluster; its "
-                "own if it belongs to none"
+                f"{counted(int(missing.sum()), 'row', '')}: every row needs a cluster. Give a row "
+                "without one a cluster of its own"
             )
         names, at = np.unique(np.array(texts, dtype=np.str_), return_inverse=True)
         return names, at.astype(np.intp)[column.codes]

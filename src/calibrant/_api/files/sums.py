@@ -77,8 +77,8 @@ class SliceSums:
             if len(self.slots) == MOST_SLICES:
                 by = setting("by", ", ".join(self.slices.by))
                 raise InputError(
-                    f"{by} has more than {MOST_SLICES:,} values: slice by something coarser, "
-                    "a day or a region"
+                    f"{by} has more than {MOST_SLICES:,} values: slice by a coarser column, such "
+                    "as a day or a region"
                 )
             self.slots[key] = len(self.slots)
             self.n_rows.append(0)
@@ -106,7 +106,7 @@ MOST_CODES = 1 << 20
 
 
 def codes_of(names: Sequence[Names]) -> tuple[Index, Callable[[int], Key]]:
-    """A number for each row that tells combinations of values apart, and the key of such a number.
+    """A number for each row that tells combinations of values apart, and the key of this number.
 
     `names` has, for each column, the distinct values and the code of each row's value.
     """

@@ -29,7 +29,7 @@ def _binned_notion(samples: Source, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError(
-            "notion='full' has no bins of its own here: use lin_ce(...), which measures the whole "
+            "notion='full' is not available here: use lin_ce(...), which measures the whole "
             "distribution as a vector"
         )
     return resolved
@@ -117,9 +117,8 @@ def soft_ece(
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
     where z is a probability: a teacher's, a posterior, a share of votes. The formula is that of
-    `ece`, which it equals to the last bit on 0/1 targets; a prediction equal to its target
-    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error
-    (`smooth_ece`).
+    `ece`, and on 0/1 targets the values are identical; predictions equal to their targets score
+    exactly 0 at any sample size. Not to be confused with smECE, the smooth error (`smooth_ece`).
 
     Range [0, 1], lower is better.
 
@@ -152,16 +151,16 @@ def soft_ece(
 def grouping_gap(
     y_true: ArrayLike, y_proba: ArrayLike, *, bins: Bins = 15, **rows: Unpack[Rows]
 ) -> float:
-    r"""Grouping gap: the distance of predictions from soft labels that SMECE does not see.
+    r"""Grouping gap: the distance of predictions from soft labels that SMECE misses.
 
     .. math:: \frac{1}{W} \sum_i w_i \, |u_i - z_i|
         - \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
     where u is the prediction, or the confidence in the top label, and z the probability of its
-    label. Within a bin residuals of opposite signs cancel, and SMECE (`soft_ece`) is smaller than
-    the mean distance by this. The calibration error is continuous in the predictions exactly where
-    the gap is 0: by moving them a little, so that no two rows share a group, it could rise by as
-    much. Range [0, 1].
+    label. Within a bin, residuals of opposite signs cancel, and this makes SMECE (`soft_ece`)
+    smaller than the mean distance. The calibration error is continuous in the predictions exactly
+    if the gap is 0: moving them a little, so no two rows share a group, could raise it by the gap.
+    Range [0, 1].
 
     Parameters
     ----------
@@ -176,15 +175,15 @@ def grouping_gap(
     ------
     InputError
         If the input cannot be read as labels and probabilities, or if every label is 0 or 1: a
-        single outcome says nothing of its row's own probability.
+        single outcome does not identify the probability of its row.
 
     Notes
     -----
-    Shares of m votes scatter about the probabilities behind them, which adds to the first term
-    whatever the number of rows. An absolute value has no unbiased estimate from few votes, so with
-    `votes` the estimate and the limits of `interval` come from bounds over all distributions that
-    could have given the votes, as those of `dist_ce`. In SMECE vote noise averages out within bins.
-    The limits of both terms hold at half the error each, and so those of the gap hold together.
+    Shares of m votes vary around the true probabilities, which increases the first term whatever
+    the number of rows. An absolute value has no unbiased estimate from few votes, so with `votes`
+    the estimate and `interval` come from bounds over all label distributions compatible with the
+    votes, as for `dist_ce`. In SMECE, vote noise averages out within bins. The intervals of both
+    terms have half the error rate each, so the interval of the gap is valid.
 
     References
     ----------
@@ -225,8 +224,8 @@ def ace(
     Parameters
     ----------
     bins : int, str or Quantile, default 15
-        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error. `"cbrt"` and
+        `"auto"` choose the number of bins by the number of rows.
     norm
     notion
         What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
@@ -269,16 +268,16 @@ def tace(
         \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
 
     where C are the classes with a prediction above the threshold t, and W_r the weight above it.
-    The many predictions near zero of a problem with many classes then do not hide the others. Range
-    [0, 1], lower is better.
+    Then the many predictions near zero with many classes do not hide the others. Range [0, 1],
+    lower is better.
 
     Parameters
     ----------
     threshold : float in [0, 1], default 0.01
         Predictions at or below this are not counted.
     bins : int, str or Quantile, default 15
-        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error. `"cbrt"` and
+        `"auto"` choose the number of bins by the number of rows.
     norm
 
     Returns
@@ -312,13 +311,13 @@ def debiased_l2(
     notion: str | None = None,
     **rows: Unpack[Rows],
 ) -> float:
-    r"""Root-mean-square gap over bins, less the part that sampling noise adds.
+    r"""Root-mean-square gap over bins, minus the part due to sampling noise.
 
     .. math:: \sqrt{\max\Bigl(0, \frac{1}{W}\sum_B W_B \Bigl[ (\bar u_B - \bar z_B)^2
         - \frac{\overline{z^2}_B - \bar z_B^2}{n_B - 1} \Bigr]\Bigr)}
 
     where bars are weighted means in the bin B of weight W_B, and n_B is its effective number of
-    rows, W_B^2 over the sum of squared weights; a bin of one effective row is left out. Range [0,
+    rows, W_B^2 over the sum of squared weights; a bin of one effective row is dropped. Range [0,
     1], lower is better.
 
     Parameters
@@ -435,9 +434,9 @@ def hle_rms(
 
     for runs B of 100 rows in order of the predictions, with residual sums R_B. As in the published
     script, the last run (100 to 199 rows) is dropped, but W counts it. So the most confident
-    answers do not count, and below 200 rows the value is 0. The script's number depends on the
-    order of tied rows; this is the root of the mean square over all orders. A row of weight w
-    counts as w rows. Range [0, 1], lower is better.
+    answers do not count, and with fewer than 200 rows the value is 0. The script's number depends
+    on the order of tied rows; this is the root of the mean square over all orders. A row of weight
+    w counts as w rows. Range [0, 1], lower is better.
 
     Parameters
     ----------
@@ -478,12 +477,11 @@ def top_label_ece(
     .. math:: \frac{1}{W} \sum_r \sum_B \Bigl| \sum_{i \in B \cap T_r} w_i (u_i - z_i) \Bigr|
 
     where r runs over the classes, T_r are the rows whose top label is r, B runs over the bins, u is
-    the confidence, z the target of the top label, w the weight and W the sum of weights.
-    "When it says *cat* with 0.9, is it a cat in 9 of 10?", for every class: the ECE of the top
-    label asks it of all classes together, where one may be too high and another as much too low.
-    In the same bins this error is therefore never below `ece`. It has as many bins as classes and
-    bins together: on few rows it is unreliable, and `noise_floor` says what calibrated predictions
-    would show.
+    the confidence, z the target of the top label, w the weight and W the sum of weights. "When it
+    says *cat* with 0.9, is it a cat in 9 of 10?", for every class: the ECE of the top label pools
+    all classes, so one may be too high and another equally too low. In the same bins, this error is
+    therefore never below `ece`. It has bins for every class: with few rows it is unreliable, and
+    `noise_floor` gives its value for a calibrated model.
 
     Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
 
@@ -495,10 +493,11 @@ def top_label_ece(
         Predicted probabilities of the classes. With `data`, names of columns, one per class.
     bins
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. They are bins of the confidences of all rows, the same for every class.
+        `LevelSets`. Bins are formed from the confidences of all rows and are the same for every
+        class.
     norm
     votes
-        Number of votes behind each row of shares; counts carry their own.
+        Number of votes behind each row of shares; counts need none.
     from_logits
         Whether `y_proba` holds logits, to which a softmax is applied.
     from_logprobs
@@ -535,7 +534,7 @@ def top_label_ece(
     samples = as_source(y_true, y_proba, **rows)
     if not samples.multiclass:
         raise InputError(
-            "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "
+            "top_label_ece needs y_proba of the shape (n, k), a column per class; got (n,). Give "
             "both columns, np.stack([1 - p, p], axis=1), or use ece(...)"
         )
     rule = as_rule(read_cells(bins, rows.get("data")), n=samples.count_rows, cells=True)

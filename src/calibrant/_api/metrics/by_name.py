@@ -130,7 +130,7 @@ def classwise_ece(
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
-            "classwise_ece needs y_proba of the shape (n, k); it is (n,). Use ece(...), or give "
+            "classwise_ece needs y_proba of the shape (n, k); got (n,). Use ece(...), or give "
             "both columns: np.stack([1 - p, p], axis=1)"
         )
     return binned_error(Summary(samples).table("classwise", rule, squares=False))
@@ -181,7 +181,7 @@ def brier(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
 
 @public
 def brier_miscalibration(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
-    """What isotonic recalibration would gain in the Brier score: a part of `brier_decomposition`.
+    """Gain of isotonic recalibration in the Brier score: a part of `brier_decomposition`.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def brier_miscalibration(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[R
 
 @public
 def brier_discrimination(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
-    """What recalibrated predictions gain over a constant one: a part of `brier_decomposition`.
+    """Gain of recalibrated predictions over a constant one: a part of `brier_decomposition`.
 
     Returns
     -------

@@ -43,10 +43,11 @@ def atb(
     .. math:: \frac{1}{W^2} \int_0^1 \Bigl( \sum_{u_i < q} w_i (u_i - z_i) \Bigr)^2
         + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
 
-    The squared gaps of two bins, averaged over where they meet. Range [0, 1], lower is better. For
-    (n,) predictions, the true probabilities have the lowest expectation of all reports, which is
-    ``sum w^2 u (1 - u) / W^2``. A small change of a prediction changes the value as little. Both
-    hold for each class against the rest too, but not for the top label, which changes at a tie.
+    The squared gaps of two bins, averaged over their boundary. Range [0, 1], lower is better. For
+    (n,) predictions, the true probabilities have the lowest expectation of all predictions, which
+    is ``sum w^2 u (1 - u) / W^2``. A small change of a prediction changes the value only a little.
+    Both hold for each class against the rest too, but not for the top label, which changes at a
+    tie.
 
     Values are small and squared: `root` gives them on the scale of gaps.
 
@@ -55,8 +56,8 @@ def atb(
     norm : {"l2", "l1"}, default "l2"
         Squares over W^2, or absolute values over W, which are not truthful.
     root : bool, default False
-        Whether the square root is returned, for `norm="l2"`: of a mean over classes the root of the
-        mean. It ranks predictors alike, but is not truthful.
+        Whether the square root is returned, for `norm="l2"`: for a mean over classes, the root of
+        the mean. It ranks predictors in the same order, but is not truthful.
     notion
 
     Returns
@@ -68,12 +69,12 @@ def atb(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if `norm` is none of these, or `root` is asked of absolute values.
+        row. Also if `norm` is none of these, or `root` is combined with absolute values.
 
     See Also
     --------
-    lin_ce : the truthful error of bins that stay where they are.
-    truthful_test : a test of calibration by this error, with ``measure="atb"``.
+    lin_ce : the truthful error of fixed bins. truthful_test : a test of calibration by this error,
+    with ``measure="atb"``.
 
     References
     ----------
@@ -98,7 +99,7 @@ def atb(
     """
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
-        raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
+        raise InputError("root=True is for squared errors: drop norm='l1', which is already a gap")
     value = averaged_two_bin_error(
         _sums_by_prediction(as_source(y_true, y_proba, **rows), notion), norm
     )
@@ -113,8 +114,9 @@ def cutoff_ce(
 
     .. math:: \max_{s \le t} \frac{1}{W} \Bigl| \sum_{s \le u_i \le t} w_i (u_i - z_i) \Bigr|
 
-    Known as Kuiper's statistic and as ECCE-R. No bins. Range [0, 1], lower is better; between the
-    Kolmogorov-Smirnov error, whose intervals all begin at the lowest prediction, and twice that.
+    Known as Kuiper's statistic and as ECCE-R. No bins. Range [0, 1], lower is better; it lies
+    between the Kolmogorov-Smirnov error, whose intervals all start at the lowest prediction, and
+    twice that error.
 
     Parameters
     ----------
@@ -127,8 +129,8 @@ def cutoff_ce(
 
     See Also
     --------
-    cutoff_test : its p-value, and the interval of predictions where it is reached.
-    ks_error : the largest accumulated gap from the lowest prediction on.
+    cutoff_test : its p-value, and the interval of predictions where it is reached. ks_error : the
+    largest accumulated gap from the lowest prediction.
 
     References
     ----------
@@ -157,10 +159,10 @@ def cutoff_test(
 ) -> CalibrationTest:
     """Test of calibration by the cutoff error, and where it is reached.
 
-    Where predictions are right, the partial sums of residuals in their order are a random walk, and
-    the cutoff error its range: that of a Brownian motion with the variance ``sum w^2 u (1 - u) /
-    W^2`` where predictions are many (Feller, 1951). Of few distinct predictions, few rows, rare
-    events or heavy weights walks are drawn. Hard labels only.
+    If predictions are calibrated, the partial sums of residuals in their order are a random walk,
+    and the cutoff error is its range. With many predictions it is the range of a Brownian motion
+    with the variance ``sum w^2 u (1 - u) / W^2`` (Feller, 1951). With few distinct predictions, few
+    rows, rare events or heavy weights, walks are simulated. Hard labels only.
 
     Parameters
     ----------
@@ -229,5 +231,7 @@ def _sums_by_prediction(samples: Source, notion: str | None) -> BinTable:
     """
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
-        raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")
+        raise InputError(
+            "notion='full' has no order of predictions: use lin_ce(...), which takes whole rows"
+        )
     return Summary(samples).table(resolved, LevelSets())

@@ -25,8 +25,8 @@ def dist_ce(
     .. math:: \frac{1}{W} \sum_i w_i \, \tfrac12 \sum_r |p_{ir} - q_{ir}|
 
     where q is the target distribution: soft labels such as shares of human votes, or the label
-    itself. Range [0, 1], lower is better. ``norm="l1"`` gives twice as much, the Manhattan distance
-    that LeWiDi's boards print (the catalogue's `manhattan`), in [0, 2].
+    itself. Range [0, 1], lower is better. ``norm="l1"`` gives twice this value, the Manhattan
+    distance that LeWiDi's leaderboards print (the catalogue's `manhattan`), in [0, 2].
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def ent_ce(
     Parameters
     ----------
     signed : bool, default False
-        Whether to keep the sign: above 0 the predictions are less sure than the targets.
+        Whether to keep the sign: above 0, the predictions are less certain than the targets.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def rank_cs(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> floa
     .. math:: \frac{1}{W} \sum_i w_i \, 1[\, q_{ia} > q_{ib} \Rightarrow p_{ia} > p_{ib}
         \text{ for all } a, b \,]
 
-    where classes that the target ranks equal may come in any order. Range [0, 1], higher is better.
+    where classes with equal targets may come in any order. Range [0, 1], higher is better.
 
     Returns
     -------
@@ -134,11 +134,11 @@ def jsd(
     where H is the entropy, p the prediction and q the target distribution: soft labels such as
     shares of human votes. It is the same in both directions.
 
-    Under the name JSD papers print two things. ChaosNLI's board prints this one, the distance, with
-    natural logarithms (its code calls ``scipy.spatial.distance.jensenshannon``), and so does this
-    function by default; ``squared=True`` gives the mean divergence itself (the catalogue's
-    `js_divergence`). The mean of squares is not the square of the mean. Range
-    [0, sqrt(log 2)], that is 0.8326, or [0, log 2]; with ``base=2`` [0, 1]. Lower is better.
+    Papers print two different quantities as JSD. ChaosNLI's leaderboard prints this one, the
+    distance, with natural logarithms (its code calls ``scipy.spatial.distance.jensenshannon``), and
+    so does this function by default; ``squared=True`` gives the mean divergence itself (the
+    catalogue's `js_divergence`). The mean of squares is not the square of the mean. Range [0,
+    sqrt(log 2)], that is 0.8326, or [0, log 2]; with ``base=2`` [0, 1]. Lower is better.
 
     Parameters
     ----------
@@ -196,16 +196,15 @@ def kl(y_true: ArrayLike, y_proba: ArrayLike, *, zero: str = "lift", **rows: Unp
     It is the log loss (cross-entropy, `log_loss`) minus the entropy of the targets. For hard
     labels it equals the log loss.
 
-    By this definition one prediction of 0 under a positive share makes the mean infinite. A
-    prediction below 1e-12 therefore counts as 1e-12, as in `log_loss`, and `evaluate` notes how
-    many did (ChaosNLI's code lifts them to 1e-15); `zero` chooses otherwise. Range [0, 27.64],
-    lower is better.
+    By this definition, one prediction of 0 with a positive share makes the mean infinite.
+    Predictions are therefore clipped to 1e-12, as in `log_loss`, and a note of `evaluate` says how
+    many (ChaosNLI's code clips to 1e-15); `zero` changes this. Range [0, 27.64], lower is better.
 
     Parameters
     ----------
     zero : {"lift", "infinite", "raise"}, default "lift"
-        What becomes of a prediction below 1e-12 under a positive share: it counts as 1e-12, the
-        value is infinite, or there is an error.
+        How to treat a prediction below 1e-12 with a positive share: clip it to 1e-12, give
+        infinity, or raise an error.
 
     Returns
     -------
@@ -216,7 +215,7 @@ def kl(y_true: ArrayLike, y_proba: ArrayLike, *, zero: str = "lift", **rows: Unp
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. With ``zero="raise"`` also if a prediction is 0 under a positive share.
+        row. With ``zero="raise"`` also if a prediction is 0 with a positive share.
 
     See Also
     --------
@@ -241,8 +240,9 @@ def kl(y_true: ArrayLike, y_proba: ArrayLike, *, zero: str = "lift", **rows: Unp
     value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
         raise InputError(
-            f"y_proba is below 1e-12 in {n_zero} places where y_true has a share: the divergence "
-            "is infinite. Smooth the predictions, or pass zero='lift' to count them as 1e-12"
+            f"y_proba is below 1e-12 in {n_zero} entries where y_true is positive, so the "
+            "divergence is infinite. Smooth the predictions, or pass zero='lift' to count them as "
+            "1e-12"
         )
     return math.inf if n_zero and zero == "infinite" else value
 
@@ -261,15 +261,15 @@ def wasserstein(
     .. math:: \frac{1}{W} \sum_i w_i \sum_{r < k} (x_{r+1} - x_r) \, | P_{ir} - Q_{ir} |
 
     where P and Q are the cumulative sums of prediction and target distribution over the classes in
-    the order of the columns, and x are the classes' positions: 0, 1, 2, ... by default, as
-    LeWiDi 2025 has it. A vote moved to the next class costs 1, to the one after it 2. Range
-    [0, k - 1], with `normalize` [0, 1]; lower is better. It is the same in both directions; for
-    (n,) predictions and default positions it is `dist_ce`.
+    the order of the columns, and x are the classes' positions: 0, 1, 2, ... by default, as in
+    LeWiDi 2025. A vote moved to the next class costs 1, to the one after it 2. Range [0, k - 1],
+    with `normalize` [0, 1]; lower is better. It is the same in both directions; for (n,)
+    predictions and default positions it is `dist_ce`.
 
     Parameters
     ----------
     positions : array-like of shape (k,), optional
-        Where each class lies, rising; 0 to k - 1 by default.
+        Increasing position of each class; by default 0 to k - 1.
     normalize : bool, default False
         Whether to divide by the distance of the first and the last class.
 
@@ -282,7 +282,7 @@ def wasserstein(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if `positions` are not k rising numbers.
+        row. Also if `positions` are not k increasing numbers.
 
     References
     ----------
@@ -324,7 +324,7 @@ def _spacing(positions: Any, n_classes: int) -> Array:
     spacing = np.diff(at)
     if not (np.isfinite(at).all() and (spacing > 0).all()):
         raise InputError(
-            f"positions must rise from class to class; got {at.tolist()}. Put the columns of "
+            f"positions must increase from class to class; got {at.tolist()}. Put the columns of "
             "y_proba (and of y_true) in the order of the scale"
         )
     return spacing

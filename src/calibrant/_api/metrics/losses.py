@@ -63,9 +63,9 @@ def log_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> flo
 
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
-    where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
-    loss. Against soft labels, such as shares of votes, it is the cross-entropy. Minus the
-    entropy of the labels, it is `kl`.
+    where predictions are clipped to 1e-12. Range [0, 27.64], lower is better. A proper loss.
+    Against soft labels, such as shares of votes, it is the cross-entropy. Minus the entropy of the
+    labels, it is `kl`.
 
     Returns
     -------
@@ -134,9 +134,10 @@ def accuracy(
 
     Notes
     -----
-    Where labels say whether an answer was right, the answer was given whatever the confidence in
-    it: accuracy is then the mean label, and no prediction is held against 1/2. Labels are taken so
-    if their column or series is called `correct`, `is_correct` or alike; an array has no name.
+    If labels say whether an answer was right, the answer was given whatever its confidence.
+    Accuracy is then the mean label, and no prediction is compared with 1/2. Labels are read in this
+    way if their column or series is called `correct`, `is_correct` or similar; an array has no
+    name.
 
     References
     ----------
@@ -228,12 +229,12 @@ def brier_decomposition(
     notion: str | None = None,
     **rows: Unpack[Rows],
 ) -> BrierDecomposition:
-    r"""The Brier score as miscalibration, less discrimination, plus uncertainty.
+    r"""The Brier score as miscalibration minus discrimination plus uncertainty.
 
     .. math:: \mathrm{Brier} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
 
-    where, with ``method="isotonic"`` (CORP), MCB is what an isotonic recalibration gains, DSC what
-    the recalibrated predictions gain over a constant prediction of the mean target, and UNC the
+    where, with ``method="isotonic"`` (CORP), MCB is the gain of isotonic recalibration, DSC the
+    gain of the recalibrated predictions over a constant prediction of the mean target, and UNC the
     score of that constant. With ``method="binned"`` the recalibration is each bin's mean target,
     and a fourth part, the spread of predictions within bins, completes the sum. Classwise parts are
     summed over classes, as the Brier score is. All parts but `within_bin` are at least 0.
@@ -244,7 +245,7 @@ def brier_decomposition(
         How predictions are recalibrated: by isotonic regression, or by bins.
     bins
         Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
-        `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        `Quantile`. `"cbrt"` and `"auto"` choose the number of bins by the number of rows.
     notion
 
     Returns

@@ -39,9 +39,9 @@ def auroc(
     Parameters
     ----------
     notion
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`); the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`); the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
         ``multi_class="ovr"``).
 
     Returns
@@ -55,7 +55,7 @@ def auroc(
         If the input cannot be read as labels and probabilities; the message names the first bad
         row.
     NotDefined
-        If all labels are alike: no pair can be ranked.
+        If all labels are equal: no pair can be ranked.
 
     References
     ----------
@@ -107,7 +107,7 @@ def _mean_over_classes(samples: Source) -> float:
 def aurc(
     y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
 ) -> float:
-    r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
+    r"""Area under the risk-coverage curve: the mean risk of answering only the most confident rows.
 
     .. math:: \frac{1}{W} \sum_i w_i \,
         \frac{\sum_{u_j \ge u_i} w_j (1 - z_j)}{\sum_{u_j \ge u_i} w_j}
@@ -115,14 +115,14 @@ def aurc(
     Each row in turn sets the threshold; its risk is the error rate among all rows predicted at
     least as high. It measures ranking and accuracy together, **not calibration**: monotone
     recalibration does not change it. Range [0, 1], lower is better. Equal predictions are kept or
-    dropped together, so that the order of rows does not matter.
+    dropped together, so the order of rows does not matter.
 
     Parameters
     ----------
     notion : {"binary", "confidence"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)).
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`), or the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)).
 
     Returns
     -------
@@ -131,9 +131,9 @@ def aurc(
 
     Notes
     -----
-    For (n,) predictions the risk is the share of y = 0 among the rows kept: what is wanted where y
-    says whether an answer is right and y_proba how sure it was. For a classifier of two classes
-    give ``notion="confidence"``: the risk is then its classification error.
+    For (n,) predictions the risk is the share of y = 0 among the rows kept: the right choice if y
+    says whether an answer is right and y_proba is its confidence. For a classifier of two classes
+    use ``notion="confidence"``: the risk is then its classification error.
 
     References
     ----------
@@ -164,16 +164,16 @@ def accuracy_at_coverage(
     .. math:: \frac{1}{c W} \sum_{i \text{ among the highest } c W} w_i z_i
 
     It measures ranking and accuracy together, **not calibration**. Range [0, 1], higher is better.
-    Of equal predictions that are kept in part, each counts in part.
+    If equal predictions are kept only in part, each of them counts in part.
 
     Parameters
     ----------
     coverage : float in (0, 1], default 0.8
         The share of rows (of their weight) that is answered.
     notion : {"binary", "confidence"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)).
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`), or the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)).
 
     Returns
     -------
@@ -216,13 +216,13 @@ def risk_coverage(
     Parameters
     ----------
     notion : {"binary", "confidence"}, optional
-        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
-        probability, held against whether that class is right (`"confidence"`, the default for
-        (n, k)).
+        What is ranked: P(y = 1) for (n,), compared with y (`"binary"`), or the largest predicted
+        probability, compared with whether that class is right (`"confidence"`, the default for (n,
+        k)).
     level
-        Level of the band, at each coverage by itself.
+        Level of the band, pointwise over coverages.
     groups
-        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+        Cluster of each row (patient, document, game); rows of one cluster vary together.
     data (in memory)
 
     Returns

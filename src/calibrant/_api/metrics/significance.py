@@ -52,13 +52,13 @@ def spiegelhalter(
     seed: int = 0,
     **rows: Unpack[Reading],
 ) -> CalibrationTest:
-    r"""Spiegelhalter's test: is the Brier score what the predictions make one expect?
+    r"""Spiegelhalter's test: is the Brier score as expected from the predictions?
 
     .. math:: Z = \frac{\sum w (z - u)(1 - 2u)}{\sqrt{\sum w^2 (1 - 2u)^2 u (1 - u)}}
 
-    Standard normal when the predictions are calibrated and the rows many; the p-value is two-sided.
-    Where few rows decide (rare events, heavy weights) it comes from outcomes drawn from the
-    predictions. Hard labels only.
+    Z is standard normal for calibrated predictions and many rows; the p-value is two-sided. If few
+    rows decide (rare events, heavy weights), it comes from outcomes drawn from the predictions.
+    Hard labels only.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def spiegelhalter(
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
     if math.isnan(z):
-        note = "every prediction is 0, 1/2 or 1: the test says nothing"
+        note = "every prediction is 0, 1/2 or 1, so the test is not defined"
         return CalibrationTest(name, z, 1.0, null, note)
     if clusters is not None:
         z, p = significance.clustered_spiegelhalter(problem, clusters)
@@ -123,9 +123,8 @@ def hosmer_lemeshow(
 
     .. math:: \sum_B \frac{(O_B - E_B)^2}{n_B \bar u_B (1 - \bar u_B)}
 
-    Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer
-    where the model was `fitted` to these rows. Hard labels only; the test counts rows, and takes
-    neither weights nor clusters.
+    Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer if
+    the model was `fitted` to these rows. Hard labels only, without weights or clusters.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ def hosmer_lemeshow(
         Whether the model was fitted to these rows.
     notion (scalar)
     groups : None, optional
-        Not taken: rows of a cluster are not independent, and giving them is an error.
+        Not supported, because the test assumes independent rows; passing them is an error.
     seed
     data (in memory)
 
@@ -151,10 +150,9 @@ def hosmer_lemeshow(
 
     Notes
     -----
-    Where a bin is expected to hold fewer than two events or non-events, the chi-square rejects
-    calibrated predictions too often: the p-value then comes from outcomes drawn from the
-    predictions with `seed` (not for a `fitted` model, whose fit would have to be drawn too: `note`
-    warns).
+    If a bin is expected to hold fewer than two events or non-events, the chi-square test rejects
+    calibrated predictions too often. The p-value then comes from outcomes drawn from the
+    predictions with `seed` (for a `fitted` model it cannot, and `note` warns).
 
     References
     ----------
@@ -170,9 +168,8 @@ def hosmer_lemeshow(
     check_seed(seed)
     if groups is not None:
         raise InputError(
-            "groups= has no place in the Hosmer-Lemeshow test: it counts rows as independent "
-            "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
-            "cox_calibration(..., groups=...)"
+            "groups= is not supported by the Hosmer-Lemeshow test, which assumes independent "
+            "rows. Use truthful_test(..., groups=...) or cox_calibration(..., groups=...)"
         )
     samples = as_samples(y_true, y_proba, **rows)
     resolved = scalar_notion(samples, notion)
@@ -196,7 +193,7 @@ def hosmer_lemeshow(
         p = significance.chi_square_tail(statistic, df)
         note = str(rule)
         if least < SMALL_COUNT:
-            note = f"{few}: the chi-square may reject too often; use fewer bins"
+            note = f"{few}, so the test may reject too often; use fewer bins"
         return note_two_columns(
             CalibrationTest(name, statistic, p, chi_square, note), samples, resolved
         )
@@ -219,21 +216,22 @@ def truthful_test(
     seed: int = 0,
     **rows: Unpack[Reading],
 ) -> CalibrationTest:
-    """Test of calibration by a truthful error, whose mean and variance under it are known.
+    """Test of calibration by a truthful error, whose mean and variance under calibration are known.
 
     ``E[LinCE] = E[ATB] = sum w^2 u (1 - u) / W^2`` whatever the bins, and the variances have closed
-    forms too. The p-value of LinCE is that of the scaled chi-square with both; ATB is a sum of
-    squares with known weights, and needs no bins and, but for the order, time linear in the rows.
-    Where few rows decide (small samples, rare events, heavy weights) it comes from outcomes drawn
-    from the predictions; with clusters, from the covariance of their residuals. Hard labels only.
+    forms too. The p-value of LinCE comes from the scaled chi-square distribution with this mean and
+    variance. ATB is a sum of squares with known weights; it needs no bins and, after sorting,
+    linear time. If few rows decide (small samples, rare events, heavy weights) it comes from
+    outcomes drawn from the predictions; with clusters, from the covariance of their residuals. Hard
+    labels only.
 
     Parameters
     ----------
     measure : {"lin_ce", "atb"}, default "lin_ce"
-        The truthful error: of bins (LinCE), or of two bins wherever they meet (ATB).
+        The truthful error: of bins (LinCE), or of two bins averaged over their boundary (ATB).
     bins
-        Of LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+        For LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
+        `"cbrt"` and `"auto"` choose the number of bins by the number of rows.
     notion (scalar)
     groups (variances)
     seed
@@ -309,7 +307,7 @@ def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int)
 
     `clusters` has the number of each row's cluster, or is None; the rule of bins is ignored.
     """
-    name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
+    name, note = "averaged two-bin error (ATB)", "two bins, averaged over their boundary"
     mean, variance = paths.averaged_null(problem)
     value = paths.averaged_value(problem)
     if clusters is not None:
@@ -335,7 +333,7 @@ def result_of_test(
     if chance.n_draws:
         null += f"; {chance}"
     if chance.p_value == 0.0:
-        note += "; something happened that a prediction of exactly 0 or 1 excludes"
+        note += "; an outcome was observed that a prediction of exactly 0 or 1 excludes"
     drawn_with = seed if chance.n_draws else None
     return CalibrationTest(name, value, chance.p_value, null, note, drawn_with)
 
@@ -363,7 +361,7 @@ def cox_calibration(
     Parameters
     ----------
     level
-        Confidence level of the limits.
+        Confidence level of the intervals.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     notion (scalar)
@@ -373,23 +371,23 @@ def cox_calibration(
     Returns
     -------
     CoxCalibration
-        `slope`, `intercept` and `intercept_at_slope_1` with their limits, `p_value`, `note`,
-        `n_clipped` and the fit `without_clipped`.
+        `slope`, `intercept` and `intercept_at_slope_1` with their confidence intervals, `p_value`,
+        `note`, `n_clipped` and the fit `without_clipped`.
 
     Notes
     -----
-    Independent outcomes have limits from the curvature of the likelihood, and the likelihood-ratio
-    test. Soft labels, weights and clusters have limits from the scatter of the scores, with
-    Student's t at as many degrees of freedom as rows or clusters are effective; `p_value` is then
-    the larger one of Wald's test with that scatter, and of the score test with the scatter that the
-    predictions imply.
+    For independent outcomes, intervals come from the curvature of the likelihood, and the p-value
+    from the likelihood-ratio test. For soft labels, weights and clusters, intervals come from the
+    variance of the scores, with Student's t and the effective number of rows or clusters as degrees
+    of freedom. `p_value` is then the larger of two: Wald's test with that variance, and the score
+    test with the variance implied by the predictions.
 
-    Outcomes of one class, or separated by the predictions, have no finite fit: NaN, with a `note`.
-    How many predictions were clipped is in `n_clipped`, and the fit without them in
-    `without_clipped`.
+    If outcomes are all equal, or separated by the predictions, there is no finite fit: values are
+    NaN, with a `note`. `n_clipped` is the number of clipped predictions, and `without_clipped` the
+    fit without them.
 
-    Rows of lazy frames and Parquet files are summed in one query, with moments by cell of the
-    logit, which give the fit to rounding; weights and clusters take a second one.
+    Rows of lazy frames and Parquet files are summed in one query, by moments within cells of the
+    logit, which give the same fit up to rounding; weights and clusters need a second query.
 
     References
     ----------
@@ -466,8 +464,8 @@ def _bins_of_rows(u: Array, rule: Rule, cuts: Cuts) -> Index:
 
 
 _NEEDS_OUTCOMES = (
-    "{} needs outcomes (0 or 1); y_true holds soft labels. cal.noise_floor has a p-value for "
-    "them: of counts of votes, or of shares with votes=, for every measure that is no ranking"
+    "{} needs outcomes (0 or 1), but y_true holds soft labels. For vote counts, or shares with "
+    "votes=, cal.noise_floor gives a p-value for every measure except rankings"
 )
 
 
@@ -482,8 +480,8 @@ def scalar_notion(samples: Source, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
-            f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
-            "y_proba and (y_true == class) as y_true"
+            f"a test needs one problem, so notion={notion!r} is not supported: give one class's "
+            "column as y_proba and (y_true == class) as y_true"
         )
     return resolved
 

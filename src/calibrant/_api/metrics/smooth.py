@@ -52,18 +52,18 @@ def ls_ece(
     rng: np.random.Generator | None = None,
     **rows: Unpack[Rows],
 ) -> float:
-    r"""Logit-smoothed ECE: the calibration error of the predictions after noise on their logits.
+    r"""Logit-smoothed ECE: the calibration error of predictions with noise added to their logits.
 
     .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
 
     where h is the logit of the prediction, rho the sigmoid and K the density of the noise, Gaussian
-    by default. It is continuous in the predictions, where binned ECE jumps. Range [0, 1], lower is
+    by default. It is continuous in the predictions; binned ECE is not. Range [0, 1], lower is
     better.
 
     Parameters
     ----------
     sigma : float or "schedule", default 0.1
-        Width of the noise, the same for every model by default, so that values can be compared;
+        Width of the noise; the default is the same for every model, so values can be compared;
         `"schedule"` is ``n^(-1/3)``, with which LS-ECE estimates the true ECE consistently.
     noise : {"gaussian", "logistic", "uniform", "triangular", "laplace"}, default "gaussian"
         Shape of the noise. Gaussian, logistic and Laplace noise have the scale sigma, uniform and
@@ -72,8 +72,8 @@ def ls_ece(
         Where noise is added: to logits, to normal quantiles, or to the predictions themselves. Rho
         is the link's inverse; noise that leaves [0, 1] counts as a prediction of 0 or 1.
     method : {"exact", "monte-carlo"}, default "exact"
-        Evaluate the integral, or draw places with `rng` as the paper does: for logits with Gaussian
-        or uniform noise.
+        Evaluate the integral, or draw points with `rng` as in the paper (only for logits with
+        Gaussian or uniform noise).
     notion
     ties
     eps : float, default 1e-06
@@ -91,14 +91,14 @@ def ls_ece(
     Notes
     -----
     Section 4 of the paper takes any noise whose density is continuous almost everywhere and any
-    increasing link. The integral is right to about 1e-7 with Gaussian and logistic noise, and to
+    increasing link. The integral is accurate to about 1e-7 with Gaussian and logistic noise, and to
     1e-9 with the others.
 
     With ``sigma="schedule"`` sigma tends to 0 while n sigma grows (theorem 5.4); with weights, n is
     (sum w)^2 / sum w^2. Logits are clipped to [-40, 40]. With Gaussian noise memory does not grow
     with n; uniform noise has a closed form between the sorted samples, which are copied. As sigma
-    tends to 0 LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``, and as it
-    grows to 1/2, whatever the predictions.
+    tends to 0, LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``; as sigma
+    grows, it tends to 1/2, whatever the predictions.
 
     References
     ----------
@@ -154,7 +154,7 @@ def smooth_ece(
     Parameters
     ----------
     sigma : float, optional
-        Bandwidth at which to evaluate the integral, in place of its fixed point.
+        Bandwidth at which to evaluate the integral, instead of its fixed point.
     notion
     ties
 
@@ -209,8 +209,8 @@ def ece_kde(
         Kernel of the density estimates.
     bandwidth : float, optional
         Bandwidth b, for kernels other than beta the kernel's standard deviation. By default the
-        most likely of 20 bandwidths, each row left out of its own density (beta); or the standard
-        deviation of the predictions of events, times (2 n)^(-1/5).
+        most likely of 20 bandwidths by leave-one-out density (beta); or the standard deviation of
+        the predictions of events, times (2 n)^(-1/5).
     notion
 
     Returns
@@ -220,13 +220,13 @@ def ece_kde(
 
     Notes
     -----
-    ``kernel="beta"`` is the code of Popordanoska et al. for the same bandwidth, with ``p=1``; for
-    one column theirs is twice as large, the sum over both classes, and over several classes a sum
-    where ``notion="classwise"`` is the mean. Their choice of a bandwidth has another term, which
-    prefers small ones. It compares all pairs of rows, up to 50,000 rows, and clips predictions to
-    [1e-6, 1 - 1e-6]. ``kernel="triweight"`` is the code of Zhang et al., on a finer grid; these two
-    kernels take any number of rows. Where the bandwidth is small, single rows are their own
-    frequency, and the error is overestimated; where it is large, gaps are smoothed away.
+    ``kernel="beta"`` equals the code of Popordanoska et al. with ``p=1`` at the same bandwidth,
+    except that theirs sums over classes: it is twice as large for one column, and a sum instead of
+    the mean of ``notion="classwise"``. Their choice of a bandwidth has another term, which prefers
+    small ones. It compares all pairs of rows, up to 50,000 rows, and clips predictions to [1e-6, 1
+    - 1e-6]. ``kernel="triweight"`` is the code of Zhang et al., on a finer grid; these two kernels
+    take any number of rows. Where the bandwidth is small, single rows are their own frequency, and
+    the error is overestimated; where it is large, gaps are smoothed away.
 
     References
     ----------
@@ -249,8 +249,8 @@ def ece_kde(
     samples = as_source(y_true, y_proba, **rows)
     if kernel == "beta" and (n := samples.count_rows()) > MOST_PAIRED:
         raise InputError(
-            f"kernel='beta' compares every row with every other: it takes up to {MOST_PAIRED:,} "
-            f"rows; got {n:,}. kernel='gaussian' takes any number, or draw a part of the rows"
+            f"kernel='beta' compares all pairs of rows and takes at most {MOST_PAIRED:,} rows; got "
+            f"{n:,}. Use kernel='gaussian', or a random sample of the rows"
         )
     return SmoothSummary(samples, _smoothed_notion(samples, notion)).kernel_ece(kernel, bandwidth)
 
@@ -276,7 +276,7 @@ def smooth_reliability(
         The axis over which the curve is smoothed.
     sigma : float, optional
         Bandwidth; by default the fixed point of `smooth_ece` (`"unit"`) or the schedule of `ls_ece`
-        (`"logit"`), as smooth as the rows allow.
+        (`"logit"`), which adapt to the number of rows.
     notion (scalar)
 
     Returns
@@ -286,10 +286,9 @@ def smooth_reliability(
 
     Notes
     -----
-    The curve is an average over neighbouring predictions: where the frequency changes within a
-    bandwidth it does not follow, and its band does not include that bias. It is checked against
-    bins of the same rows: `SmoothCurve.outside` lists those that lie outside the band, and `notes`
-    says so.
+    The curve averages over neighbouring predictions: it misses changes within a bandwidth, and its
+    band does not include that bias. It is compared with bins of the same rows:
+    `SmoothCurve.outside` lists bins outside the band, and `notes` says so.
 
     References
     ----------
@@ -311,7 +310,7 @@ def smooth_reliability(
     samples = as_source(y_true, y_proba, **rows)
     resolved = _smoothed_notion(samples, notion)
     if resolved == "classwise":
-        raise InputError("a curve is of one problem: give one class's column as y_proba")
+        raise InputError("a curve needs one problem: give one class's column as y_proba")
     return note_two_columns(smooth_curve(samples, resolved, kind, sigma), samples, resolved)
 
 
@@ -368,7 +367,7 @@ def _check_unit_sigma(sigma: Any, name: str = "sigma") -> None:
     if sigma < smallest_unit_sigma():
         raise InputError(
             f"{name}={sigma!r} is too small for the grid: the smallest that fits is "
-            f"{smallest_unit_sigma():.1e}. For no smoothing at all use ece(..., bins=LevelSets())"
+            f"{smallest_unit_sigma():.1e}. Without smoothing, use ece(..., bins=LevelSets())"
         )
 
 
@@ -413,7 +412,7 @@ def _logit_bandwidth(
     if not free and sigma < smallest_sigma():
         raise InputError(
             f"sigma={sigma!r} is too small for the grid: the smallest that fits is "
-            f"{smallest_sigma():.1e}. Use noise='uniform' on logits, which needs none"
+            f"{smallest_sigma():.1e}. Use noise='uniform' on logits, which needs no grid"
         )
     return float(sigma)
 
@@ -445,8 +444,8 @@ def ici(
 
     Notes
     -----
-    Neighbourhoods are shares of weight, where R counts rows: the two differ by at most one row. Up
-    to three distinct predictions have the mean outcomes themselves.
+    Neighbourhoods are shares of weight, but R counts rows: the two differ by at most one row. With
+    up to three distinct predictions, the curve is their mean outcomes.
 
     References
     ----------
@@ -465,8 +464,8 @@ def ici(
     samples = as_source(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
-            f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"
-            ". Give one class's column as y_proba and (y_true == class) as y_true"
+            f"ici needs one outcome, with y_proba of the shape (n,); got (n, {samples.n_classes}). "
+            "Give one class's column as y_proba and (y_true == class) as y_true"
         )
     return parts[part].compute(Summary(samples))
 

@@ -32,8 +32,8 @@ def threshold_loss(
     .. math:: \int_a^b \omega(t) \; 2 \Bigl( t \, 1[p \ge t] (1 - y) + (1 - t) 1[p < t] \, y \Bigr)
         \, dt \Big/ \int_a^b \omega(t) \, dt
 
-    where t is the threshold from which on one acts: a false alarm costs t and a miss 1 - t, so that
-    acting pays exactly where the probability is above t. Uniform weights give
+    where t is the decision threshold: a false positive costs t and a false negative costs 1 - t, so
+    acting pays exactly if the probability is above t. Uniform weights give
 
     .. math:: \frac{(c - y)^2 - (\tilde y - y)^2}{b - a}, \quad
         c = \mathrm{clip}(p, a, b), \; \tilde y = \mathrm{clip}(y, a, b)
@@ -48,8 +48,8 @@ def threshold_loss(
     high : float in [0, 1], default 1.0
         The highest threshold, b.
     weight : {"uniform", "log"} or tuple of float, default "uniform"
-        How thresholds are weighted: alike; by 1 / (2 t (1 - t)) and without the division, which is
-        the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
+        How thresholds are weighted: equally; by 1 / (2 t (1 - t)) and without the division, which
+        is the log loss over [0, 1] ("log"); or by a Beta density, whose two parameters are given.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def threshold_loss(
     Brier scores (with "log", of the log losses) of their clipped predictions, over b - a: `compare`
     gives it with its interval.
 
-    From a soft label's loss that of predicting the label itself is taken off: over [0, 1] these are
+    For soft labels, the loss of predicting the label itself is subtracted: over [0, 1] this gives
     the Brier score and `kl`.
 
     References
@@ -89,7 +89,7 @@ def threshold_loss(
     samples = as_samples(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
-            "threshold_loss is of one outcome, with y_proba of the shape (n,); it is (n, "
+            "threshold_loss needs one outcome, with y_proba of the shape (n,); got (n, "
             f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
             "y_true"
         )

@@ -42,9 +42,8 @@ def lin_ce(
 
     where u is the prediction of the property: the probability of class 1 for (n,) predictions, the
     whole distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with `phi` the mean of
-    ``phi`` under the prediction. Vector predictions share a cell when the same coordinate is
-    largest and that coordinate falls into the same bin. With soft labels phi(y) is its mean under
-    the label.
+    ``phi`` under the prediction. Vector predictions share a cell if the same coordinate is largest
+    and falls into the same bin. With soft labels phi(y) is its mean under the label.
 
     Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores ``1/n``
     of its expected squared error, not 0: compare predictors on the same samples.
@@ -54,8 +53,8 @@ def lin_ce(
     phi : array-like of shape (k,) or (k, d), optional
         Value of the property for each class, for (n, k) predictions; by default the class itself.
     norm : {"l1", "l2"}, default "l2"
-        `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
-        case and which is not truthful.
+        `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, which generalises ECE and is
+        not truthful.
     bins (quantile)
 
     Returns
@@ -66,7 +65,7 @@ def lin_ce(
     Notes
     -----
     ``bins=Quantile(m, ties="rank")`` gives the bins of the paper, which separate equal predictions
-    in the order of the rows; of vectors they rank the largest coordinate.
+    in the order of the rows; for vectors they rank the largest coordinate.
 
     References
     ----------
@@ -155,8 +154,8 @@ def classwise_ce(
     rule = as_rule(bins, default=Quantile, n=samples.count_rows, cells=True)
     if not samples.multiclass:
         raise InputError(
-            "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
-            "is the same error for one class"
+            "classwise_ce needs y_proba of the shape (n, k); got (n,). Use lin_ce(...), which is "
+            "the same error for one class"
         )
     return linear_error(Summary(samples).table("classwise", rule, squares=False))
 
@@ -184,8 +183,8 @@ def confidence_ce(
     Parameters
     ----------
     corrected : bool, default True
-        Whether to add the second term; without it, a prediction can gain by moving its top label
-        (example C.1 of the paper).
+        Whether to add the second term; without it, a prediction can lower its error by changing its
+        top label (example C.1 of the paper).
     bins (quantile)
 
     Returns

@@ -58,13 +58,13 @@ def noise_floor(
     seed: int = 0,
     **rows: Unpack[WeightedRows],
 ) -> NoiseFloor:
-    """What a measure shows by chance when predictions are calibrated, with a p-value.
+    """What a measure shows by chance if predictions are calibrated, with a p-value.
 
     Hard labels are drawn as outcomes from the predictions, `n_resamples` times for errors over bins
-    and fewer for others; losses have known moments. Of soft labels and of clusters the signs of the
-    residuals are drawn, which assumes only that predictions are right on average; where events are
-    rare outcomes are drawn too, and the higher floor counts. Losses and distances of soft labels
-    need `votes`: labels are then drawn as means of so many votes.
+    and fewer for others; losses have known moments. For soft labels and clusters, the signs of the
+    residuals are drawn, which only assumes that predictions are right on average; if events are
+    rare, outcomes are drawn too, and the higher floor is used. Losses and distances of soft labels
+    need `votes`: labels are then drawn as means of that many votes.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def noise_floor(
     groups
         Cluster of each row (patient, document, game), where rows are not independent.
     votes
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` need none. Losses and distances
+        have no noise floor without it.
     n_resamples
         Number of samples drawn for errors over bins; others take fewer.
     seed
@@ -91,7 +91,7 @@ def noise_floor(
         If the input cannot be read as labels and probabilities; the message names the first bad
         row. Also if the measure has no noise floor: losses and distances of soft labels without
         `votes`, or with `groups`, and measures of ranking (`auroc`, `aurc`, accuracy at coverage),
-        of which calibrated predictions show no value in particular.
+        which have no particular value for calibrated predictions.
 
     Notes
     -----
@@ -135,11 +135,12 @@ def interval(
     seed: int = 0,
     **rows: Unpack[WeightedRows],
 ) -> Interval:
-    """A confidence interval for a measure, without the upward bias of small samples.
+    """A confidence interval for a measure, corrected for the bias of small samples.
 
     Calibration errors have intervals by test inversion over a least-favourable family of
-    populations, from calibrated to worse than observed; losses and distances have BCa limits of a
-    mean, and Poisson limits too where fewer than ten events, or wrong top labels, were seen.
+    populations, from calibrated to worse than observed; losses and distances have BCa intervals for
+    a mean, widened by Poisson intervals if fewer than ten events, or wrong top labels, were
+    observed.
 
     Parameters
     ----------
@@ -156,19 +157,19 @@ def interval(
     Returns
     -------
     Interval
-        `value`, `low`, `high`, `level`, the `method`, and `estimate`: the value without its bias.
-        ``x in interval`` tests whether x lies in it.
+        `value`, `low`, `high`, `level`, the `method`, and the bias-corrected `estimate`. ``x in
+        interval`` tests whether x lies in it.
 
     Notes
     -----
     The interval is for the value in the population, in the bins of this sample. A sample's
     calibration error lies above it on average, so `value` may lie above `high`.
 
-    Labels that are shares of m votes scatter about the distributions behind them, and losses and
-    distances are larger against the shares, however many rows there are. With `votes` squares are
-    corrected by the shares' variance, z (1 - z) / (m - 1). Votes identify other distances only in
-    part: their limits are bounds over all distributions that could have given the votes (see the
-    guide on votes), and `method` says so. `estimand` says what the limits are about.
+    Shares of m votes vary around the label distributions, so losses and distances against shares
+    are too large, whatever the number of rows. With `votes`, squares are corrected by the shares'
+    variance, z (1 - z) / (m - 1). Votes identify other distances only in part: their intervals are
+    bounds over all label distributions compatible with the votes (see the page on votes), and
+    `method` says so. `estimand` says what the interval estimates.
 
     References
     ----------
@@ -215,11 +216,11 @@ def verdict(
     seed: int = 0,
     **rows: Unpack[WeightedRows],
 ) -> Verdict:
-    """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
+    """Say whether predictions are calibrated or miscalibrated, or whether there is not enough data.
 
-    Four tests ask whether predictions are calibrated: of the calibration slope, of the mean
-    prediction, of the measure's noise floor, and of the curve of gaps along the predictions. The
-    measure's confidence interval is then compared with `tolerance`.
+    Four tests decide whether predictions are calibrated: tests of the calibration slope, the mean
+    prediction, the measure's noise floor, and a smooth curve of gaps. The measure's confidence
+    interval is then compared with `tolerance`.
 
     Parameters
     ----------
@@ -247,18 +248,18 @@ def verdict(
     together, is below ``1 - level``. Calibrated within noise: no test rejects, and an error above
     `tolerance` can be excluded. Not enough data: no test rejects, and an error above `tolerance`
     cannot be excluded. `rows_needed` is about how many rows would decide whether the error exceeds
-    the tolerance, where these do not.
+    the tolerance.
 
     Each test has a share of ``1 - level``: 0.4 for the slope, 0.2 for the mean, 0.5 for the noise
     floor and 0.1 for the curve. At a level of 95% calibrated predictions are called miscalibrated
-    in 6% of samples at most, and in 3 to 5% as measured, since the tests overlap. The slope's
-    interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
-    Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
-    floor alone: several classes have no single slope.
+    in at most 6% of samples, and in 3 to 5% in simulations, since the tests overlap. The slope's
+    interval has the level of its test, 98%: if it excludes 1, the verdict is "miscalibrated".
+    Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged only by their
+    noise floor: several classes have no single slope.
 
-    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
-    gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
-    it is kept is decided as in `check`.
+    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) intervals are converted to
+    the gap that gives them if every bin has it; for losses the tolerance is on their own scale. The
+    tolerance is compared as in `check`.
 
     References
     ----------
@@ -286,8 +287,7 @@ def verdict(
     if chosen.is_ranking:
         raise InputError(
             f"measure={measure!r} measures {chosen.in_place_of_calibration}, not calibration, so "
-            "that it has no verdict: name a calibration error, or ask for its interval with "
-            "cal.interval"
+            "it has no verdict: name a calibration error, or get its interval with cal.interval"
         )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
@@ -309,17 +309,16 @@ def vote_noise(
     seed: int = 0,
     **rows: Unpack[WeightedRows],
 ) -> VoteNoise:
-    r"""Take the noise of votes out of a measure: its value against the distributions behind them.
+    r"""Remove vote noise from a measure: its value against the label distributions.
 
-    Shares z of m votes scatter about the distribution q that they were drawn from. Squares are
-    corrected without bias,
+    Shares z of m votes vary around the label distribution q. Squares have an unbiased correction,
 
     .. math:: \|p - z\|^2 - \frac{1 - \|z\|^2}{m - 1}
         \quad\text{has the mean}\quad \|p - q\|^2
 
-    and so are the truthful errors, by the sum of the shares' variances. What is linear in the
-    labels needs nothing. Votes identify other distances only in part: these have bounds, over all
-    distributions that could have given the votes, and the estimate is midway between them.
+    and so have the truthful errors, by the sum of the shares' variances. Measures that are linear
+    in the labels need no correction. Votes identify other distances only in part: these have bounds
+    over all label distributions compatible with the votes, and the estimate is their midpoint.
 
     Parameters
     ----------
@@ -327,7 +326,7 @@ def vote_noise(
         Counts of votes (n, k), or their shares; with `data`, columns' names.
     measure
     votes
-        Number of votes behind each label; counts as `y_true` carry their own.
+        Number of votes behind each label; counts as `y_true` need none.
     bins
     seed
     data (in memory)
@@ -335,15 +334,15 @@ def vote_noise(
     Returns
     -------
     VoteNoise
-        `value` against the shares, `estimate` without the noise of votes, `noise`, their
-        difference, the `method`, and for distances the bounds `low` and `high`.
+        `value` against the shares, `estimate` without vote noise, `noise`, their difference, the
+        `method`, and for distances the bounds `low` and `high`.
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities, if the number of votes is not
-        known, or if votes do not tell how they scatter: one a row, or labels that are no shares of
-        so many votes.
+        known, or if votes do not show how they vary: one per row, or labels that are not shares of
+        the given numbers of votes.
 
     Notes
     -----
@@ -365,8 +364,8 @@ def vote_noise(
     _ = Summary(samples).losses  # every value is checked on its way
     if samples.votes is None:
         raise InputError(
-            "vote_noise needs the number of votes behind each label: give votes=, or counts of "
-            "votes as y_true"
+            "vote_noise needs the number of votes of each row: give votes=, or vote counts as "
+            "y_true"
         )
     uncertainty, chosen, summary = _uncertainty_of_measure(
         samples, measure, bins, N_RESAMPLES, seed, resample="votes"
@@ -375,8 +374,7 @@ def vote_noise(
     voted = uncertainty.vote_rows
     if voted is None:
         raise InputError(
-            "y_true holds 0 and 1 alone: every row is certain, and there is no noise of votes to "
-            "take out. Give shares of votes"
+            "y_true holds only 0 and 1, so there is no vote noise to remove. Give shares of votes"
         )
     bounds = uncertainty.interval(chosen, value) if chosen.vote_model else None
     if bounds is not None and bounds.estimate is not None:

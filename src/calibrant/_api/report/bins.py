@@ -42,7 +42,7 @@ COUNTS = (*range(1, 51), 60, 70, 80, 90, 100)
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 NOT_OVER_CLASSES = (
-    "Errors over all classes are not here: with this many rows or classes each number of bins "
+    "Errors over all classes are not shown: with this many rows or classes, each number of bins "
     "takes long."
 )
 
@@ -140,8 +140,8 @@ def _values_in_bins(
 
 @dataclass(frozen=True, eq=False)
 class ViewCells:
-    """The cells from which the diagram's tables are put together where rows are summed: they have
-    the edges of equal-width bins of every number among theirs. Quantile bins are as fine as cells.
+    """The cells from which the diagram's tables are made if rows are summed: they have the edges of
+    equal-width bins of every number among theirs. Quantile bins are as fine as cells.
     """
 
     counts: tuple[int, ...]
@@ -239,7 +239,7 @@ def _measures_in_bins(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
     """
 
     def is_shown(measure: Measure) -> bool:
-        """Whether the diagram shows the measure, in one problem, in such bins."""
+        """Whether the diagram shows the measure, in one problem, in bins of this kind."""
         statistic = STATISTICS[measure.statistic]
         own_bins = statistic.binning == "fixed" or in_truthful_bins
         return bool(measure.rank_in("bins", shape)) and not statistic.over_classes and own_bins

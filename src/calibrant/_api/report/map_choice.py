@@ -48,12 +48,14 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
     given = [names] if isinstance(names, str) else names
     if not isinstance(given, Iterable) or not (listed := list(given)):
         raise InputError(
-            f"{name_of('recalibrate')} must name one map or more, such as ['beta', 'isotonic']; "
+            f"{name_of('recalibrate')} must name at least one map, such as ['beta', 'isotonic']; "
             f"got {names!r}"
         )
     for name in listed:
         if name not in METHODS:
-            raise InputError(f"{setting('recalibrate', name)} is no map: {nearest(name, METHODS)}")
+            raise InputError(
+                f"{setting('recalibrate', name)} is not a map: {nearest(name, METHODS)}"
+            )
     return tuple(dict.fromkeys(listed))
 
 
@@ -88,8 +90,8 @@ def try_maps(
 def _reason_in_words(reason: str, n: int) -> str:
     """The sentence on why a map, or none, was chosen from n rows."""
     return (
-        f"By the rule of cal.recommend and of calibrant scale --map auto, on {n:,} rows of both "
-        f"halves: {reason}"
+        f"The rule of cal.recommend and calibrant scale --map auto, on {n:,} rows of both halves, "
+        f"gives: {reason}"
     )
 
 

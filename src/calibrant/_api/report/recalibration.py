@@ -44,7 +44,7 @@ FEWEST = 100
 # Entries of predictions in each half from which a map of one or two parameters, and what it does,
 # are known well enough: more change nothing that a reader would see.
 ENTRIES = 250_000
-REVERSES = " It turns the order of the predictions round, which is no calibration."
+REVERSES = " It reverses the order of the predictions: check whether labels are swapped."
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,25 +77,28 @@ def side_by_side(
     and the quantile bins, and `groups` the number of each row's cluster, or None.
     """
     if samples.n < FEWEST:
-        few = f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
+        few = (
+            f"There are {samples.n} rows, too few to fit a map on one half and evaluate it on the "
+            "other."
+        )
         return SideBySide(absent=few)
     fitted, rest, split = _halves(samples, groups, seed)
     if fitted.size < FEWEST // 2 or rest.size < FEWEST // 2:
-        unequal = "The groups are so unequal that no two halves of them can be made."
+        unequal = "The groups are too unequal to be split into two halves."
         return SideBySide(absent=unequal)
     most = max(1000, ENTRIES // samples.n_classes)
     if max(fitted.size, rest.size) > most:
         fitted, rest = fitted[:most], np.sort(rest[:most])
-        split += f"; {most:,} rows of each half are enough here"
+        split += f"; {most:,} rows of each half were used"
     training = samples.take(fitted)
     if samples.weights is not None and not all(
         float(samples.weights[half].sum()) > 0 for half in (fitted, rest)
     ):
-        return SideBySide(absent="All weight is on so few rows that one half of them has none.")
+        return SideBySide(absent="All weight is on a few rows, so one half has no weight.")
     try:
         check_two_classes(training)
     except InputError as error:
-        return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
+        return SideBySide(absent=f"No map can be fitted to one half of the rows: {error}.")
     trial = try_maps(samples, groups, names, seed)
     held_out = _HeldOut(
         samples.take(rest), rule, quantile, take_clusters(groups, rest), level, seed
@@ -121,8 +124,8 @@ def _note_on_held_out(maps: list[BeforeAfter]) -> str:
     if not better:
         return ""
     return (
-        f" On the measured half alone the Brier score of {', '.join(better)} is clearly lower; of "
-        f"{len(maps)} maps on half of the rows, one may be so by chance."
+        f" On the held-out half, {', '.join(better)} significantly lowers the Brier score; with "
+        f"{len(maps)} maps, one may do so by chance."
     )
 
 
@@ -178,10 +181,10 @@ def _outcome_in_words(changes: tuple[Change, ...]) -> str:
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
     if brier.high < 0:
-        return "On the measured half it makes the Brier score clearly better."
+        return "On the held-out half it significantly improves the Brier score."
     if brier.low > 0:
-        return "On the measured half it makes the Brier score clearly worse: do not use it."
-    return "On the measured half it makes no clear difference to the Brier score."
+        return "On the held-out half it significantly worsens the Brier score: do not use it."
+    return "On the held-out half it does not significantly change the Brier score."
 
 
 def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, Index, str]:
@@ -193,12 +196,12 @@ def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, I
     if groups is None:
         order = rng.permutation(samples.n)
         half = samples.n // 2
-        how = "rows dealt at random into two halves"
+        how = "rows split at random into two halves"
         return order[:half], order[half:], how
     n_groups = int(groups.max()) + 1
     chosen = rng.permutation(n_groups)[: n_groups // 2]
     is_fitted = np.isin(groups, chosen)
-    how = "whole groups dealt at random into two halves"
+    how = "whole groups split at random into two halves"
     halves = [rng.permutation(np.flatnonzero(mask)) for mask in (is_fitted, ~is_fitted)]
     return halves[0], halves[1], how
 
@@ -208,9 +211,9 @@ def _describe_map(scaler: Any) -> str:
     if isinstance(scaler, TemperatureScaling):
         shown = f"{scaler.temperature_:.4g}"
         if shown == "1":
-            return "temperature 1: the predictions stay as they are"
-        side = "less sure" if scaler.temperature_ > 1 else "surer"
-        return f"temperature {shown}: the predictions are made {side}"
+            return "temperature 1: the predictions are unchanged"
+        side = "less confident" if scaler.temperature_ > 1 else "more confident"
+        return f"temperature {shown}: predictions become {side}"
     if isinstance(scaler, PlattScaling):
         slope, intercept = _only_parameter(scaler.slope_), _only_parameter(scaler.intercept_)
         return f"slope {slope:.4g} and intercept {intercept:.4g} on the logit scale"
@@ -225,7 +228,7 @@ def _describe_map(scaler: Any) -> str:
         rest = "a factor" if scaler.coef_.ndim == 1 else "a matrix"
         return f"temperature {scaler.temperature_:.4g}, then {rest} and a bias, penalised"
     if isinstance(scaler, VectorScaling):
-        return "a factor and a bias for the logit of each class"
+        return "a scale factor and a bias for the logit of each class"
     if isinstance(scaler, PriorShift):
         both = (scaler.source_prior_, scaler.prior_)
         if scaler.n_classes_ == 2:
@@ -235,14 +238,14 @@ def _describe_map(scaler: Any) -> str:
     if isinstance(scaler, VennAbers):
         each = " for each class" if len(scaler.values_0_) > 1 else ""
         steps = " and ".join(_n_values(v) for v in (scaler.values_0_, scaler.values_1_))
-        return f"two increasing staircases{each}, through {steps} values"
+        return f"two increasing step functions{each}, with {steps} values"
     if not hasattr(scaler, "values_"):
         return "a matrix and a bias, from all classes to each"
     each = " for each class" if len(scaler.values_) > 1 else ""
     if isinstance(scaler, IsotonicCalibration):
         return f"an increasing curve{each} through {_n_values(scaler.values_, 'value')}"
     if isinstance(scaler, SplineScaling):
-        return f"an increasing spline{each} over the logit, with {_n_values(scaler.knots_, 'knot')}"
+        return f"an increasing spline of the logit{each}, with {_n_values(scaler.knots_, 'knot')}"
     return f"the mean target of each of {_n_values(scaler.values_, 'bin')}"
 
 
@@ -312,9 +315,9 @@ class _HeldOut:
         )
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
-        """The change of each measure from the predictions as they are to those `after` a map.
+        """The change of each measure from the unchanged predictions to those `after` a map.
 
-        A loss has limits of its change; an error has an interval before and one after.
+        A loss has an interval of its change; an error has an interval before and one after.
         """
         values, losses = self._measure_values(after), self._row_losses(after)
         own = self._uncertainty(after)

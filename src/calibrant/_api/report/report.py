@@ -121,8 +121,8 @@ def report(
     seed
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
-        that such rows can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". By default,
+        those that these rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -332,6 +332,6 @@ def _other_tools(samples: Samples, rule: Rule, whole: ScalarRows) -> Conventions
     `whole` has the predictions, targets, weights and findings.
     """
     if samples.weights is not None:
-        return "The rows have weights, which most other tools do not take."
+        return "The rows have weights, which most other tools do not support."
     own = EqualWidth(kind_and_count(rule)[1] or 15)
     return conventions_of(samples, own, resolve_notion(samples, None), whole)

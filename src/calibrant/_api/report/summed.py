@@ -43,7 +43,7 @@ from calibrant.results._report import Report, entry
 
 # About so many rows are drawn.
 DRAWN = 500_000
-NO_TOOLS = "Other tools keep all rows in memory, and these are too many."
+NO_TOOLS = "Other tools need all rows in memory, and there are too many."
 
 
 def report_of_files(
@@ -79,7 +79,7 @@ def report_of_files(
     if evaluation.verdict is None or not isinstance(summary, FileSummary):
         raise NeedsRows("sums of these rows give no verdict")
     if summary.findings.soft:
-        raise NeedsRows("the page of soft labels has a second view, of likeliest labels")
+        raise NeedsRows("the page of soft labels has a second view, of most likely labels")
     fixed, quantile = both_rules(bins, lambda: evaluation.recipe["n"])
     notion, n = summary.scalar, evaluation.recipe["n"]
     view_cells = ViewCells.with_count(kind_and_count(fixed)[1])
@@ -99,9 +99,9 @@ def report_of_files(
     with one_blas_thread(beside=threads):
         view, change, risk, decisions = in_threads(lambda each: each(), work, threads)
     note = (
-        f"curves, recalibration maps, ranking and decisions on this page are of {samples.n:,} rows "
+        f"curves, recalibration maps, ranking and decisions on this page use {samples.n:,} rows "
         f"drawn at random; quantile bins of the diagram come from {view_cells.cells.m:,} cells. "
-        "All else is of all rows"
+        "The rest uses all rows"
     )
     evaluation = replace(evaluation, notes=(*evaluation.notes, note))
     shape = samples.shape

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from calibrant._core.errors import counted
-from calibrant._measures.catalogue import GROUPS, Shape, catalogue, find, listed
+from calibrant._measures.catalogue import GROUPS, Shape, catalogue, listed
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._rendering import shortened, shown
-from calibrant.results._slices import Slice, Slices
+from calibrant.results._findings import (
+    direction_sentence,
+    reversed_order,
+    worst_class,
+    worst_slices,
+)
 from calibrant.results._uncertainty import Verdict
 
 # For each kind of measure: its title, what it is, and the names of its measures.
@@ -34,11 +37,11 @@ def answer(verdict: Verdict | None) -> str:
     if verdict is None:
         return "No verdict: no calibration error was measured."
     if verdict.verdict == "calibrated within noise":
-        return "Yes, as far as these rows can tell."
+        return "Yes: no miscalibration was found, and the error is within the tolerance."
     if verdict.verdict == "not enough data":
-        return "There is not enough data to say whether they are off by more than the tolerance."
+        return "There is not enough data to say whether the error exceeds the tolerance."
     if verdict.within_tolerance:
-        return "Nearly: they are off, but by less than the tolerance."
+        return "Nearly: they are miscalibrated, but by less than the tolerance."
     if verdict.within_tolerance is None:
         return "No: they are miscalibrated, though perhaps by less than the tolerance."
     return "No: they are miscalibrated."
@@ -46,96 +49,12 @@ def answer(verdict: Verdict | None) -> str:
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict, its direction, and the worst class, slice and segment, in sentences."""
-    lines = [str(evaluation.verdict)] if evaluation.verdict else []
-    lines.append(_direction(evaluation))
-    lines += _reversed_order(evaluation)
-    if evaluation.classes and len(evaluation.classes["class"]) > 2:
-        worst = {name: values[0] for name, values in evaluation.classes.items()}
-        gap = worst["mean_predicted"] - worst["mean_target"]
-        side = "too high" if gap > 0 else "too low"
-        lines.append(
-            f"The class with the largest error is {shortened(worst['class'])}: "
-            f"ECE {shown(worst['ece'])}; its predictions are {side} by {shown(abs(gap))} on "
-            "average."
-        )
-    if evaluation.slices is not None:
-        lines.append(_worst_slice(evaluation))
-    if evaluation.segments is not None:
-        lines.append(evaluation.segments.sentence)
-    return tuple(lines)
-
-
-def _direction(evaluation: Evaluation) -> str:
-    """A sentence on whether predictions are too high or too low on average."""
-    reliability = evaluation.reliability
-    sums = reliability.table.sums[0].sum(axis=0)
-    predicted, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])
-    gap, top = predicted - target, reliability.notion == "confidence"
-    names = ("mean confidence", "accuracy") if top else ("mean prediction", "observed frequency")
-    if not reliability.is_hard:
-        names = (names[0], "mean soft label" + (" of the top class" if top else ""))
-    if abs(gap) < min(5e-5, 0.005 * max(predicted, target, 1e-12)):
-        return f"The {names[0]} and the {names[1]} agree: {shown(predicted)}."
-    side = (
-        ("too sure" if gap > 0 else "not sure enough")
-        if top
-        else ("too high" if gap > 0 else "too low")
-    )
+    segments = evaluation.segments
     return (
-        f"The {names[0]} is {shown(predicted)}, the {names[1]} {shown(target)}: on average the "
-        f"predictions are {side} by {shown(abs(gap))}."
+        *([str(evaluation.verdict)] if evaluation.verdict else []),
+        direction_sentence(evaluation),
+        *reversed_order(evaluation),
+        *worst_class(evaluation),
+        *worst_slices(evaluation),
+        *([] if segments is None else [segments.sentence]),
     )
-
-
-def _reversed_order(evaluation: Evaluation) -> list[str]:
-    """A sentence if higher predictions go with fewer events, which no error shows; else []."""
-    ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
-    interval = None if ranked is None else ranked.interval
-    if interval is None or not interval.high < 0.5:
-        return []
-    backwards, swapped = "the outcome is rarer where predictions are", "labels, or the two classes,"
-    if evaluation.reliability.notion == "confidence":
-        backwards, swapped = "the top label is right less often where confidences are", "classes"
-    return [
-        f"The order is backwards: AUROC is {shown(interval.value)}, below 0.5 by more than chance, "
-        f"so that {backwards} higher. Check whether the {swapped} are swapped before anything is "
-        "recalibrated."
-    ]
-
-
-def _worst_slice(evaluation: Evaluation) -> str:
-    """A sentence on the slices that stand out, or on the largest error if none does."""
-    slices = evaluation.slices
-    assert slices is not None
-    by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
-    reliability = evaluation.reliability
-    shape: Shape = "multiclass" if reliability.notion == "confidence" else "binary"
-    measure = find(slices.measure, shape).called(soft=not reliability.is_hard)
-    off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
-    if not off:
-        return (
-            f"No slice{by} stands out once their number is taken into account; the largest "
-            f"{measure} is {_describe_slice(slices, slices.largest)}."
-        )
-    worst, beyond_note = slices.worst, ""
-    if slices.tolerance is not None:
-        beyond = sum(each.within_tolerance is False for each in slices)
-        beyond_note = (
-            f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
-        )
-    first = (
-        ""
-        if worst is slices.largest
-        else (f"; the largest {measure} is {_describe_slice(slices, slices.largest)}")
-    )
-    return (
-        f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
-        f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
-        f"({measure} {shown(worst.values[slices.measure])}){first}."
-    )
-
-
-def _describe_slice(slices: Slices, slice_: Slice) -> str:
-    """The error of a slice with its name and rows, in words."""
-    value, rows = shown(slice_.values[slices.measure]), counted(slice_.n, "row")
-    return f"{value} ({shortened(slice_.name)}, {rows})"

@@ -82,18 +82,17 @@ _NOTHING_YET = "this Accumulator holds no samples yet: call update(...) first"
 class Accumulator:
     """Sums of a stream of samples, from which binned measures and losses follow at any time.
 
-    Its values are those that `evaluate` gives for the same rows, in memory that does not grow with
-    them. Measures that need all predictions in order (those in quantile bins, `ks_error`,
-    `sweep_ece`, the parts of the Brier score) are left out with a note unless `approximate` is set.
-    With a rule, ``bins=EqualWidth(15)``, the truthful errors and `debiased_l2` are exact.
+    Its values equal those of `evaluate` for the same rows, in memory that does not grow with the
+    rows. Measures that need all predictions in order (those in quantile bins, `ks_error`,
+    `sweep_ece`, the parts of the Brier score) are not computed, with a note, unless `approximate`
+    is set. With a rule, ``bins=EqualWidth(15)``, the truthful errors and `debiased_l2` are exact.
 
-    Threads may share one: no update is lost, and readers see whole updates only.
+    Threads may share one: no update is lost, and readers see only whole updates.
 
     Parameters
     ----------
     bins : int, sequence of float, EqualWidth or Edges, default 15
-        Bins that are fixed before the data are seen; a rule in place of a number is used for all
-        measures.
+        Bins that are fixed in advance; a rule instead of a number applies to all measures.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -106,8 +105,8 @@ class Accumulator:
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     approximate : bool, default False
-        Whether measures that need all predictions in order come from some 2,500 fine cells of [0,
-        1]; otherwise they are left out.
+        Whether measures that need all predictions in order are computed from about 2,500 fine cells
+        of [0, 1]; otherwise they are not computed.
 
     Attributes
     ----------
@@ -141,14 +140,14 @@ class Accumulator:
     ) -> None:
         if isinstance(bins, GivenCells):
             raise InputError(
-                "an Accumulator has bins of predictions; cells of a stream are the slices of a "
-                "monitor: Monitor(by=[...]).over_cells()"
+                "an Accumulator has bins of predictions, not cells. For cells of a stream, use "
+                "the slices of a monitor: Monitor(by=[...]).over_cells()"
             )
         rule = as_rule(bins)
         if not isinstance(rule, FixedRule):
             raise InputError(
-                f"an Accumulator needs bins that are fixed before the data are seen; got {rule}. "
-                "Use a count, EqualWidth or Edges"
+                f"an Accumulator needs bins that are fixed in advance; got {rule}. Use a count, "
+                "EqualWidth or Edges"
             )
         self.rule: FixedRule = rule
         # Whether all measures use this rule; where `bins` is a count, truthful ones do not.
@@ -266,7 +265,7 @@ class Accumulator:
             if self._n_classes not in (0, columns):
                 raise InputError(
                     f"{values_of('y_proba')} has {columns} column{'s' if columns > 1 else ''}; "
-                    f"this Accumulator has been given {self._n_classes} so far"
+                    f"earlier updates of this Accumulator had {self._n_classes}"
                 )
             self._add_arrays(sums.arrays, sums.findings, sums.n_rows, sums.n_missing, columns)
         return self
@@ -362,13 +361,14 @@ class Accumulator:
             made.
         uncertainty : bool, default False
             Whether to add intervals, noise floors and a verdict, from the same sums. With several
-            classes measures of the top label have them, with soft labels all but losses.
+            classes, only measures of the top label have them; with soft labels, all measures except
+            losses.
         tolerance : float, default 0.05
             Largest error, as a gap, that you can accept.
         level : float, default 0.95
             Confidence level of intervals and verdicts.
         n_resamples : int, default 1000
-            Number of resamples behind each interval and noise floor.
+            Number of resamples for each interval and noise floor.
         seed : int, default 0
             Seed of all random draws; the same seed gives the same result.
 
@@ -381,7 +381,7 @@ class Accumulator:
         ------
         InputError
             If nothing was added yet, if labels are fractions while every prediction is 0 or 1, or
-            if a measure asked for by name cannot be had from sums.
+            if a measure named in `measures` cannot be computed from sums.
         """
         # A snapshot, because other threads may add meanwhile.
         now = self.copy()
@@ -415,7 +415,7 @@ class Accumulator:
         band : {"default", "consistency", "confidence", "pointwise"} or None, default "default"
             The band of the curve.
         span : float in (0, 1], optional
-            The share of rows that a local regression looks at; chosen by default.
+            The share of rows in the window of a local regression; chosen by default.
         level : float, default 0.95
             Level of the band.
         seed : int, default 0
@@ -424,12 +424,12 @@ class Accumulator:
         Returns
         -------
         ReliabilityCurve
-            The curve of some 2,500 cells of predictions.
+            The curve of about 2,500 cells of predictions.
 
         Raises
         ------
         InputError
-            If nothing was added yet, if the stream has sums of bins alone, or if too many different
+            If nothing was added yet, if the stream holds only sums of bins, or if too many distinct
             predictions share one cell.
         """
         from calibrant._api.reliability_curve import checked_band
@@ -454,10 +454,10 @@ class Accumulator:
             Thresholds, which must be edges of bins (or multiples of 1/2048); by default the edges
             of this stream's bins. With ``bins=100`` they are 0.01, 0.02, ... 0.99.
         recalibration : {"default", "isotonic", "platt"} or None, default "default"
-            The map that predictions are recalibrated by, as in `calibrant.decision_curve`; none by
-            default for soft labels and weights.
+            The recalibration map, as in `calibrant.decision_curve`; none by default for soft labels
+            and weights.
         level : float, default 0.95
-            Level of the intervals, at each threshold by itself.
+            Level of the intervals, pointwise over thresholds.
         seed : int, default 0
             Seed of the folds; the same seed gives the same result.
 
@@ -494,12 +494,13 @@ class Accumulator:
         measure : str, default "ece"
             A measure that `calibrant.certify` bounds, and that the sums have.
         level : float, default 0.999
-            Probability with which the bound holds, at least.
+            Minimum probability with which the bound holds.
         sigma : float, optional
-            Width of the noise of a smooth error, chosen before the rows are seen.
+            Width of the noise of a smooth error, fixed in advance.
         anytime : bool, default True
-            Whether the bound holds however often one looks while rows of one population are added;
-            it is some 1.3 times as wide. If not, it holds at one number of rows, chosen beforehand.
+            Whether the bound holds at all numbers of rows simultaneously, so it may be checked as
+            rows of one population are added; it is about 1.3 times as wide. If not, it holds at one
+            number of rows, fixed in advance.
 
         Returns
         -------
@@ -603,7 +604,7 @@ class Accumulator:
     def _kind_of_logits(self) -> str:
         """What the "logits" may be instead: PROBABILITIES, LOG_PROBABILITIES, or "" for neither.
 
-        The fine cells show whether all predictions lie in the range of sigmoids of such values.
+        The fine cells show whether all predictions lie in the range of sigmoids of these values.
         """
         edges = np.concatenate([[0.0], self._cells.cuts(np.dtype(np.float64)).inner, [1.0]])
         nonempty = np.flatnonzero(self._state["cells"][:, 0] > 0)

@@ -42,7 +42,7 @@ class AddedFiles:
         """Raise an InputError if a file was added before; return its name, size and hash.
 
         A file was added before if one with the same content was, or one of the same name that has
-        grown since. Of a compressed file the unpacked content is compared.
+        grown since. For a compressed file, the unpacked content is compared.
         """
         name = file.path.name
         own_name = _name_without_compression(name)
@@ -62,15 +62,15 @@ class AddedFiles:
             if (known.size, known.digest) in same:
                 under = "" if known.name == name else f" under the name {known.name}"
                 raise InputError(
-                    f"{file} was added before{under}: its rows would count twice. Leave it out, or "
-                    "add it once more with --again"
+                    f"{file} was added before{under}, so its rows would count twice. Drop it, or "
+                    "add it again with --again"
                 )
         for size, digest in starts.items():
             if grown[size].digest == digest:
                 raise InputError(
-                    f"{file} has grown: its first {size:,} bytes were added before, and their rows "
-                    "would count twice. Add a file of the new rows alone, or all of it once more "
-                    "with --again"
+                    f"{file} has grown since it was added, so its first {size:,} bytes would count "
+                    "twice. Add a file with only the new rows, or add the whole file again with "
+                    "--again"
                 )
         return new
 

@@ -52,9 +52,9 @@ class Baseline:
         `grouped` says whether the monitor counts clusters.
         """
         if self.grouped is False and grouped:
-            return "its rows do not come in clusters as the monitor's do"
+            return "its rows have no clusters, but the monitor's rows do"
         if self.grouped and not grouped:
-            return "its rows come in clusters, and the monitor's do not"
+            return "its rows have clusters, but the monitor's rows do not"
         sums = self.table
         if not grouped:
             return "" if counts_once(sums) else "its rows have weights other than 1"
@@ -79,15 +79,15 @@ def fixed_baseline(given: Any, sums: WindowedSums, notion: str) -> Baseline | No
             raise _unlike(f"{rule}, {notion}", f"{bins.rule}, {bins.notion}")
         if bins.design is not None:
             raise InputError(
-                f"{name_of('baseline')} is an Evaluation of clusters, whose bins hold single rows: "
-                "give windows of a Monitor with grouped=True"
+                f"{name_of('baseline')} is an Evaluation with clusters, but its bins hold single "
+                "rows: give windows of a Monitor with grouped=True"
             )
         return Baseline(bins.table, not bins.is_hard, _rows_of(bins.n))
     if isinstance(given, tuple):
         start, stop = given
         own = sums.between(start, stop)
         if not own.weight > 0:
-            raise InputError(f"{name_of('baseline')} names a span without rows")
+            raise InputError(f"{name_of('baseline')} is a time span without rows")
         since = "" if start is None else f"from {_time_as_text(start)} to "
         rows = counted(own.n_rows, "row", "")
         named = f"the windows {since}before {_time_as_text(stop)} ({rows})"
@@ -121,9 +121,9 @@ def number_before(baseline: Any) -> int:
     """A number of windows before each as a baseline; an InputError for anything else."""
     if not isinstance(baseline, numbers.Integral) or isinstance(baseline, bool) or baseline < 1:
         raise InputError(
-            "baseline must be an Accumulator, such as monitor.between(start, stop), a Monitor or "
-            "an Evaluation of accepted rows, (start, stop) of windows of this monitor, or how many "
-            f"windows before each to compare it with; got {baseline!r}"
+            "baseline must be an Accumulator (such as monitor.between(start, stop)), a Monitor, "
+            "an Evaluation, a span (start, stop) of this monitor, or a number of preceding "
+            f"windows; got {baseline!r}"
         )
     return int(baseline)
 
@@ -162,11 +162,11 @@ def with_change(window: Window, stream: Accumulator, then: BinTable, *, soft: bo
 
 
 def evidence_of_change(
-    sums: WindowedSums, starts: Sequence[int], baseline: Baseline, *, merged: bool, slices: int = 1
+    sums: WindowedSums, starts: Sequence[int], baseline: Baseline, *, slices: int = 1
 ) -> tuple[list[float], str]:
     """The evidence of a change after each window, NaN where there is none, and why there is none.
 
-    `starts` are the windows shown. With `merged`, those merged into one count as well, before them.
+    `starts` are the windows. Those that were merged into one count as well, before them.
     Windows before the end of a baseline of this monitor do not count.
     """
     none = [math.nan] * len(starts)
@@ -175,7 +175,7 @@ def evidence_of_change(
         return none, reason
     places = [at for at in starts if baseline.stop is None or at >= baseline.stop]
     streams = [sums.windows[at] for at in places]
-    if merged and baseline.stop is None and sums.earlier is not None:
+    if baseline.stop is None and sums.earlier is not None:
         streams, places = [sums.earlier.sums, *streams], [sums.earlier.start, *places]
     if not streams:
         return none, "no window begins after it"

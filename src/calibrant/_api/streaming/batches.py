@@ -72,8 +72,8 @@ def sum_by_window(
     if is_lazy(given["data"]):
         if groups is not None:
             raise InputError(
-                "groups= needs the rows in memory, to know how many a cluster has: collect() the "
-                "frame"
+                "groups= needs the rows in memory, to count the rows of each cluster: collect() "
+                "the frame"
             )
         if by is not None:
             return sum_lazy_slices(stream, every, time, by, rows)
@@ -126,7 +126,7 @@ def _sums_by_slice(
     names, codes = np.unique(labels.astype(str), return_inverse=True)
     if names.size > MOST_SLICES:
         raise InputError(
-            f"by names {names.size:,} slices, and each has sums in every window: at most "
+            f"by names {names.size:,} slices, each with sums in every window: give at most "
             f"{MOST_SLICES:,} at a time"
         )
     slices: dict[str, list[tuple[int, StreamSums]]] = {}
@@ -170,7 +170,7 @@ def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
     """
     if grouped and groups is None:
         raise InputError(
-            "this Monitor was made with grouped=True: name the cluster of each row with groups="
+            "this Monitor was made with grouped=True: give the cluster of each row with groups="
         )
     if groups is not None and not grouped:
         raise InputError(
@@ -178,7 +178,7 @@ def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
         )
     if groups is not None and sample_weight is not None:
         raise InputError(
-            "groups= and sample_weight= do not go together: with groups each cluster has the "
+            "groups= and sample_weight= cannot be combined: with groups, each cluster has the "
             "weight 1, divided among its rows"
         )
 
@@ -199,7 +199,8 @@ def cluster_weights(
     if gaps[kept].any():
         row = int(np.flatnonzero(gaps & kept)[0])
         raise InputError(
-            f"groups[{row}] is missing: every row needs a cluster; its own if it belongs to none"
+            f"groups[{row}] is missing: every row needs a cluster. Give a row without one a "
+            "cluster of its own"
         )
     names = values.astype(str) if values.dtype.kind == "O" else values
     _, index = np.unique(names, return_inverse=True)
@@ -228,9 +229,10 @@ def _check_in_one_window(
         raise InputError(
             f"the rows of cluster {str(name)!r} lie in windows from "
             f"{moment(int(first[spread[0]])).isoformat()} to "
-            f"{moment(int(last[spread[0]])).isoformat()} ({spread.size} such "
-            f"cluster{'s' if spread.size > 1 else ''}): evidence is valid where a cluster lies in "
-            "one window. Give all its rows one time, such as its last, or make windows wider"
+            f"{moment(int(last[spread[0]])).isoformat()} ({spread.size} "
+            f"cluster{'s' if spread.size > 1 else ''} in all), but evidence is valid only if each "
+            "cluster lies in one window. Give all its rows one time, such as the last, or use "
+            "wider windows"
         )
 
 
@@ -244,16 +246,16 @@ def _checked_times(time: Any, data: Any, missing: str) -> Times:
     us, absent = times = microseconds(_time_column(data, time) if named else time)
     if is_lazy(data) and us.ndim:
         raise InputError(
-            "the rows of a lazy frame are not cut into windows here: give one time for all of them "
-            "as a datetime, with the frame filtered to its window; or collect() the frame; or let "
-            "its engine group by a column of days, evaluate(..., by='day')"
+            "rows of a lazy frame cannot be cut into windows by this time: give one datetime for "
+            "all rows of a filtered frame, or collect() the frame, or group by a column of days "
+            "with evaluate(..., by='day')"
         )
     if us.ndim > 1:
         raise InputError(f"time must be one time, or one for each row; got the shape {us.shape}")
     if missing != "drop" and absent.any():
         row = f"[{int(np.argmax(absent))}]" if us.ndim else ""
         raise InputError(
-            f"time{row} is missing: remove such rows, or drop them with "
+            f"time{row} is missing: remove the row, or drop rows without a time with "
             f"{setting('missing', 'drop')}"
         )
     return times
@@ -271,9 +273,7 @@ def _time_column(data: Any, name: str) -> Any:
             datetime.fromisoformat(name)
         except ValueError:
             raise error from None
-        raise InputError(
-            f"{error}. One time for all rows of a frame is given as a datetime"
-        ) from None
+        raise InputError(f"{error}. Give one time for all rows of a frame as a datetime") from None
 
 
 def _check_one_time_each(us: NDArray[np.int64], n: int) -> None:
@@ -334,7 +334,7 @@ def sum_lazy_slices(
     keys: Any = frame.select(*columns).unique().collect().rows()
     if len(keys) > MOST_SLICES:
         raise InputError(
-            f"by names {len(keys):,} slices, and of a lazy frame each is a query: at most "
+            f"by names {len(keys):,} slices, and each is a query of the lazy frame: give at most "
             f"{MOST_SLICES:,}"
         )
     labels = row_names([[key[j] for key in keys] for j in range(len(columns))])
@@ -389,7 +389,7 @@ def sum_lazy_frame_by_window(
     first, last, absent = ends[0], ends[1], int(ends[2] or 0)
     if absent and stream.missing != "drop":
         raise InputError(
-            f"time is missing in {counted(absent, 'row')}: remove such rows, or drop them with "
+            f"time is missing in {counted(absent, 'row')}: remove these rows, or drop them with "
             f"{setting('missing', 'drop')}"
         )
     if first is None:
@@ -446,8 +446,8 @@ def _time_type(schema: Any, time: str) -> Any:
     kind = schema[time]
     if not isinstance(kind, nw.Datetime | nw.Date):
         raise InputError(
-            f"the column {time!r} of a lazy frame must hold datetimes or dates to be cut into "
-            f"windows, and it is of the type {kind}: cast it in the frame"
+            f"the column {time!r} of a lazy frame must hold datetimes or dates; its type is "
+            f"{kind}. Cast it in the frame"
         )
     return kind
 
@@ -461,8 +461,8 @@ def _window_starts(first: datetime, last: datetime, every: WindowWidth) -> list[
     n = (end - begin) // every.us + 1
     if n > MOST_WINDOWS:
         raise InputError(
-            f"the times span {n:,} windows of {every}, and of a lazy frame each is a query: give "
-            f"at most {MOST_WINDOWS:,} at a time (filter the frame), or wider windows"
+            f"the times span {n:,} windows of {every}, and each is a query of the lazy frame: give "
+            f"at most {MOST_WINDOWS:,} at a time (filter the frame), or use wider windows"
         )
     return [begin + i * every.us for i in range(n)]
 

@@ -30,13 +30,13 @@ def certify_stream(
     summary = replace(sums.summary, own_bins=True, approximate=False)
     if not is_available(chosen, summed, summary.n_columns > 1):
         raise InputError(
-            f"this stream was not made for {chosen.name!r}: make it with measures='all', or with "
-            "its name among the measures"
+            f"this stream has no sums for {chosen.name!r}: create it with measures='all', or name "
+            "this measure when you create it"
         )
     if not summary.has(chosen):
         raise InputError(
             f"{chosen.name!r} needs the predictions in order, which a stream does not keep: "
-            "certify the rows themselves, or 'ece'"
+            "certify arrays, or certify 'ece'"
         )
     return certificate(
         chosen,

@@ -90,7 +90,7 @@ def decisions_of_sums(
     """
     if sums.summary.n_columns > 1:
         raise InputError(
-            "a decision curve is of one outcome, with predictions of the shape (n,): the stream "
+            "a decision curve needs one outcome, with predictions of the shape (n,); the stream "
             f"has {sums.summary.n_columns} columns"
         )
     edges = _edges(sums)
@@ -105,8 +105,8 @@ def decisions_of_sums(
     if sums.summary.findings.soft or (samples.weights is not None and not _counts_once(outcomes)):
         if recalibration not in (None, "default"):
             raise NeedsRows(
-                "recalibration from sums needs labels of 0 and 1 and rows that count once, which "
-                "are divided into folds: leave it out, or collect a sample of rows"
+                "recalibration from sums needs labels of 0 and 1 and unweighted rows: drop "
+                "recalibration, or collect a sample of rows"
             )
     else:
         name = chosen_map(recalibration, outcomes)
@@ -141,7 +141,7 @@ def _checked_places(sums: PooledSums, thresholds: Iterable[float] | None, edges:
     known = np.isin(places, np.append(0.0, edges))
     if not known.all():
         raise InputError(
-            f"a stream counts predictions between the edges of its cells, and {places[~known][0]:g}"
-            " is none: begin it with bins=100 for the thresholds 0.01, 0.02, ... 0.99"
+            f"the threshold {places[~known][0]:g} is not an edge of the stream's cells: create the "
+            "stream with bins=100 for the thresholds 0.01, 0.02, ... 0.99"
         )
     return places

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 class Monitor:
     """Calibration over time: sums for each window, from any number of writers, in little memory.
 
-    Windows begin at multiples of `every` since 1970 in UTC, and times without a zone are taken to
-    be in UTC. Rows that come late are added to their own window. Threads may share a monitor: no
-    update is lost.
+    Windows start at multiples of `every` since 1970 in UTC, and times without a time zone are read
+    as UTC. Late rows are added to their own window. Threads may share a monitor: no update is lost.
 
     Parameters
     ----------
@@ -52,12 +51,11 @@ class Monitor:
         Width of windows: "1d", "6h", "15m", a timedelta, or seconds, counted from 1970-01-01 00:00
         UTC (a Thursday); "1w", which begins on Mondays, "1w-sun" on Sundays.
     bins : int, sequence of float, EqualWidth or Edges, default 15
-        Bins that are fixed before the data are seen; a rule in place of a number is used for all
-        measures.
+        Bins that are fixed in advance; a rule instead of a number applies to all measures.
     measures : iterable of str or "all", optional
-        Names of `catalogue()` that windows can be asked for; by default some of bins and losses,
-        which need a kilobyte a window. "all" keeps what every measure of a stream needs, some 1.7
-        MB a window.
+        Names of `catalogue()` that windows can compute; by default, some with bins and losses,
+        which need about 1 kB per window. "all" keeps the sums of every measure of a stream, about
+        1.7 MB per window.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -67,7 +65,7 @@ class Monitor:
     grouped : bool, default False
         Whether rows come in clusters that `update` names (`groups`). Each cluster then counts once,
         whatever its number of rows, and the evidence against calibration (`Window.e_value`) is
-        valid however the outcomes of a cluster depend on one another.
+        valid for any dependence within clusters.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a time or another value is missing: raise an error, or drop
         and count them.
@@ -75,11 +73,11 @@ class Monitor:
         Largest number of windows to keep; older ones are merged into `earlier`. By default all are
         kept.
     approximate : bool, default False
-        Whether measures that need all predictions in order come from some 2,500 fine cells of [0,
-        1]; otherwise they are left out.
+        Whether measures that need all predictions in order are computed from about 2,500 fine cells
+        of [0, 1]; otherwise they are not computed.
     by : str or sequence of str, optional
-        Names of columns by which rows are split into slices. Each slice has windows of its own, in
-        the same state, with as much memory.
+        Names of columns by which rows are split into slices. Each slice has its own windows in the
+        same state and needs as much memory.
 
     Attributes
     ----------
@@ -178,8 +176,8 @@ class Monitor:
             counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         groups : array-like of shape (n,) or str, optional
             Cluster of each row (patient, document, session), for a monitor that is `grouped`. All
-            rows of a cluster must come in one call and lie in one window: sums do not remember
-            names, so that of a cluster whose rows come in several calls nothing can be said.
+            rows of a cluster must come in one call and lie in one window: sums do not store names,
+            so a cluster cannot be split over several calls.
         by : array-like of shape (n,), optional
             Slice of each row, for a monitor that was made with `by`; with `data` it is read from
             the columns of that name.
@@ -215,8 +213,8 @@ class Monitor:
         with self._lock:
             if sums.columns not in (0, batch.columns):
                 raise InputError(
-                    f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; this "
-                    f"Monitor has been given {sums.columns} so far"
+                    f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; "
+                    f"earlier updates of this Monitor had {sums.columns}"
                 )
             if not sums.columns:
                 answers = any(part.findings.answers for _, part in batch.parts)
@@ -231,7 +229,7 @@ class Monitor:
         """What the slices of a batch are read from: values, or names of columns; None for none."""
         if self.by is None:
             if by is not None:
-                raise InputError("by= needs a Monitor with slices: make it with Monitor(by=...)")
+                raise InputError("by= needs a Monitor with slices: create it with Monitor(by=...)")
             return None
         if by is None and data is None:
             named = self.by[0] if len(self.by) == 1 else list(self.by)
@@ -270,15 +268,17 @@ class Monitor:
             If recipes or numbers of classes differ, or if one file was added to both.
         """
         if not isinstance(other, Monitor):
-            raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
+            raise StateError(
+                f"a Monitor can be merged only with another Monitor; got {type(other).__name__}"
+            )
         check_same_recipe(self.recipe(), other.recipe())
         # The other's state first: holding two locks at a time could deadlock.
         more, n_without_time = other._snapshot()
         twice = None if again else self.added.first_common_file(other.added)
         if twice is not None:
             raise StateError(
-                f"both states have the rows of {twice.name}, which would count twice: merge the "
-                f"states of other files, or pass {setting('again', True)}"
+                f"both states contain the rows of {twice.name}, which would count twice: merge "
+                f"states of different files, or pass {setting('again', True)}"
             )
         with self._lock:
             mine, theirs = self._sums.columns, more.columns
@@ -325,7 +325,8 @@ class Monitor:
         Returns
         -------
         Monitor
-            A copy of the slice's windows, without slices; it has no rows if there is no such slice.
+            A copy of the slice's windows, without slices; it has no rows if the slice does not
+            exist.
         """
         sums = self._snapshot()[0]
         out = Monitor(every=sums.every, keep=sums.keep, grouped=sums.grouped)
@@ -356,7 +357,7 @@ class Monitor:
         start : datetime, str, float or None
             Start of the first window; None for the oldest.
         stop : datetime, str, float or None
-            Start of the first window that is not included; None for no end.
+            Start of the first window that is excluded; None for no end.
 
         Returns
         -------
@@ -366,7 +367,7 @@ class Monitor:
         Raises
         ------
         InputError
-            If a time is not where a window begins.
+            If a time is not the start of a window.
         """
         return self._snapshot()[0].between(*self._span_in_microseconds(start, stop))
 
@@ -393,7 +394,7 @@ class Monitor:
         at = every.start(us)
         if at != us:
             raise InputError(
-                f"{argument} must be where a window of {every} begins, such as "
+                f"{argument} must be the start of a window of {every}, such as "
                 f"{moment(at).isoformat()} or {moment(at + every.us).isoformat()}; got {time!r}"
             )
         return at
@@ -412,16 +413,17 @@ class Monitor:
         Parameters
         ----------
         measures : iterable of str, optional
-            Names of `catalogue()`; by default those the monitor was made for.
+            Names of `catalogue()`; by default, those given when the monitor was created.
         start : datetime, str or float, optional
-            Start of the first window; by default the oldest.
+            Start of the first window to show; by default the oldest. Windows before it still count
+            as evidence: `Window.e_value` and `Window.p_corrected` are the same whatever is shown.
         stop : datetime, str or float, optional
-            Start of the first window that is not included; by default there is no end.
+            Start of the first window that is excluded; by default, there is no end.
         baseline : Accumulator, Monitor, Evaluation, (start, stop) or int, optional
             Rows to compare each window with: accepted rows in the same bins, the span of this
             monitor's windows from `start` (None for the oldest) to before `stop`, or a number of
-            windows before each. The first four are fixed: the evidence of a change from them
-            (`Window.e_change`) is valid however often one looks.
+            windows before each. The first four are fixed: evidence of a change from them
+            (`Window.e_change`) is valid however often it is checked.
 
         Returns
         -------
@@ -451,11 +453,11 @@ class Monitor:
         Parameters
         ----------
         measures : iterable of str, optional
-            Names of `catalogue()`; by default those the monitor was made for.
+            Names of `catalogue()`; by default, those given when the monitor was created.
         start : datetime, str, float, optional
             Start of the first window; by default the oldest.
         stop : datetime, str, float, optional
-            Start of the first window that is not included; by default there is no end.
+            Start of the first window that is excluded; by default, there is no end.
 
         Returns
         -------
@@ -463,7 +465,9 @@ class Monitor:
             As `evaluate` returns for ``bins=Cells(...)`` of these columns.
         """
         if self.by is None:
-            raise InputError("over_cells needs a Monitor with slices: make it with Monitor(by=...)")
+            raise InputError(
+                "over_cells needs a Monitor with slices: create it with Monitor(by=...)"
+            )
         span = self._span_in_microseconds(start, stop)
         sums = self._snapshot()[0]
         total = sums.between(*span)
@@ -480,10 +484,10 @@ class Monitor:
     def certify(
         self, measure: str = "ece", *, level: float = 0.999, sigma: float | None = None
     ) -> Certificate:
-        """Give a proved upper bound of a calibration error, valid however often one looks.
+        """Give a proved upper bound of a calibration error, valid however often it is checked.
 
-        It is about all windows together, and holds if their rows (or clusters, where the monitor is
-        `grouped`) are independent and of one population. After a change of the population look at
+        It covers all windows together, and holds if their rows (or clusters, where the monitor is
+        `grouped`) are independent and of one population. If the population changes, use
         `Window.e_change`.
 
         Parameters
@@ -491,9 +495,9 @@ class Monitor:
         measure : str, default "ece"
             A measure that `calibrant.certify` bounds, and that the sums have.
         level : float, default 0.999
-            Probability with which the bound holds at all times together, at least.
+            Minimum probability with which the bound holds at all times simultaneously.
         sigma : float, optional
-            Width of the noise of a smooth error, chosen before the rows are seen.
+            Width of the noise of a smooth error, fixed in advance.
 
         Returns
         -------
@@ -506,8 +510,7 @@ class Monitor:
         """The start and stop of windows as a baseline, in microseconds; None for an open start."""
         if len(span) != 2 or span[1] is None:
             raise InputError(
-                "baseline must be (start, stop), where only the start may be None: windows after "
-                f"it are compared with it; got {span!r}"
+                f"baseline must be (start, stop), where only start may be None; got {span!r}"
             )
         first, last = self._span_in_microseconds(*span)
         assert last is not None
@@ -626,7 +629,7 @@ class Monitor:
 
     @property
     def measures(self) -> tuple[str, ...] | None:
-        """Names of measures that windows can be asked for; None for all of a stream."""
+        """Names of measures that windows can compute; None for all measures of a stream."""
         return self._sums.blank.measures
 
     @property
@@ -672,6 +675,6 @@ def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
         measure = shapes[0]
         more = alternatives(measure, blank.rule, own, blank.recipe()["cells"])
         raise InputError(
-            f"the measure {measure.name!r} needs the samples themselves, which a Monitor does not "
-            f"keep: drop it from {name_of('measures')}{worded(python=more, command='')}"
+            f"the measure {measure.name!r} needs the rows, which a Monitor does not keep: drop it "
+            f"from {name_of('measures')}{worded(python=more, command='')}"
         )

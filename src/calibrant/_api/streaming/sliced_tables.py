@@ -45,9 +45,9 @@ def sliced_table(
         tables[name] = windows_table(sums.slices[name], 0, span, asked_of, own, len(names))
         tables[name] = replace(tables[name], shown=whole.shown)
         if fixed and own is None:
-            notes.append(f"{name}: the baseline has no such slice, and it has no {evidence}")
+            notes.append(f"{name}: no {evidence}, because the baseline does not have this slice")
     if isinstance(baseline, Accumulator | Evaluation):
-        notes = [f"the baseline has no slices: slices have no {evidence}"]
+        notes = [f"slices have no {evidence}, because the baseline has no slices"]
     left = len(sums.slices) - len(names)
     if left:
         notes.append(f"{counted(left, 'slice', '')} without rows in this span")

@@ -113,7 +113,7 @@ def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
     if weekday not in _WEEKDAYS:
         days = ", ".join(sorted(_WEEKDAYS, key=lambda name: (_WEEKDAYS[name] - 4) % 7))
         raise InputError(
-            f"{setting('every', text)} names no day: a week begins on {days}, as in '1w-sun'"
+            f"{setting('every', text)} does not name a day: a week starts on {days}, as in '1w-sun'"
         )
     if not 0 < number * _WEEK <= _LONGEST:
         raise InputError(f"{name_of('every')} must be above 0 and at most 100 years; got {text!r}")
@@ -127,11 +127,11 @@ def _width_from_text(text: str) -> Decimal:
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
     if match is None or unit not in _UNITS:
         hint = (
-            ". Months and years differ in length: keep days, and put them together with "
-            "between(start, stop)"
+            ". Months and years differ in length: use days, and combine them with between(start, "
+            "stop)"
         )
         raise InputError(
-            f"every={text!r} is not a width of windows: give a number with w (from Monday on; "
+            f"every={text!r} is not a window width: give a number with w (weeks from Monday; "
             "'1w-sun' from Sunday), d, h, m (minutes) or s, such as '1d', '6h' or '15m'"
             f"{hint if unit.startswith(('mo', 'y')) else ''}"
         )

@@ -105,7 +105,7 @@ class SummedStream:
         result = assemble(summary, kept, reliability, provenance, None, everything=everything)
         absent = [each.name for each in chosen if each.notion == "distribution"]
         if self.soft and absent and not summary.losses.has_distribution:
-            note = f"{', '.join(absent)}: left out, for some updates had hard labels only"
+            note = f"{', '.join(absent)}: not computed, because some updates had only hard labels"
             result = replace(result, notes=(*result.notes, note))
         return result
 
@@ -119,13 +119,13 @@ class SummedStream:
         """Raise an InputError that says why the stream cannot give a measure."""
         if measure.notion == "distribution":
             raise InputError(
-                f"the measure {measure.name!r} is of soft labels, and "
-                f"{'some' if self.soft else 'all'} of the updates had hard ones only: name it in "
-                "the measures of the Accumulator, which then sums it of these too"
+                f"the measure {measure.name!r} needs soft labels, but "
+                f"{'some' if self.soft else 'all'} of the updates had only hard labels: name it in "
+                "the measures of the Accumulator, which then sums it for these too"
             )
         raise InputError(
-            f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "
-            "not keep: use evaluate(y_true, y_proba)"
+            f"the measure {measure.name!r} needs the rows, which an Accumulator does not keep: use "
+            "evaluate(y_true, y_proba)"
             f"{alternatives(measure, self.rule, self.own_bins, self.cells)}"
         )
 
@@ -146,8 +146,8 @@ class SummedStream:
             cells = f"; approximate=True takes some from {self.cells} cells" if some else ""
             cells = worded(python=cells, command="")  # the command has no such streams
             notes.append(
-                f"{', '.join(m.name for m in absent)}: left out, for a stream does not keep the "
-                f"predictions in order{cells}"
+                f"{', '.join(m.name for m in absent)}: not computed, because a stream does not "
+                f"keep the predictions in order{cells}"
             )
         return tuple(notes)
 
@@ -161,8 +161,8 @@ class SummedStream:
                     else f"the measures {', '.join(self.measures)}"
                 )
                 raise InputError(
-                    f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
-                    f"which {setting('measures')} must name when it is made"
+                    f"this stream has sums only for {made_for}, not for {measure.name!r}: name it "
+                    f"with {setting('measures')} when you create the stream"
                 )
 
     def _rule_names(self) -> dict[str, str]:

@@ -211,7 +211,7 @@ class WindowedSums:
         if span is not None:
             start, stop = (single(text, "earlier") for text in span)
             if not start < stop:
-                raise ValueError(f"earlier windows {span} that end before they begin")
+                raise ValueError(f"earlier windows {span} that end before they start")
             self.earlier = MergedWindows(start, stop, streams[-1])
         return at + n
 
@@ -233,6 +233,6 @@ def _contains_merged(earlier: MergedWindows, start: int | None, stop: int | None
     before = stop is not None and stop <= earlier.start
     if not (whole or after or before):
         raise InputError(
-            f"the windows {earlier} were merged into one (keep=): ask for all of them or for none"
+            f"the windows {earlier} were merged into one (keep=): include all of them or none"
         )
     return whole

@@ -57,25 +57,27 @@ def windows_table(
     whole = total.evaluate(measures=asked)
     chosen = choose_measures(tuple(whole.values), total.shape)
     headline = next((m for m in chosen if m.statistic == "bins" and m.of_tables), None)
-    starts = _window_starts(sums, *span)
+    # All windows are evidence, also those that are not shown: whoever looks later starts no count.
+    shown = set(_window_starts(sums, *span))
+    starts = _window_starts(sums, None, span[1])
     windows = [
         _evaluate_window(moment(start), sums.windows[start], chosen, headline) for start in starts
     ]
     described: str | None = None
     of_change: tuple[str, ...] = ()
     if baseline is not None:
-        whole_span = span[0] is None
         notion = whole.reliability.notion
         windows, described, of_change = _with_changes(
-            windows, sums, starts, baseline, notion, merged=whole_span, slices=slices
+            windows, sums, starts, baseline, notion, slices=slices
         )
-    # Merged windows still count as evidence, unless a span was asked for.
-    folded = sums.earlier.sums if sums.earlier is not None and span[0] is None else None
+    # Merged windows still count as evidence.
+    folded = sums.earlier.sums if sums.earlier is not None else None
     streams = [sums.windows[start] for start in starts]
     windows = _with_corrected_p_values(windows, streams, folded, grouped=sums.grouped)
+    windows = [window for window, at in zip(windows, starts, strict=True) if at in shown]
     no_floor = _no_floor_notes(total, grouped=sums.grouped)
     two_columns = (TWO_COLUMNS,) if total.columns == 2 else ()
-    own = _notes(sums, starts, n_without_time)
+    own = _notes(sums, sorted(shown), n_without_time)
     notes = (*own, *two_columns, *whole.notes, *no_floor, *of_change)
     out = Windows(
         every=str(sums.every),
@@ -95,13 +97,12 @@ def _with_changes(
     given: Any,
     notion: str,
     *,
-    merged: bool,
     slices: int,
 ) -> tuple[list[Window], str, tuple[str, ...]]:
     """The windows with their changes from a baseline, its description, and notes on it.
 
-    Windows of the baseline itself have no change. `given`, `notion`, `merged` and `slices` have the
-    meaning that they have in `fixed_baseline` and `evidence_of_change`.
+    Windows of the baseline itself have no change. `given`, `notion` and `slices` have the meaning
+    that they have in `fixed_baseline` and `evidence_of_change`.
     """
     fixed = fixed_baseline(given, sums, notion)
     streams = [sums.windows[start] for start in starts]
@@ -119,7 +120,7 @@ def _with_changes(
         window if fixed.is_own(start) else with_change(window, stream, fixed.table, soft=fixed.soft)
         for window, start, stream in zip(windows, starts, streams, strict=True)
     ]
-    evidence, reason = evidence_of_change(sums, starts, fixed, merged=merged, slices=slices)
+    evidence, reason = evidence_of_change(sums, starts, fixed, slices=slices)
     moved = [replace(window, e_change=e) for window, e in zip(moved, evidence, strict=True)]
     notes = (f"no evidence of a change from the baseline (e_change): {reason}",) if reason else ()
     return moved, fixed.described, notes
@@ -157,21 +158,21 @@ def _summary_notes(windows: Windows) -> list[str]:
         out = windows.standing_out
         which = f", the first {_time_as_text(out[0].start)}" if out else ""
         notes.append(
-            f"{len(out) or 'none'} of {counted(len(known), 'window', '')} stand"
-            f"{'' if len(out) > 1 else 's'} out once their number is taken into account "
-            f"(p_corrected below 0.05){which}"
+            f"{len(out) or 'none'} of {counted(len(known), 'window', '')} "
+            f"{'are' if len(out) > 1 else 'is'} significantly miscalibrated, corrected for the "
+            f"number of windows (p_corrected below 0.05){which}"
         )
     if windows.alarm is not None:
         notes.append(
             f"alarm: by {_time_as_text(windows.alarm.start)} the evidence against calibration had "
-            f"reached {ALARM:g} (e_value), which calibrated predictions ever do with a chance of "
-            "at most 5%"
+            f"reached {ALARM:g} (e_value). With calibrated predictions, this ever happens with a "
+            "chance of at most 5%"
         )
     if windows.change_alarm is not None:
         notes.append(
             f"alarm: by {_time_as_text(windows.change_alarm.start)} the evidence of a change from "
-            f"the baseline had reached {ALARM:g} (e_change), which unchanged ones ever do with a "
-            "chance of at most 5%"
+            f"the baseline had reached {ALARM:g} (e_change). Without a change, this ever happens "
+            "with a chance of at most 5%"
         )
     return notes
 
@@ -196,14 +197,14 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
 
     `starts` are the starts of the windows shown, in microseconds since 1970.
     """
-    notes = ["times without a zone are taken to be in UTC"]
+    notes = ["times without a time zone are read as UTC"]
     empty = (starts[-1] - starts[0]) // sums.every.us + 1 - len(starts)
     if empty:
         notes.append(f"{counted(empty, 'window', '')} between the first and the last without rows")
     if sums.earlier is not None:
         notes.append(
-            f"{counted(sums.earlier.sums.n_rows, 'row', '')} {sums.earlier} merged, not in "
-            f"windows (keep={sums.keep})"
+            f"{counted(sums.earlier.sums.n_rows, 'row', '')} {sums.earlier} merged and not shown "
+            f"as windows (keep={sums.keep})"
         )
     if n_without_time:
         notes.append(
@@ -229,11 +230,11 @@ def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
     if grouped:
         clusters = counted(round(total.weight), "cluster", "")
         return (
-            f"{clusters}, each of which counts once; there is no noise floor or p-value where rows "
-            "come in clusters: e_value is the evidence against calibration",
+            f"{clusters}, each counted once. Clusters have no noise floor or p-value: e_value is "
+            "the evidence against calibration",
         )
     if not counts_once(_bin_sums(total)):
-        return ("there is no noise floor or p-value where rows have weights other than 1",)
+        return ("weighted rows have no noise floor or p-value",)
     return ()
 
 

@@ -58,13 +58,13 @@ class ArrowReader(SchemaReader):
             opened.seek(max(0, file.size - len(MAGIC)))
             end = opened.read(len(MAGIC))
         if not start:
-            raise InputError(f"{file} has 0 bytes, which no Arrow file has: it was not written")
+            raise InputError(f"{file} is empty (0 bytes): no Arrow file was written")
         if start[:4] == b"FEA1":
-            raise InputError(f"{file} is a feather file of version 1: write it again, as version 2")
+            raise InputError(f"{file} is a feather file of version 1: save it as version 2")
         if start == MAGIC and end != MAGIC:
-            raise InputError(f"{file} cannot be read as Arrow: it was not written to the end")
-        # A file is read as the stream within it, because only of a stream parts of a batch can be
-        # read.
+            raise InputError(f"{file} cannot be read as Arrow: the file is incomplete")
+        # A file is read as the stream within it, because only a stream allows reading parts of a
+        # batch.
         self._first = STREAM_AT if start == MAGIC else 0
         self._by_footer = False
         try:
@@ -147,18 +147,18 @@ class ArrowReader(SchemaReader):
         if self._first:
             if n_batches != self._n_listed():
                 raise InputError(
-                    f"{self.file} is damaged: batches that can be read are {n_batches}, and those "
-                    f"that the list at its end names are {self._n_listed()}"
+                    f"{self.file} is damaged: {n_batches} batches can be read, but the list at its "
+                    f"end names {self._n_listed()}"
                 )
         elif now == behind_last:
             raise InputError(
-                f"{self.file} ends without the mark that ends a stream, so that batches may be "
-                "missing: it was cut, or its writer was not closed. Write it again"
+                f"{self.file} ends without the mark that ends a stream, so batches may be missing: "
+                "the file was cut, or its writer was not closed. Write it again"
             )
         elif now < self.file.size:
             raise InputError(
-                f"{self.file} goes on for {self.file.size - now:,} bytes behind the end of its "
-                "stream: streams that were joined must be files of their own"
+                f"{self.file} has {self.file.size - now:,} bytes after the end of its stream: give "
+                "each stream a file of its own"
             )
 
     def _n_listed(self) -> int:

@@ -256,8 +256,8 @@ def _lists(array: Any, field: Field, location: Location) -> Column:
         at = int(np.argmax(other))
         raise InputError(
             f"{location.row(int(np.flatnonzero(~gaps)[at]))}: the list of the column "
-            f"{field.name!r} has {lengths[at]} numbers, where others have {k}: every row "
-            "needs a number for each class"
+            f"{field.name!r} has {lengths[at]} numbers, but others have {k}: every row needs a "
+            "number for each class"
         )
     rows = inner.values.reshape(len(present), k)
     if inner.gaps is not None or gaps.any():

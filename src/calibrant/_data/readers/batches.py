@@ -30,7 +30,7 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
-from calibrant._data.readers.confidences import IN_WORDS, UNANSWERED, correctness_column
+from calibrant._data.readers.confidences import IN_WORDS, OVERRULED, UNANSWERED, correctness_column
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -62,7 +62,7 @@ class Batch:
     n_missing: int = 0
     # The columns of `by` in the rows that were dropped.
     by_dropped: tuple[Names, ...] = ()
-    # A note on what labels were taken for; None if no classes are known.
+    # A note on how labels were read; None if no classes are known.
     taken: str | None = None
     # How many confidences of all rows of the chunk were written in which form.
     forms: Counter[str] = field(default_factory=Counter)
@@ -161,6 +161,7 @@ def batch_of(
     refused = _missing_rows(predictions) if refusals is not None else np.zeros(0, dtype=np.bool_)
     forms[UNANSWERED] += int(np.count_nonzero(refused))
     if refusals == "wrong":
+        forms[OVERRULED] += int(np.count_nonzero(targets.values[refused] > 0))
         predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
     parts = {"y_proba": predictions, "y_true": targets}
     for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
@@ -361,8 +362,8 @@ def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputErr
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):
         hint = (
-            "the fields of a record are classes by their names, which labels must have too; "
-            f"use one of {', '.join(map(repr, known))}"
+            "the fields of a record are classes by name, so labels must be names too; use one of "
+            f"{', '.join(map(repr, known))}"
         )
     if chosen.from_one:
         hint = message("from_one")

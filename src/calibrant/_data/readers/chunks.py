@@ -198,8 +198,8 @@ def new_class_error(location: str, column: str, name: str) -> InputError:
     full name, `name` that of the class.
     """
     return InputError(
-        f"{location} has {column!r}, and rows read before have no class {name!r}: give every row "
-        f"the same classes, or name the columns that are meant with {setting('y_proba', [...])}"
+        f"{location} has {column!r}, but earlier rows have no class {name!r}: give every row the "
+        f"same classes, or name the columns to read with {setting('y_proba', [...])}"
     )
 
 
@@ -216,7 +216,7 @@ def not_a_number(location: str, field: Field, text: str) -> InputError:
         if of_proba:
             hint = message("words")
         elif field.role == "label":
-            hint = ", as the first labels are: give all rows numbers, or all of them names"
+            hint = ", but the first labels are: give numbers in all rows, or names in all rows"
     shown = repr(shortened(text))
     return InputError(
         message("no_number", location=location, column=field.name, value=shown, hint=hint)

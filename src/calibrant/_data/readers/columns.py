@@ -104,7 +104,7 @@ class ReadRequest:
     # How predictions are written, and the columns of answers to compare.
     written: Written = PLAIN
     answers: Answers | None = None
-    # Which filter of a log is meant, which tasks of several, and the unit of length by which
+    # The filter of a log, the tasks to read from several, and the unit of length by which
     # log-likelihoods of choices are divided.
     filter: str | None = None
     task: Sequence[str] | None = None
@@ -118,7 +118,7 @@ class ReadRequest:
     counts: Any = None
     item: str | None = None
     annotator: str | None = None
-    # What becomes of answers without a confidence: "excluded" or "wrong".
+    # How to treat answers without a confidence: "excluded" or "wrong".
     refusals: str | None = None
     # Columns to slice by, or other columns and the options that ask for them: read as text.
     by: Any = None
@@ -210,7 +210,7 @@ class ColumnMapping:
     messages: tuple[str, ...]
     # Whether the classes are the fields of a record: these have no order, so labels are no indices.
     of_record: bool = False
-    # Whether the columns' own names say which class each is of.
+    # Whether the columns' names contain their classes.
     named: bool = False
     # Whether these names are the numbers of columns that are numbered from 1.
     from_one: bool = False
@@ -220,7 +220,7 @@ class ColumnMapping:
     proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
-    # Whether predictions are confidences as a model writes them, and labels so whether it is right.
+    # Whether predictions are confidences written by a model; labels then say whether it is right.
     stated: bool = False
 
     @property
@@ -322,7 +322,7 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
     is_list = any(reader.width(name) > 1 for name in predictions.names)
     if request.written.auto and (is_list or predictions.stacked):
         raise InputError(
-            f"{setting('confidence', 'auto')} reads one confidence a row, and "
+            f"{setting('confidence', 'auto')} reads one confidence a row, but "
             f"{_in_words(predictions)} of {reader.file} "
             f"{'has lists' if is_list else 'are one for each class'}: leave it out"
         )
@@ -366,7 +366,7 @@ def _answer_columns(reader: Reader, y_true: Any, classes: Any, answers: Answers)
         other = "y_true" if y_true is not None else "classes"
         raise InputError(
             f"{name_of('answer')} and {name_of('gold')} say which answers are right, and "
-            f"{name_of(other)} says something else of the labels: leave out one"
+            f"{name_of(other)} gives the labels too: leave out one"
         )
     for argument, name in zip(("answer", "gold"), answers, strict=True):
         if not isinstance(name, str):
@@ -375,7 +375,7 @@ def _answer_columns(reader: Reader, y_true: Any, classes: Any, answers: Answers)
     if answers[0] == answers[1]:
         raise InputError(
             f"{name_of('answer')} and {name_of('gold')} are both the column {answers[0]!r}: name "
-            "one of each"
+            "one column for each"
         )
     return ColumnSpec(answers, False)
 
@@ -387,8 +387,8 @@ def answers_of(answer: Any, gold: Any) -> Answers | None:
     if (answer is None) != (gold is None):
         named, other = ("answer", "gold") if gold is None else ("gold", "answer")
         raise InputError(
-            f"{name_of(named)} is given without {name_of(other)}: correctness is whether they are "
-            "equal"
+            f"{name_of(named)} is given without {name_of(other)}: an answer is right if the two "
+            "are equal, so give both"
         )
     return None if answer is None else (answer, gold)
 
@@ -403,7 +403,7 @@ def require(reader: Reader, argument: str, name: str) -> None:
             f"{nearest(name, reader.names[:SHOWN])}"
         )
     if reader.names.count(name) > 1:
-        raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
+        raise InputError(f"{reader.file} has two columns {name!r}: rename one")
 
 
 def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
@@ -435,8 +435,8 @@ def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InputError(
-            f"{name_of(argument)} must be a column's name or a list of names; got {value!r}: of "
-            "arrays, evaluate(y_true, y_proba) is the function"
+            f"{name_of(argument)} must be a column's name or a list of names; got {value!r}. For "
+            "arrays, call evaluate(y_true, y_proba)"
         )
     if not names:
         raise InputError(f"{name_of(argument)} is an empty list: name the columns")
@@ -506,8 +506,10 @@ def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Col
                     python=message(
                         "which_column", argument=argument, candidates=options, file=reader.file
                     ),
-                    command=f"the {_MEANING[argument]} could be {options} of {reader.file}: say "
-                    f"which with {name_of(argument)}",
+                    command=(
+                        f"the {_MEANING[argument]} could be {options} of {reader.file}: choose one "
+                        f"with {name_of(argument)}"
+                    ),
                 )
             )
     shown = ", ".join(map(repr, reader.names[:SHOWN])) + (", ..." if reader.names[SHOWN:] else "")
@@ -625,7 +627,7 @@ def _order_by_classes(
     if sorted(map(str, classes)) != sorted(by_name):
         raise InputError(
             f"the classes are {', '.join(map(repr, classes))}, but the columns are "
-            f"{', '.join(map(repr, spec.names))}: say which is which with "
+            f"{', '.join(map(repr, spec.names))}: name the class of each column with "
             f"{setting(argument, [...])}"
         )
     columns = tuple(by_name[str(name)] for name in classes)

@@ -35,6 +35,8 @@ FORMS = {
 }
 # Counted beside the forms: rows without a confidence, where there is a rule for them.
 UNANSWERED = "unanswered"
+# Those among them that the file calls right, and the rule counts as wrong.
+OVERRULED = "overruled"
 REFUSALS = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}
 _SIGN = re.compile(r"(.*?)\s*(?:%|percent|per cent)")
 _SHARE = re.compile(r"([\d.]+)\s*(?:/|out of|of)\s*([\d.]+)")
@@ -85,14 +87,14 @@ def read_confidence(value: Any, words: Words, percent: bool) -> tuple[str, float
     if share is not None:
         part, whole = map(plain_number, share.groups())
         if part is None or whole is None or not 0 <= part <= whole or whole == 0:
-            return "share", "which is no share: the first number must not exceed the second"
+            return "share", "which is not a share: the first number must not exceed the second"
         return "share", part / whole
     bare = plain_number(signed[1] if signed else text)
     if bare is None or isinstance(value, bool):
         is_word = isinstance(value, str) and text.replace(" ", "").isalpha()
-        return "word", "a word" if is_word else "which no rule reads"
+        return "word", "a word" if is_word else "which cannot be read"
     if not 0 <= bare <= 100:
-        return "percent", "and confidences lie between 0 and 1, or 0 and 100 %"
+        return "percent", "but confidences lie between 0 and 1, or 0 and 100 %"
     if signed is not None:
         return "sign", bare / 100
     return _bare_number(bare, percent)
@@ -124,7 +126,7 @@ def read_correctness(value: Any) -> int | str | None:
     text = plain_text(value)
     if text in ("0", "1"):
         return int(text)
-    return CORRECTNESS.get(text, "which says neither right nor wrong")
+    return CORRECTNESS.get(text, "which is neither right nor wrong")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +136,12 @@ class Confidences:
     Attributes
     ----------
     y_true : ndarray of shape (n,) or None
-        1 where the answer was right, 0 where it was wrong, NaN where that is not said.
+        1 if the answer was right, 0 if it was wrong, NaN if unknown.
     y_proba : ndarray of shape (n,)
-        Probability that each answer is right; NaN where there is none.
+        Probability that each answer is right; NaN if there is none.
     forms : dict of str to int
-        How many rows were written in which form: "word", "empty", "refusal", "sign", "share",
-        "number", "percent".
+        Number of rows in each form: "word", "empty", "refusal", "sign", "share", "number",
+        "percent".
     inferred : tuple of str
         The same in words.
     """
@@ -163,12 +165,12 @@ def read_confidences(
     words: Mapping[str, float | None] | None = None,
     percent: bool = False,
 ) -> Confidences:
-    """Read confidences as models write them, and words for whether answers were right.
+    """Read confidences as written by models, and words for right and wrong answers.
 
     The first rule that fits a value reads it: a word of `words`; an empty value; a refusal ("I
     cannot say", "refused"); a percentage with its sign ("85%", "85 percent"); a share ("85 out of
     100", "85/100"); a number from 0 to 1, a probability; a number above 1 and up to 100, a
-    percentage. A 1 may be 1 % or certain: it is an error, which `words` or `percent` decides.
+    percentage. A 1 may be 1 % or certain, so it is an error unless `words` or `percent` decides.
 
     Parameters
     ----------
@@ -185,12 +187,12 @@ def read_confidences(
     Returns
     -------
     Confidences
-        `y_true` and `y_proba`, with NaN for what is not said, `forms`, `answered` and `inferred`.
+        `y_true` and `y_proba`, with NaN for missing values, `forms`, `answered` and `inferred`.
 
     Raises
     ------
     InputError
-        If no rule fits a value, or two readings; the message names the rows.
+        If no rule fits a value, or a value is ambiguous; the message names the rows.
 
     Examples
     --------
@@ -294,7 +296,7 @@ def correctness_column(location: Location, given: Names) -> Column:
 def note_on_forms(counts: Mapping[str, int]) -> tuple[str, ...]:
     """What a result says of the forms in which confidences were written: how many of each."""
     found = [f"{text} {counts[form]:,}" for form, text in FORMS.items() if counts.get(form)]
-    return (f"confidences by how they are written: {', '.join(found)}",) if found else ()
+    return (f"confidences by form: {', '.join(found)}",) if found else ()
 
 
 def _distinct(given: Column) -> Names:
@@ -314,7 +316,7 @@ def _numbers(
     way_out: Callable[[str], str],
 ) -> Column:
     """The number of each row: None is a gap. A text says why a value cannot be read: an InputError
-    for its first row, which names further rows, other such values, and the way out.
+    for its first row, which names further rows, other unreadable values, and what to do.
     """
     wrong = np.array([isinstance(each, str) for each in read], dtype=np.bool_)
     rows = np.flatnonzero(wrong[given.codes])
@@ -349,7 +351,7 @@ def _way_out(value: str) -> str:
     """
     if plain_text(value) == "1":
         certain, hundredth = (setting("words", {"1": number}) for number in (1.0, 0.01))
-        return f"say which, with {certain} or {hundredth}"
+        return f"choose between {certain} and {hundredth}"
     word = plain_text(value)
     return (
         f"give its probability with {setting('words', {word: ...})}, or call it a refusal with "

@@ -303,8 +303,8 @@ class CsvReader(Reader):
                     size = next(sizes, 0)
                 if not size:
                     raise self._first_fault([], 0) or InputError(
-                        f"{self.file} cannot be read as CSV: a row has more than "
-                        f"{BLOCKS[-1]:,} bytes"
+                        f"{self.file} cannot be read as CSV: a row has more than {BLOCKS[-1]:,} "
+                        "bytes"
                     )
                 text = text[end:] + more
 

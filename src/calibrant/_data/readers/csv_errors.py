@@ -53,7 +53,7 @@ def header_of(file: File) -> Header:
     for line, text in records(file):
         _check_bytes(file, line, text)
         if "\0" in text:
-            raise InputError(f"{file} is not a text file: there is a zero byte in line {line}")
+            raise InputError(f"{file} is not a text file: line {line} has a zero byte")
         # A tab-separated file may have commas in its names; the others' separators are rarer.
         delimiter = "\t" if file.path.suffix.lower() == ".tsv" else None
         if delimiter is None:
@@ -143,7 +143,8 @@ def first_fault(
         location = f"{file}, line {line}"
         if len(text) >= LONGEST:
             return InputError(
-                f"{location} is a row of more than {LONGEST >> 20} MiB: is a quote open?"
+                f"{location} is a row of more than {LONGEST >> 20} MiB: check for a quote that is "
+                "never closed"
             )
         try:
             _check_bytes(file, line, text)
@@ -163,8 +164,8 @@ def first_fault(
             field = fields[header.names.index(wanted.name)]
             if field not in GAPS and field not in TRUTHS:
                 return InputError(
-                    f"{location}: {wanted.name} is {shortened(field)!r}, where the first rows "
-                    "have true or false"
+                    f"{location}: {wanted.name} is {shortened(field)!r}, but the first rows have "
+                    "true or false"
                 )
     return None
 

@@ -40,7 +40,9 @@ class PlainCsvReader(CsvReader):
         except csv.Error as error:
             raise InputError(f"{self.file} cannot be read as CSV: {error}") from None
         if any(len(row) != len(self.names) for row in rows):  # the line is looked up by the caller
-            raise InputError(f"{self.file} cannot be read as CSV: a row has another length")
+            raise InputError(
+                f"{self.file} cannot be read as CSV: a row has another number of fields"
+            )
         places = {field.name: self.names.index(field.name) for field in fields}
         columns = {name: [row[place] for row in rows] for name, place in places.items()}
         return Texts(len(rows), columns)

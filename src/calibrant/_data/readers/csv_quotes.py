@@ -160,7 +160,7 @@ class Quotes:
     def _may_be_rows(self, text: bytes, breaks: Index, inside: Mask) -> Index:
         """Find the lines that begin within quotes, hold a digit, and have as many fields as a row:
         the indices in `breaks` of the line breaks that end them. `inside` masks the line breaks
-        within quotes. Most texts have at most one such line, and need no further check.
+        within quotes. Most texts have at most one of these lines, and need no further check.
         """
         within = 1 + np.flatnonzero(inside[:-1])
         characters = np.frombuffer(text, dtype=np.uint8)
@@ -186,7 +186,7 @@ class Quotes:
             raise InputError(
                 f"{self._header.file}, line {first} opens a quote that line {last} closes: it "
                 f"would be one text of {last - first + 1:,} lines, which look like rows. Remove "
-                "both quotes; if it is a text, write the file as JSONL or Parquet"
+                "both quotes; if it is one text, write the file as JSONL or Parquet"
             )
 
 

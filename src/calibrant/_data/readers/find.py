@@ -71,11 +71,11 @@ class File:
     path: Path
     format: str
     packed: str | None = None
-    # Which filter of a log of lm-evaluation-harness is meant.
+    # The filter of a log of lm-evaluation-harness.
     filter: str | None = None
     # The unit of length by which log-likelihoods of choices are divided; None: they are not.
     acc_norm: str | None = None
-    # Which half of the arrays of an NPZ archive is meant, such as "val" of val_labels.
+    # Which half of the arrays of an NPZ archive to read, such as "val" of val_labels.
     half: str | None = None
 
     def __str__(self) -> str:
@@ -112,9 +112,9 @@ def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
         with file.path.open("rb") as below:
             yield _unpacked(file, below), below
     except EOFError:
-        raise InputError(f"{file} ends too early: it was not packed to the end") from None
+        raise InputError(f"{file} ends too early: the compressed file is incomplete") from None
     except zlib.error as error:
-        raise InputError(f"{file} cannot be unpacked, it is damaged: {error}") from None
+        raise InputError(f"{file} cannot be decompressed because it is damaged: {error}") from None
     except OSError as error:
         raise unreadable(file, error) from None
 
@@ -156,7 +156,7 @@ def list_files(path: Any, format: str | None = None) -> list[File]:
         raise InputError("path is an empty list: name at least one file")
     twice = [name for name, n in Counter(file.path.resolve() for file in files).items() if n > 1]
     if twice:
-        raise InputError(f"{twice[0]} is meant twice: name every file once")
+        raise InputError(f"{twice[0]} is named twice: name every file once")
     return files
 
 
@@ -164,14 +164,15 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     """The files that one path, folder or pattern stands for; raise InputError if there are none."""
     text = os.path.expanduser(os.fspath(path))
     if text == "-":
-        raise InputError(f"standard input is not read: rows are read more than once. {TO_A_FILE}")
+        raise InputError(
+            f"standard input cannot be read, because rows are read more than once. {TO_A_FILE}"
+        )
     scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text)
     if scheme:
         raise InputError(
-            f"{text} is in a store ({scheme[1]}), and files are read from disks: mount or copy it, "
-            "or sum it where it lies with a frame that reads the store, such as "
-            f"evaluate('label', 'p', data=polars.scan_parquet({text!r})) or "
-            f"pyarrow.dataset.dataset({text!r}).to_table()"
+            f"{text} is in a store ({scheme[1]}), but files are read from disks: mount or copy it, "
+            "or pass a frame that reads the store, such as evaluate('label', 'p', "
+            f"data=polars.scan_parquet({text!r})) or pyarrow.dataset.dataset({text!r}).to_table()"
         )
     location = Path(text)
     try:
@@ -185,11 +186,11 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
         matches = [Path(name) for name in glob.glob(text, recursive=True)]
         files = sorted(name for name in matches if name.is_file())
         if not files:
-            raise InputError(f"no file has a name like {text!r}")
+            raise InputError(f"no file matches {text!r}")
         return _check_one_format(path, files, format)
     folder = location.parent
     if not folder.is_dir():
-        raise InputError(f"there is no folder {str(folder)!r}, so no file {text!r}")
+        raise InputError(f"there is no folder {str(folder)!r}, so there is no file {text!r}")
     raise InputError(f"there is no file {text!r}{_nearest_file(location)}")
 
 
@@ -218,7 +219,7 @@ def _nearest_file(location: Path) -> str:
     if not names:
         return ""
     more = ", ..." if len(names) > LISTED else ""
-    return f". In that folder are {', '.join(map(repr, names[:LISTED]))}{more}"
+    return f". That folder has {', '.join(map(repr, names[:LISTED]))}{more}"
 
 
 def _visible_files(folder: Path) -> list[Path]:
@@ -245,18 +246,17 @@ def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list
         chosen = chosen or [path for path in paths if not path.suffix]
         if not chosen:
             suffixes = SUFFIXES.get(format) or (*SUFFIXES[READ_WHOLE[format]], EVAL)
-            raise InputError(f"{asked} holds no {format} files ({', '.join(suffixes)})")
+            raise InputError(f"{asked} has no {format} files ({', '.join(suffixes)})")
         return [_file_at(path, format) for path in chosen]
     known = {path: _format_of_name(path) for path in paths if path.suffix != ONLY_BY_NAME}
     formats = Counter(guess[0] for guess in known.values() if guess)
     if not formats:
         every = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
-        raise InputError(f"{asked} holds no files that can be read: their names end in {every}")
+        raise InputError(f"{asked} has no files that can be read: their names end in {every}")
     if len(formats) > 1:
         counted = ", ".join(f"{n} {name}" for name, n in formats.items())
         raise InputError(
-            f"{asked} holds files of several formats ({counted}): say which with "
-            f"{setting('format')}"
+            f"{asked} has files of several formats ({counted}): choose one with {setting('format')}"
         )
     return [_file_at(path, None) for path, guess in known.items() if guess]
 
@@ -284,24 +284,23 @@ def _file_at(path: Path, format: str | None) -> File:
     if format is None and guess is None:
         if is_state(path):
             raise InputError(
-                f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
-                "rows: calibrant merge evaluates it, report and check take it alone; in Python, "
-                "Accumulator.load or Monitor.load"
+                f"{path} is a state saved by Accumulator.save or Monitor.save: it holds sums, not "
+                "rows. Evaluate it with calibrant merge, or give it alone to report or check; in "
+                "Python, use Accumulator.load or Monitor.load"
             )
         how = CONVERTED.get(path.suffix.lower())
         if how is not None:
-            raise InputError(f"{path} is of a format that is not read: {how}")
+            raise InputError(f"{path} has a format that cannot be read. Convert it: {how}")
         raise InputError(
-            f"{path} has a name that does not say what it is: it ends in "
-            f"{path.suffix or 'no suffix'}. Say what it is with {setting('format')}, one of "
-            f"{', '.join(FORMATS)}"
+            f"{path} does not show its format: its name ends in {path.suffix or 'no suffix'}. Give "
+            f"{setting('format')}, one of {', '.join(FORMATS)}"
         )
     try:
         if not path.is_file():
             raise InputError(
-                f"{path} is not an ordinary file: rows are read more than once. {TO_A_FILE}"
+                f"{path} is not an ordinary file, and rows are read more than once. {TO_A_FILE}"
                 if path.exists()
-                else f"{path} is a link to nothing"
+                else f"{path} is a broken link"
             )
         with path.open("rb") as file:
             start = file.read(4)

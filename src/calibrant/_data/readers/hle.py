@@ -38,7 +38,8 @@ class HleReader(RecordReader):
         unjudged = sum(row["correct"] is None for row in rows)
         self.messages = (
             "judged answers of Humanity's Last Exam, recognised by their fields",
-            "confidences are in percent, divided by 100; hle_rms is the exam's own number",
+            "confidences are in percent, divided by 100; hle_rms is the number that the exam "
+            "itself reports",
             *([f"{counted(unjudged, 'answer')} not judged"] if unjudged else []),
         )
 
@@ -54,7 +55,7 @@ def _row(file: File, name: str, answer: Any) -> Record:
         correct = _YES_AND_NO.get(str(right).strip().lower())
         if correct is None:
             raise InputError(
-                f"{file}, question {name}: correct is {right!r}, where yes or no is due"
+                f"{file}, question {name}: correct is {right!r}, but must be yes or no"
             )
     number = None
     if sure is not None:

@@ -57,9 +57,13 @@ class InspectReader(RecordReader):
         self.pairs = _pairs(records)
         self.messages = (
             f"{KIND}, recognised by its fields",
-            "scores C, I, P and N are 1, 0, 0.5 and 0, as Inspect has them",
+            "scores C, I, P and N are 1, 0, 0.5 and 0, as in Inspect",
             *([f"samples were answered in {epochs} epochs"] if epochs > 1 else []),
-            *([f"{counted(again, 'sample')} written again: the last counts"] if again else []),
+            *(
+                [f"{counted(again, 'sample')} logged more than once: the last entry counts"]
+                if again
+                else []
+            ),
             *_partial_score_notes(records),
         )
 
@@ -76,8 +80,8 @@ def _partial_score_notes(records: list[Record]) -> list[str]:
             if isinstance(value, float) and 0.0 < value < 1.0 and not is_letter:
                 found.setdefault(name, value)
     return [
-        f"{name} has scores between 0 and 1, such as {value:.6g}: each is taken for the "
-        "probability that the answer is right"
+        f"{name} has scores between 0 and 1, such as {value:.6g}: each is read as the probability "
+        "that the answer is right"
         for name, value in found.items()
     ]
 
@@ -230,7 +234,7 @@ def _epoch_number(value: Any) -> int:
 
 def _no_log_error(file: File) -> InputError:
     """The error for a file that is not a log of Inspect."""
-    return InputError(f"{file} is no Inspect log: it has neither header.json nor samples")
+    return InputError(f"{file} is not an Inspect log: it has neither header.json nor samples")
 
 
 def _read_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record:
@@ -239,8 +243,8 @@ def _read_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> R
     """
     if member.file_size > LARGEST:
         raise InputError(
-            f"{file}, {member.filename} has {member.file_size >> 20:,} MiB unpacked, and a sample "
-            f"may have {LARGEST >> 20}: write the log without images (inspect eval "
+            f"{file}, {member.filename} has {member.file_size >> 20:,} MiB when decompressed; a "
+            f"sample may have at most {LARGEST >> 20}. Write the log without images (inspect eval "
             f"--no-log-images), or give its scores as records ({setting('format', 'jsonl')})"
         )
     try:
@@ -264,7 +268,7 @@ def _unpack_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) ->
         raw.seek(member.header_offset)
         start = raw.read(30)
         if len(start) < 30 or start[:4] != b"PK\x03\x04":
-            raise zipfile.BadZipFile(f"{member.filename} is not where it should be")
+            raise zipfile.BadZipFile(f"{member.filename} has a wrong position")
         name_length, extra_length = struct.unpack("<HH", start[26:30])
         raw.seek(name_length + extra_length, 1)
         packed = raw.read(member.compress_size)
@@ -274,7 +278,7 @@ def _unpack_member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) ->
     except OSError as error:
         raise zipfile.BadZipFile(f"{member.filename}: {error}") from None
     if zlib.crc32(content) != member.CRC:
-        raise zipfile.BadZipFile(f"{member.filename} has another checksum")
+        raise zipfile.BadZipFile(f"{member.filename} has a wrong checksum")
     return content
 
 

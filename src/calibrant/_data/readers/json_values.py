@@ -54,7 +54,7 @@ def column_of(cells: Cells) -> Column | Names:
         if isinstance(next(value for value in cells.values if value is not None), list):
             return _rows_of_lists(cells)
         row = next(i for i, value in enumerate(cells.values) if isinstance(value, list))
-        raise cells.error(row, "a list, where others have none")
+        raise cells.error(row, "a list, but other rows have none")
     if str in kinds and not cells.field.is_number:
         texts = [value for value in cells.values if isinstance(value, str)]
         if cells.field.role == "name" or any(plain_number(text) is None for text in texts):
@@ -96,7 +96,7 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
     if isinstance(value, bool):
         if cells.field.role == "label":
             return value
-        raise cells.error(row, f"{str(value).lower()}, where a number is needed")
+        raise cells.error(row, f"{str(value).lower()}, but must be a number")
     if isinstance(value, int | float):
         return value
     if isinstance(value, str):
@@ -105,7 +105,7 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
             raise not_a_number(cells.location.row(row), cells.field, value)
         return number
     what = "a list" if isinstance(value, list) else "a record"
-    raise cells.error(row, f"{what}, where a number is needed")
+    raise cells.error(row, f"{what}, but must be a number")
 
 
 def _rows_of_lists(cells: Cells) -> Column:
@@ -120,9 +120,9 @@ def _rows_of_lists(cells: Cells) -> Column:
             gaps[row] = True
             continue
         if not isinstance(value, list):
-            raise cells.error(row, f"{value!r}, where others have a list")
+            raise cells.error(row, f"{value!r}, but other rows have a list")
         if len(value) != k:
-            raise cells.error(row, f"a list of {len(value)}, where others have {k} numbers")
+            raise cells.error(row, f"a list of {len(value)}, but other rows have {k} numbers")
         if not set(map(type, value)) <= {int, float}:
             value = [_number(cells, row, entry) for entry in value]
         try:
@@ -195,7 +195,7 @@ class JsonScan:
 
 def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan | None:
     """Make the scan of these fields; None if there is no compiled scanner, or if it cannot read
-    such fields. `width` is a function from a field's name to the length of its lists, 0 without
+    them. `width` is a function from a field's name to the length of its lists, 0 without
     lists.
     """
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):

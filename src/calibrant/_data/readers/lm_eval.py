@@ -1,7 +1,7 @@
 """Sample logs of lm-evaluation-harness: samples_TASK_DATE.jsonl, a record for each document.
 
-Of multiple choice, `filtered_resps` has a log-likelihood for each choice, and `target` is the right
-one, by its index or by its text. Their softmax is what the harness's own Brier score takes.
+For multiple choice, `filtered_resps` has a log-likelihood for each choice, and `target` is the
+right one, by its index or by its text. Their softmax is what the harness's own Brier score takes.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class LmEvalReader(RecordReader):
         """Notes on how the log was recognised and read, which results repeat."""
         # Readers are cached, so Python and the command may ask the same one in turn.
         return (
-            f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads its records as "
-            "they are",
+            f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads all fields of "
+            "its records unchanged",
             "probabilities are the softmax of the choices' log-likelihoods"
             + (
                 f", each divided by its length in {self.file.acc_norm}"
@@ -101,9 +101,9 @@ class LmEvalReader(RecordReader):
         if self.file.filter is None and len(self._filters) > 1:
             named = ", ".join(map(repr, self._filters))
             raise NoConfidence(
-                f"{self.file} has the filters {named}, each with a row for every document: say "
-                f"which with {setting('filter', self._filters[0])}",
-                f"it has the filters {named}, and {setting('filter')} does not say which",
+                f"{self.file} has the filters {named}, each with a row for every document: choose "
+                f"one with {setting('filter', self._filters[0])}",
+                f"it has the filters {named}, and {setting('filter')} names none of them",
             )
         return super().pieces(fields)
 
@@ -138,9 +138,9 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
     for each in documents:
         if each.right not in (None, 0.0, 1.0):
             raise NoConfidence(
-                f"{file}, line {each.line}: acc is {each.right:.6g}, and an answer is right (1) or "
-                "wrong (0). Where several choices are right, as in truthfulqa_mc2, acc is their "
-                "probability: there is no correctness in this log. Leave the file out (use "
+                f"{file}, line {each.line}: acc is {each.right:.6g}, but an answer is right (1) or "
+                "wrong (0). In tasks with several right choices, such as truthfulqa_mc2, acc is "
+                "their probability, so this log has no correctness. Leave the file out (use "
                 f"truthfulqa_mc1), or read its records with {setting('format', 'jsonl')}",
                 "several choices are right, and acc is their probability",
             )
@@ -166,9 +166,9 @@ def _document(file: File, record: Record, line: int) -> _Document:
         raise InputError(f"{location}: every choice has the log-likelihood -inf")
     if len(logs) < 2:
         raise NoConfidence(
-            f"{location}: filtered_resps holds one log-likelihood, where multiple choice has one "
-            "for each choice: there is no confidence to measure in this log",
-            "it has one log-likelihood a document, and no choices",
+            f"{location}: filtered_resps holds one log-likelihood, but multiple choice has one for "
+            "each choice: this log has no confidence to measure",
+            "it has one log-likelihood per document, and no choices",
         )
     right = own.get("acc")
     return _Document(
@@ -198,7 +198,7 @@ def _normalised(file: File, document: _Document, gold: int | None) -> _Document:
     sizes = [len(text.encode()) if unit == "bytes" else len(text) for text in texts]
     if not sizes or 0 in sizes:
         raise InputError(
-            f"{where}: {setting('acc_norm', unit)} needs the texts of the choices, and arguments "
+            f"{where}: {setting('acc_norm', unit)} needs the texts of the choices, but arguments "
             "does not have them: leave it out"
         )
     logs = [log / size for log, size in zip(document.logs, sizes, strict=True)]
@@ -212,8 +212,8 @@ def _normalised(file: File, document: _Document, gold: int | None) -> _Document:
         )
     if None not in (logged, right) and logged != right:
         raise InputError(
-            f"{where}: {metric} is {logged:g}, and by log-likelihoods divided by lengths in {unit} "
-            f"the answer is {'right' if right else 'wrong'}: the log was made by another rule, so "
+            f"{where}: {metric} is {logged:g}, but by log-likelihoods divided by lengths in {unit} "
+            f"the answer is {'right' if right else 'wrong'}: the log follows another rule, so "
             f"leave out {name_of('acc_norm')}"
         )
     return replace(document, logs=logs, right=logged if right is None else right)
@@ -239,14 +239,14 @@ def _filtered_responses(location: str, record: Record) -> list[Any]:
     answers = record.get("filtered_resps")
     if not isinstance(answers, list) or not answers:
         raise InputError(
-            f"{location} has no filtered_resps, which every record of a sample log has: with "
-            f"{setting('format', 'jsonl')} records are read as they are"
+            f"{location} has no filtered_resps, which every record of a sample log has: "
+            f"{setting('format', 'jsonl')} reads all fields of records unchanged"
         )
     if not all(isinstance(each, list) and each for each in answers):
         raise NoConfidence(
-            f"{location}: filtered_resps holds text and no log-likelihoods, so there is no "
-            "confidence in it. Logs of multiple choice have one for each choice; of generated "
-            f"answers, give records with a confidence ({setting('format', 'jsonl')})",
+            f"{location}: filtered_resps holds text and no log-likelihoods, so it has no "
+            "confidence. Logs of multiple choice have a log-likelihood for each choice; for "
+            f"generated answers, give records with a confidence ({setting('format', 'jsonl')})",
             "its answers are generated, without log-likelihoods",
         )
     return answers
@@ -260,7 +260,9 @@ def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
     number = _as_float(value) if _is_number(value) else math.nan
     if math.isnan(number) or number == math.inf:
         shown = shortened(repr(answer[0]))
-        raise InputError(f"{location}: filtered_resps[{i}] is {shown}, which is no log-likelihood")
+        raise InputError(
+            f"{location}: filtered_resps[{i}] is {shown}, which is not a log-likelihood"
+        )
     return number
 
 
@@ -303,8 +305,8 @@ def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, 
         return name, list(golds)
     if len(fitting) > 1:
         raise NoConfidence(
-            f"{file}: targets could be indices or texts of the choices, and acc, which would tell, "
-            f"is not there or fits both: read the records with {setting('format', 'jsonl')}",
+            f"{file}: targets could be indices or texts of the choices, and acc is missing or fits "
+            f"both: read the records with {setting('format', 'jsonl')}",
             "its targets could be indices or texts of the choices",
         )
     if all(each.right is not None for each in documents):
@@ -315,20 +317,20 @@ def _right_choices(file: File, documents: list[_Document]) -> tuple[str | None, 
             d for d, gold in zip(documents, golds, strict=True) if not _agrees_with_acc(d, gold)
         )
         raise InputError(
-            f"{file}, line {each.line}: target is {each.target!r} and acc {each.right!r}, which do "
-            f"not go together: read the records with {setting('format', 'jsonl')}"
+            f"{file}, line {each.line}: target is {each.target!r}, which contradicts acc "
+            f"{each.right!r}: read the records with {setting('format', 'jsonl')}"
         )
     each = next(d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
     raise NoConfidence(
         f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
-        "the text of a choice, and acc is not there to say whether the answer was right",
-        "its targets name no choice, and acc is not there",
+        "the text of a choice. There is no acc either to say whether the answer was right",
+        "its targets name no choice, and there is no acc",
     )
 
 
 def _odd_target_note(documents: list[_Document]) -> list[str]:
     """A note, in a list, on the first target that is neither the index nor the text of a choice;
-    empty if there is none. One such target keeps all targets from being read as choices.
+    empty if there is none. One target like this keeps all targets from being read as choices.
     """
     odd = (d for d in documents if _index_by_number(d) is None and _index_by_text(d) is None)
     return [f"line {d.line}: target {d.target[:60]!r} is no choice" for d in islice(odd, 1)]

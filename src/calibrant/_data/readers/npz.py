@@ -116,7 +116,7 @@ class Member:
         """Read the next `count` numbers of the stream; raise InputError if it ends before that."""
         data = stream.read(count * self.dtype.itemsize)
         if len(data) < count * self.dtype.itemsize:
-            raise InputError(f"{self.file} ends too early: it was not written to the end")
+            raise InputError(f"{self.file} ends too early: the file is incomplete")
         return np.frombuffer(data, dtype=self.dtype)
 
 
@@ -156,9 +156,9 @@ def _check_length(member: Member, n_bytes: int) -> None:
     expected = int(np.prod(member.shape, dtype=np.int64)) * member.dtype.itemsize
     if n_bytes != expected:
         raise InputError(
-            f"{member.file}: the array {member.entry!r} has {n_bytes} bytes of numbers, where its "
-            f"shape {member.shape} needs {expected}: it was not written to the end, or is damaged. "
-            "Write it again"
+            f"{member.file}: the array {member.entry!r} has {n_bytes} bytes of numbers, but its "
+            f"shape {member.shape} needs {expected}: the file is incomplete or damaged. Write it "
+            "again"
         )
 
 
@@ -191,7 +191,7 @@ class NpzReader(Reader):
         """Read the names and headers of the arrays, without their numbers."""
         self.file = file
         if file.size == 0:
-            raise InputError(f"{file} has 0 bytes, which no NPZ file has: it was not written")
+            raise InputError(f"{file} is empty (0 bytes): no NPZ file was written")
         self._members = members_of(file)
         if file.half is not None:
             start = f"{file.half}_"
@@ -200,7 +200,7 @@ class NpzReader(Reader):
                 for name, member in self._members.items()
                 if name.startswith(start)
             }
-            self.messages = (f"of {file} the arrays {start}... are read",)
+            self.messages = (f"the arrays {start}... of {file} are read",)
         self.names = tuple(self._members)
         # Arrays whose checksum was looked at: files may be read several times.
         self._sound: set[str] = set()
@@ -264,14 +264,16 @@ class NpzReader(Reader):
         where = f"{self.file}: the array {field.name!r}"
         if member.dtype.hasobject:
             raise InputError(
-                f"{where} holds Python objects, which are never loaded (they may run code): save "
-                "it as numbers or as text of a fixed length"
+                f"{where} holds Python objects, which are never loaded because they may run code: "
+                "save it as numbers or as text of a fixed length"
             )
         kinds = "biuf" if field.is_number else "biufU"
         if member.dtype.kind not in kinds and field.role != "text":
             raise InputError(f"{where} holds {member.dtype}: it must be numbers")
         if len(member.shape) not in (1, 2) or (field.role == "text" and len(member.shape) != 1):
-            raise InputError(f"{where} has the shape {member.shape}: it must have a row per sample")
+            raise InputError(
+                f"{where} has the shape {member.shape}: it must have one row per sample"
+            )
         return member.shape[0]
 
 

@@ -35,7 +35,7 @@ class ParquetReader(SchemaReader):
         self.file = file
         self._parquet = need_arrow("reading Parquet", "pyarrow.parquet")
         if file.size == 0:
-            raise InputError(f"{file} has 0 bytes, which no Parquet file has: it was not written")
+            raise InputError(f"{file} is empty (0 bytes): no Parquet file was written")
         with arrow_errors(file, "Parquet"), self._parquet.ParquetFile(file.path) as opened:
             self._metadata = opened.metadata
             self._schema = opened.schema_arrow
@@ -47,7 +47,7 @@ class ParquetReader(SchemaReader):
         """The length of a column's lists, which the footer does not have: the numbers per row in
         the first row group.
         """
-        # A list's length is in no footer; how many numbers a column holds is.
+        # Footers have the number of values of a column, but not the lengths of its lists.
         path = ".".join(path_in(self._schema, name))
         for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
             for column in map(group.column, range(group.num_columns)):
@@ -117,7 +117,7 @@ def _check_row_groups(file: File, metadata: Any) -> None:
     n = sum(int(group.num_rows) for group in groups)
     if n != metadata.num_rows:
         raise InputError(
-            f"{file}: its {len(groups)} row groups have {n} rows, where the footer says "
+            f"{file}: its {len(groups)} row groups have {n} rows, but the footer names "
             f"{metadata.num_rows}: a row group is missing. Write the file again"
         )
     # A column without lists has a value, or a gap, in every row.
@@ -127,7 +127,7 @@ def _check_row_groups(file: File, metadata: Any) -> None:
         for column in map(group.column, flat):
             if column.num_values != group.num_rows:
                 raise InputError(
-                    f"{file}: row group {number} has {group.num_rows} rows, and its column "
+                    f"{file}: row group {number} has {group.num_rows} rows, but its column "
                     f"{column.path_in_schema!r} has {column.num_values}: the file is damaged. "
                     "Write it again"
                 )

@@ -158,21 +158,21 @@ class FileArrays:
     y_true : ndarray of shape (n,) or (n, k)
         Labels: class indices, or probabilities (soft labels).
     y_proba : ndarray of shape (n,) or (n, k)
-        Predicted probabilities, or logits as they stand in the files.
+        Predicted probabilities, or logits unchanged from the files.
     sample_weight : ndarray of shape (n,) or None
-        Weight of each row, where there is a column of weights.
+        Weight of each row, if there is a column of weights.
     class_names : tuple of str or None
-        Names of the classes, where the files have any.
+        Names of the classes, if the files have any.
     inferred : tuple of str
         Which columns were found, and how labels were read.
     n_missing : int
         Number of rows dropped by ``missing="drop"``.
     columns : dict of str to ndarray of shape (n,)
-        Further columns that were asked for, as text.
+        Further requested columns, as text.
     votes : ndarray of shape (n,) or None
-        Number of votes behind each row, where files say so.
+        Number of votes of each row, if the files have it.
     vote_table : VoteTable or None
-        The votes themselves, where each row of the files was one.
+        The votes themselves, if each row of the files was one.
     """
 
     y_true: NDArray[Any]
@@ -215,10 +215,9 @@ def read_file(
     columns: str | Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> FileArrays:
-    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
+    r"""Read the rows of files as arrays, for functions that need rows in memory: intervals, fits.
 
-    Columns are found as by `evaluate_file`; values are checked by the function that they are given
-    to.
+    Columns are found as by `evaluate_file`; the function that gets the values checks them.
 
     Parameters
     ----------
@@ -232,12 +231,12 @@ def read_file(
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
     votes : str, optional
-        Column of the number of votes behind each soft label, or behind counts of class 1.
+        Column of the number of votes of each soft label, or of each count for class 1.
     counts : str or list of str, optional
-        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+        Columns of vote counts, one per class (or one column of lists), instead of `y_true`.
     item, annotator : str, optional
-        Columns of long tables, a row a vote: what is voted on, and who votes. `y_true` is then the
-        vote, and predictions are repeated in each row of an item.
+        Columns of long tables with one row per vote: the item and the annotator. `y_true` is then
+        the vote, and predictions are repeated in each row of an item.
     classes : sequence, optional
         Names of the classes in the order of the columns; labels belong to the class of their name.
     from_logits : bool, default False
@@ -249,13 +248,13 @@ def read_file(
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
         "inspect", "hle", "excel", "stata", "sas" or "r"; by default it follows from their names,
-        and of records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI or
-        Humanity's Last Exam.
+        and for records from their fields: a JSON list, a log of lm-evaluation-harness, Inspect AI
+        or Humanity's Last Exam.
     filter : str, optional
-        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+        Filter to use from a log of lm-evaluation-harness that has several.
     task, skip : str or list of str, optional
-        Tasks to read, and tasks to leave out, of logs of several. Tasks without a confidence are
-        skipped, and `inferred` names them.
+        Tasks to read, and tasks to leave out, from logs of several tasks. Tasks without a
+        confidence are skipped, and `inferred` names them.
     acc_norm : {"characters", "bytes"}, optional
         Divide the log-likelihood of each choice by its length in this unit, as the harness does
         for its metrics acc_norm and acc_bytes.
@@ -263,17 +262,16 @@ def read_file(
         Whether `y_proba` is in percent, as 85 or "85%".
     words : mapping of str to float, optional
         The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``; None
-        for a refusal. With `percent`, percentages may stand beside them.
+        for a refusal. With `percent`, a column may have words and percentages.
     confidence : {"auto"}, optional
         Read each confidence by the rule for its form: words of `words`, "85%", "85 out of 100",
-        numbers up to 1 and above it, refusals, gaps. `inferred` says how many were of which form;
-        1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
+        numbers up to 1 and above 1, refusals, missing values. `inferred` has the number of each
+        form; 1, which may be 1 % or certain, is an error. Labels say whether the answer was right.
     refusals : {"excluded", "wrong"}, optional
-        What becomes of answers without a confidence: dropped, or wrong answers at confidence 0; by
-        default as `missing` says.
+        How to treat answers without a confidence: drop them, or count them as wrong answers at
+        confidence 0; by default according to `missing`.
     answer, gold : str, optional
-        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
-        same.
+        Columns of answers and of right answers, instead of `y_true`: a row is 1 if both are equal.
     columns : str or list of str, optional
         Further columns to read as text: slices, clusters, ids.
     progress : bool, optional
@@ -357,7 +355,7 @@ def _read(
     """
     _require_others(request)
     files = file_rows(request)
-    # Of rows that may be dropped it is not known how many are left.
+    # If rows may be dropped, the number of rows left is unknown.
     if at_most is not None and request.missing == "error" and files.n_rows > at_most:
         raise TooLarge
     with RowProgress(files.n_bytes, **progress) as shown:
@@ -396,13 +394,13 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
     positions = list(_positions(batches))
     nonempty, gappy = [b for b in batches if b.n], [b for b in batches if b.n_missing]
     if not nonempty:
-        what = f"{n_missing} rows, and in each something is missing" if n_missing else "no rows"
+        what = f"{n_missing} rows, each with a missing value" if n_missing else "no rows"
         raise InputError(f"{rows.called} {what}: there is nothing to measure")
     first = nonempty[0]
     for batch in nonempty:
         if batch.y_proba.shape[1:] != first.y_proba.shape[1:]:
             raise InputError(
-                f"y_proba has {_width(first)} columns in {first.file}, {_width(batch)} in "
+                f"y_proba has {_width(first)} columns in {first.file}, but {_width(batch)} in "
                 f"{batch.file}"
             )
     weights = [batch.sample_weight for batch in nonempty if batch.sample_weight is not None]
@@ -439,7 +437,7 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
     if request.item is None:
         asked = request.counts is not None
         labels, votes = counted_labels(rows.y_true, rows.y_proba, rows.votes, asked=asked)
-        notes = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
+        notes = () if votes is None else (f"votes per row: {spread_of(votes)}",)
         return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *notes))
     kept = [name for name in rows.others if name not in (request.item, request.annotator)]
     parts: dict[str, NDArray[Any] | None]

@@ -87,9 +87,9 @@ def _check_not_columns(file: File) -> None:
     columns = [] if more.strip() else list(record.values())
     if len(columns) > 1 and _are_columns(columns):
         raise InputError(
-            f"{file} is one record of columns, {{name: [...], ...}}, where a line must be the "
+            f"{file} is one record of columns, {{name: [...], ...}}, but each line must be the "
             "record of one row: write it with pandas.DataFrame(...).to_json(file, "
-            f"orient='records', lines=True). If it is one row, say {setting('format', 'jsonl')}"
+            f"orient='records', lines=True). If it is one row, pass {setting('format', 'jsonl')}"
         )
 
 

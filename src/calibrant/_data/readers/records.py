@@ -127,8 +127,8 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
             raise InputError(f"{file}, line {line} is nested too deeply") from None
         if not isinstance(record, dict):
             raise InputError(
-                f"{file}, line {line}: the list holds a {KINDS[type(record)]}, where each entry "
-                "must be one record, {...}"
+                f"{file}, line {line}: the list holds a {KINDS[type(record)]}, but each entry must "
+                "be one record, {...}"
             )
         records.append(record)
         lines.append(line)
@@ -180,7 +180,7 @@ def log_columns(
         raise _no_confidence_error(logs[0], y_true)
     if len(chosen) > 1 and logs[0].file.format == "inspect":
         options = " or ".join(settings(y_true=p.y_true, y_proba=p.y_proba) for p in chosen)
-        raise InputError(f"{logs[0].file} has several confidences: say which with {options}")
+        raise InputError(f"{logs[0].file} has several confidences: choose one with {options}")
     pair = chosen[0]
     of_choices = logs[0].file.format == "lm-eval" and pair.y_proba == "confidence"
     why = _top_choice_note(logs) if of_choices and y_proba is None else ()
@@ -222,8 +222,8 @@ def _seen_twice_error(name: str, first: tuple[Any, Any], second: tuple[Any, Any]
         places = f"{_place_text(first[1])} and {_place_text(second[1])}"
         both, where = f"{first[0]} twice, at {places}", "keep one run"
     return InputError(
-        f"{name!r} is in {both}: runs of one evaluation are the same rows again, not more of them, "
-        f"so {where}. Runs of several models are for calibrant compare"
+        f"{name!r} is in {both}: several runs of one evaluation repeat the same rows, so {where}. "
+        "To compare runs of several models, use calibrant compare"
     )
 
 
@@ -244,12 +244,12 @@ def _top_choice_note(logs: Sequence[Reader]) -> tuple[str, ...]:
     widths: set[int] = set().union(*(getattr(_log_reader(log), "widths", ()) for log in logs))
     if len(widths) > 1:
         return (
-            f"documents have {min(widths)} to {max(widths)} choices, so each is judged by its "
+            f"documents have {min(widths)} to {max(widths)} choices, so each is evaluated by its "
             "likeliest one: its probability, and whether it is right",
         )
     return (
-        "targets do not name one choice each, so documents are judged by their likeliest one, and "
-        "by acc whether it is right",
+        "targets do not name one choice each, so each document is evaluated by its likeliest "
+        "choice, and acc says whether it is right",
     )
 
 

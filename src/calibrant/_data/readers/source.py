@@ -34,7 +34,7 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
-from calibrant._data.readers.confidences import REFUSALS, UNANSWERED, note_on_forms
+from calibrant._data.readers.confidences import OVERRULED, REFUSALS, UNANSWERED, note_on_forms
 from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
 from calibrant._data.readers.lm_eval import task_of
 from calibrant._data.readers.recognise import find_files
@@ -115,12 +115,12 @@ class FileRows:
     found: tuple[str, ...]
     # How predictions are written.
     written: Written = PLAIN
-    # The fewest rows that the files hold together, as far as their footers tell; some may be
-    # without a value.
+    # The fewest rows that the files hold together, according to their footers; some may lack a
+    # value.
     n_rows: int = 0
     # How many confidences are written in which form, known after the first pass.
     forms: Counter[str] = field(default_factory=Counter)
-    # What becomes of answers without a confidence (`REFUSALS`); None: as of any missing value.
+    # How to treat answers without a confidence (`REFUSALS`); None: like any missing value.
     refusals: str | None = None
 
     @property
@@ -129,7 +129,9 @@ class FileRows:
         refused: tuple[str, ...] = ()
         if self.refusals is not None:
             n, rule = self.forms[UNANSWERED], REFUSALS[self.refusals]
-            refused = (f"{counted(n, 'answer')} without a confidence: {rule}",)
+            right = self.forms[OVERRULED]
+            although = f", although {right:,} of them are labelled correct" if right else ""
+            refused = (f"{counted(n, 'answer')} without a confidence: {rule}{although}",)
         return (*self.found, *note_on_forms(self.forms), *refused)
 
     @property
@@ -174,8 +176,8 @@ class FileRows:
         for file, before in zip(self.files, self.fingerprints, strict=True):
             if file.fingerprint() != before:
                 raise InputError(
-                    f"{file} changed while it was read. Measure a copy that nobody writes to; or "
-                    f"with {setting('exact', False)}, which reads once"
+                    f"{file} changed while it was read. Measure a copy that no process writes to; "
+                    f"or use {setting('exact', False)}, which reads the file once"
                 )
 
 
@@ -195,7 +197,7 @@ def file_rows(request: ReadRequest) -> FileRows:
     for name in ("filter", "acc_norm"):
         if getattr(request, name) is not None and any(f.format != "lm-eval" for f in files):
             raise InputError(
-                f"{name_of(name)} is of logs of lm-evaluation-harness, and these files are none"
+                f"{name_of(name)} is for logs of lm-evaluation-harness, and these files are not"
             )
     fingerprints = tuple(file.fingerprint() for file in files)
     chosen: ColumnMapping | None = None
@@ -219,7 +221,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         raise InputError(message("no_rows", holder=_files_hold(files)))
     if request.refusals == "wrong" and not chosen.answers:
         raise InputError(
-            f"{setting('refusals', 'wrong')} is for labels that say whether an answer was right, "
+            f"{setting('refusals', 'wrong')} needs labels that say whether an answer was right, "
             f"and {chosen.y_true.names[0]!r} does not say so: name a column called correct, give "
             f"{name_of('answer')} and {name_of('gold')}, or exclude refusals with "
             f"{setting('refusals', 'excluded')}"
@@ -242,7 +244,7 @@ def file_rows(request: ReadRequest) -> FileRows:
     )
 
 
-# What a column is called that names the model which gave an answer.
+# Names of columns that name the model of each answer.
 _MODEL = ("model", "model_name", "model_id", "llm")
 
 
@@ -280,8 +282,8 @@ def _several_models_error(files: Sequence[File], column: str, models: list[str])
     by = worded(python=f"{by} (columns={column!r} of read_file)", command=by)
     return InputError(
         f"{_files_hold(files)} answers of {len(models)} models, by the column {column!r} "
-        f"({shown}), and no measure of all together is about one of them: compare them "
-        f"({compare}), give a file of one model, or take them together on purpose with {by}"
+        f"({shown}), and a measure of all together describes none of them. Compare them "
+        f"({compare}), give a file of one model, or pool them on purpose with {by}"
     )
 
 
@@ -297,7 +299,7 @@ def files_of(request: ReadRequest) -> tuple[list[File], tuple[str, ...]]:
     if not all(file.format in LOGS for file in files):
         if wanted or unwanted:
             name = name_of("task" if wanted else "skip")
-            raise InputError(f"{name} is of logs of evaluations, and these files are none")
+            raise InputError(f"{name} is for logs of evaluations, and these files are not")
         return files, ()
     kept, notes, known = [], {}, set()
     for file in files:
@@ -319,11 +321,11 @@ def files_of(request: ReadRequest) -> tuple[list[File], tuple[str, ...]]:
                 raise
             notes[f"the task {', '.join(sorted(tasks))} is skipped: {error.why}"] = error
     for name in (wanted | unwanted) - known:
-        raise InputError(f"no log is of the task {name!r}: {nearest(name, sorted(known))}")
+        raise InputError(f"no log has the task {name!r}: {nearest(name, sorted(known))}")
     if not kept and notes:
         raise next(iter(notes.values()))
     if not kept:
-        raise InputError(f"no log is left: {name_of('skip')} leaves out each of them")
+        raise InputError(f"no log is left: {name_of('skip')} leaves out all of them")
     return kept, tuple(notes)
 
 
@@ -370,8 +372,8 @@ def with_folders(reader: Reader) -> Reader:
 
 
 def folder_columns(file: File) -> dict[str, str | None]:
-    """The columns that the folders above a file name as NAME=VALUE, with their values. Of two
-    folders with one name the inner one counts; the value is None for Hive's mark of a missing
+    """The columns that the folders above a file name as NAME=VALUE, with their values. If two
+    folders have one name, the inner one counts; the value is None for Hive's mark of a missing
     value.
     """
     pairs = (part.partition("=") for part in file.path.parts[:-1])

@@ -129,8 +129,8 @@ def _read_r(pd: Any, file: File) -> Table:
     if len(found) != 1:
         names = ", ".join(str(name) for name in found) or "none"
         raise InputError(
-            f"{file} must hold one data frame; it holds {len(found)} ({names}): save the one that "
-            "is meant with saveRDS(frame, file)"
+            f"{file} must hold one data frame; it holds {len(found)} ({names}): save the one to "
+            "read with saveRDS(frame, file)"
         )
     name, frame = next(iter(found.items()))
     notes = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
@@ -175,7 +175,7 @@ class TableReader(SchemaReader):
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise InputError(
                 f"{self.file} cannot be read as {kind}: {first}. Save it as CSV or Parquet, or "
-                "check that it was written to the end"
+                "check that the file is complete"
             ) from None
 
     def _as_arrow(self, column: Any) -> Any:

@@ -26,25 +26,34 @@ GAPS = frozenset(("", "na", "nan", "null", "none"))
 
 
 def read_texts(
-    paths: Sequence[str], columns: Mapping[str, str], format: str | None = None
+    paths: Sequence[str],
+    columns: Mapping[str, str],
+    format: str | None = None,
+    *,
+    optional: str | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Read columns of files as text, (n,) objects each, None where there is no value.
 
-    `columns` has the argument by which the user named each column.
+    `columns` has the argument by which the user named each column. The column `optional` has no
+    values in a file that lacks it, if another file has it.
     """
-    fields = {name: Field(name, "text") for name in columns}
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in columns}
-    for file in find_files(list(paths), format):
-        reader = open_reader(file)
-        if not reader.names:
-            continue
-        for name, argument in columns.items():
-            require(reader, argument, name)
+    readers = [open_reader(file) for file in find_files(list(paths), format)]
+    readers = [reader for reader in readers if reader.names]
+    known = any(reader.has(optional) for reader in readers) if optional is not None else False
+    for reader in readers:
+        lacking = known and optional is not None and not reader.has(optional)
+        fields = {name: Field(name, "text") for name in columns if not lacking or name != optional}
+        for name in fields:
+            require(reader, columns[name], name)
         for piece in reader.pieces(list(fields.values())):
             with closing(reader.chunks(piece, list(fields.values()), CHUNK)) as chunks:
                 for chunk in chunks:
-                    for name, field in fields.items():
-                        parts[name].append(_texts(chunk.columns[field]))
+                    rows = [_texts(chunk.columns[field]) for field in fields.values()]
+                    for name, texts in zip(fields, rows, strict=True):
+                        parts[name].append(texts)
+                    if lacking and optional is not None:
+                        parts[optional].append(np.full(rows[0].shape, None, dtype=object))
     if not any(map(len, parts.values())):
         raise InputError("the files hold no rows: there is nothing to measure")
     return {name: np.concatenate(texts) for name, texts in parts.items()}
@@ -82,6 +91,6 @@ def numbers_of_texts(
                 f"{name_of(option)} names the column {name!r}, whose row {row} is {value!r}: "
                 "values must be "
                 + ("percentages" if percent else "0, 1 or a number between, or yes and no")
-                + "; empty where there is none"
+                + "; leave the field empty if there is none"
             ) from None
     return out

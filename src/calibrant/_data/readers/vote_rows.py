@@ -22,17 +22,17 @@ def check_vote_columns(request: ReadRequest) -> None:
         for name in ("y_true", "votes", "item", "annotator"):
             if getattr(request, name) is not None:
                 raise InputError(
-                    f"{name_of('counts')} and {name_of(name)} both say what the labels are: counts "
-                    f"carry their own numbers of votes, so leave out {name_of(name)}"
+                    f"{name_of('counts')} and {name_of(name)} both give the labels: counts include "
+                    f"the number of votes, so leave out {name_of(name)}"
                 )
     if request.annotator is not None and request.item is None:
         raise InputError(
-            f"{name_of('annotator')} is given without {name_of('item')}: a table of one row a "
-            "vote needs the column of what is voted on"
+            f"{name_of('annotator')} is given without {name_of('item')}: if each row is one vote, "
+            "name the column of the items voted on"
         )
     if request.item is not None and request.votes is not None:
         raise InputError(
-            f"{name_of('item')} says that each row is one vote: leave out {name_of('votes')}"
+            f"{name_of('item')} means that each row is one vote: leave out {name_of('votes')}"
         )
 
 
@@ -65,9 +65,9 @@ def _check_counts(y_true: NDArray[Any]) -> None:
     if y_true.ndim == 2 and np.isin(y_true, (0, 1)).all() and (y_true.sum(axis=1) == 1).all():
         return
     raise InputError(
-        "counts must be whole numbers of votes, a column for each class, and at least one in every "
-        f"row. Shares of votes are labels ({name_of('y_true')}), with {name_of('votes')} for their "
-        "numbers"
+        "counts must be whole numbers of votes, one column for each class, with at least one vote "
+        f"in every row. If these are shares of votes, give them as labels ({name_of('y_true')}), "
+        f"with {name_of('votes')} for the number of votes"
     )
 
 
@@ -86,7 +86,8 @@ def votes_by_item(
     """
     if y_true.ndim != 1:
         raise InputError(
-            f"{name_of('item')} says that each row is one vote: y_true must be one column of labels"
+            f"{name_of('item')} means that each row is one vote: y_true must be one column of "
+            "labels"
         )
     table = table_of(item.tolist(), y_true, annotator, classes)
     first = np.full(len(table.items), -1, dtype=np.intp)
@@ -101,7 +102,7 @@ def votes_by_item(
             raise InputError(
                 f"{name} differs between the rows of the item {item[row]!r}: "
                 f"{_value_text(known[row])} and {_value_text(values[row])}. Each row is one vote, "
-                "and repeats what is known of its item"
+                "so all rows of an item must have the same value"
             )
     return table, first
 

@@ -86,7 +86,7 @@ def written_as(
     texts = {"percent": percent, "words": words is not None, "confidence": confidence}
     said = [name for name, value in (logs | texts).items() if value]
     if said and said[0] in logs and len(said) > 1:
-        raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
+        raise InputError(f"{said[0]} and {said[1]} contradict each other: leave out one")
     known = None if words is None else check_words(words)
     return Written(bool(from_logprobs), bool(percent), known, confidence == "auto")
 
@@ -120,7 +120,7 @@ def number_column(
             and 0 < number <= 0.01
             and "%" not in str(value)
         ):
-            return f"{value!r} without a % sign, beside others with one: is it a percentage?"
+            return f"{value!r} without a % sign, but other values have one: is it a percentage?"
         return number
 
     def error(row: int, why: str) -> InputError:
@@ -174,8 +174,7 @@ def _word_reader(words: Words) -> Callable[[Any], float | str | None]:
             return words[word]
         hint = nearest(word, list(words))
         return (
-            f"{value!r}, which {name_of('words')} does not have: {hint}, or add it with its "
-            "probability"
+            f"{value!r}, which is not in {name_of('words')}: {hint}, or add it with its probability"
         )
 
     return read

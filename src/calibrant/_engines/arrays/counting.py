@@ -317,7 +317,7 @@ def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def _threshold_in_precision(threshold: float, samples: Samples) -> float:
-    """The threshold rounded to the precision of the predictions, as they are compared with it."""
+    """The threshold rounded to the precision of the predictions, which are compared with it."""
     return float(np.asarray(threshold, dtype=samples.precision))
 
 

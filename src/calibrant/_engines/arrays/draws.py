@@ -30,12 +30,12 @@ AT_A_TIME = 1 << 18
 KEPT = 1 << 23
 # The most classes that a drawn label has room for.
 MOST_LABELS = 1 << 16
-# Up to so many classes a random number is compared with all; among more it is searched.
+# Up to this many classes a random number is compared with all; among more it is searched.
 FEW_COMPARED = 40
-# Up to so many rows a cell, outcomes are drawn one by one, and beyond as a binomial number: the
+# Up to this many rows a cell, outcomes are drawn one by one, and beyond as a binomial number: the
 # first where random numbers are made for every call, the second where they are kept.
 FEW_ROWS, FEW_KEPT = 24, 140
-# Where all draws have the same rows: up to so many rows a cell, a table has the chance of every
+# Where all draws have the same rows: up to this many rows a cell, a table has the chance of every
 # count of outcomes.
 FEW_TABLED = 500
 # From this variance on, a binomial number is a normal one corrected for its skewness and rounded.

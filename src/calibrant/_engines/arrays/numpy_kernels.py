@@ -317,7 +317,7 @@ def _checked(
     within the tolerance; None if some row is invalid.
 
     `good` says which predictions are valid. `status` gets the first invalid row and the number of
-    clipped values. `clip_predictions` False leaves logits as they are.
+    clipped values. `clip_predictions` False leaves logits unclipped.
     """
     z = targets.astype(np.float64)
     good = good & _in_unit(z)

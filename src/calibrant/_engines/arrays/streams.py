@@ -60,7 +60,7 @@ def stream_sums(
     losses: tuple[int, ...] | None = None,
 ) -> StreamSums:
     """The sums that a stream (Accumulator) keeps of these samples, in its `cells`; `holds` has the
-    names of the groups of arrays to sum. Of proper losses only those at the positions `losses` are
+    names of the groups of arrays to sum. Only the proper losses at the positions `losses` are
     needed; None for all.
     """
     own_losses = loss_sums if losses is None else partial(loss_sums, fields=losses)

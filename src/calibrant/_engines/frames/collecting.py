@@ -34,7 +34,7 @@ def collected(frame: Frame) -> Any:
                 return frame.collect()
         return frame.collect()
     except ModuleNotFoundError as error:  # DuckDB hands its results over as Arrow tables
-        purpose = f"bringing sums here from {frame.implementation.value}"
+        purpose = f"collecting sums from {frame.implementation.value}"
         package = error.name or "pyarrow"
         raise MissingExtra(package, "cli" if package == "pyarrow" else None, purpose) from error
 

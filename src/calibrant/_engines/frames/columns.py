@@ -29,44 +29,45 @@ from calibrant._engines.frames.expressions import (
 )
 from calibrant._engines.frames.partitions import open_frame
 
-_NOTHING = "y_true and y_proba must hold at least one row; got none"
+_NOTHING = "y_true and y_proba must have at least one row; got none"
 _LOGITS = "If these are logits, pass from_logits=True"
 # For each check of `sound`: what is wrong with rows that fail it, and what to do.
 _WHY = {
     "gone": (
         "lack a prediction, a label or a weight (null or NaN)",
-        "evaluate(..., missing='drop') leaves such rows out and counts them",
+        "evaluate(..., missing='drop') drops and counts these rows",
     ),
-    "weight": ("have a sample_weight that is negative or not finite", "mend or remove them"),
-    "logit": ("have a logit in y_proba that is not finite", "mend or remove them"),
+    "weight": ("have a sample_weight that is negative or not finite", "Fix or drop them"),
+    "logit": ("have a logit in y_proba that is not finite", "Fix or drop them"),
     "prediction": (
         "have a prediction in y_proba outside [0, 1]",
         _LOGITS + "; if they are percentages, divide by 100",
     ),
     "row": (
         "have predictions in y_proba that do not sum to 1",
-        _LOGITS + "; if they are one-against-rest scores, or labels that a row may have several "
-        "of, collect the frame: multilabel(y_true, y_proba) measures each column",
+        _LOGITS + ". If they are one-against-rest scores, or a row may have several labels, "
+        "collect the frame: multilabel(y_true, y_proba) measures each column",
     ),
     "soft": (
         "have a soft label in y_true outside [0, 1]",
-        "Counts of votes must be whole numbers in every row, or be divided by their row's total",
+        "Vote counts must be whole numbers in every row; otherwise divide them by their row's "
+        "total",
     ),
     "soft row": (
         "have soft labels in y_true that do not sum to 1",
-        f"Rows without votes must be left out{ROUNDED}",
+        f"Drop rows without votes{ROUNDED}",
     ),
     "count": (
-        "have counts of votes that are negative, not whole, or more than all votes",
-        "Fix or remove them; shares of votes must be in every row, or in none",
+        "have vote counts that are negative, not whole, or more than all votes",
+        "Fix or drop them; give shares of votes in every row, or in none",
     ),
-    "no votes": ("have no votes", "Remove them: counts need at least one vote in every row"),
+    "no votes": ("have no votes", "Drop them: counts need at least one vote in every row"),
     "stated": (
-        "have another number of votes than votes= says",
-        "Counts carry their own numbers of votes, so leave out votes=",
+        "have counts that do not add up to votes=",
+        "Counts include the number of votes, so leave out votes=",
     ),
     "class": (
-        "have a y_true that is none of the classes",
+        "have a y_true that is not a class",
         "Class indices start at 0; other labels need classes=[...] in column order",
     ),
     "target": (
@@ -218,7 +219,9 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
                 raise InputError(f"{rows} have {_not_in_classes(samples, example)}")
             problem, hint = _WHY[name]
             raise InputError(f"{rows} {problem}, such as {example}. {hint}")
-    raise InputError("the data changed while they were read: measure a copy nobody writes to")
+    raise InputError(
+        "the data changed while they were read: measure a copy that no process writes to"
+    )
 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:

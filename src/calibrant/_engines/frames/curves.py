@@ -21,7 +21,7 @@ from calibrant._engines.frames.pooled import cluster_names
 from calibrant._engines.frames.query import Query
 from calibrant._engines.frames.soft_labels import pooled_by_label
 
-# Up to so many rows are pooled by their predictions themselves.
+# Up to this many rows are pooled by their predictions themselves.
 MOST_ROWS = 1 << 15
 DOUBLE = np.dtype(np.float64)
 # Cells in a range of 1 of the logit.
@@ -49,7 +49,7 @@ def curve_groups(
     """The rows of a scalar problem in some 5,000 cells, narrow in the prediction and in its logit,
     from one query; up to MOST_ROWS rows by their predictions themselves.
 
-    The edges of so many equal `places` of [0, 1] are among those of the cells; `clusters` is the
+    The edges of this many equal `places` of [0, 1] are among those of the cells; `clusters` is the
     column that names clusters.
     """
     own = () if clusters is None else (clusters,)

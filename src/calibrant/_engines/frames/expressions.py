@@ -20,10 +20,10 @@ def exact(value: float) -> Expr:
     """An expression for a number that every engine reads to its last bit.
 
     An engine that writes SQL may round a literal with many decimals, but not one with few, nor one
-    with an exponent; so the number is written as a sum of such literals. The first has eight digits
-    and is nearly equal to the number, so that the rest is a double too, and so is their sum. (A
-    division by a power of two would do as well, but engines that guard it against 0 write it many
-    times longer, and a query for quantiles has a hundred such numbers.)
+    with an exponent; so the number is written as a sum of these literals. The first has eight
+    digits and is nearly equal to the number, so that the rest is a double too, and so is their sum.
+    (A division by a power of two would do as well, but engines that guard it against 0 write it
+    many times longer, and a query for quantiles has a hundred of these numbers.)
     """
     value = float(value)
     if _is_exact_text(value):

@@ -184,13 +184,13 @@ def softmax_sums(
     """The sums of a softmax over all rows, which have been checked, from one query. Scores are
     logits or, without `logits`, the logarithms of probabilities.
 
-    Of a model with an offset, classes with a probability at the floor are not possible: their
+    In a model with an offset, classes with a probability at the floor are impossible: their
     targets are left out of their rows.
     """
     if (count := model.n_parameters) > MOST_PARAMETERS:
         raise InputError(
-            f"a lazy frame sums the products of up to {MOST_PARAMETERS} parameters, and this map "
-            f"has {count}: fit it to a file by `calibrant scale`, or collect the frame"
+            f"a lazy frame sums the products of up to {MOST_PARAMETERS} parameters, but this map "
+            f"has {count}: fit it to a file with `calibrant scale`, or collect the frame"
         )
     frame, classes = _scored(samples, model, logits=logits), _of_class(model)
     eta = {f"e{r}": _linear(model, r, theta) for r in classes}

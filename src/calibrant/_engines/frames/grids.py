@@ -119,9 +119,10 @@ def logit_nodes(groups: Groups, n_nodes: int) -> Array:
 
 
 def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
-    """Group the query by so many equal cells of [0, 1] too, and request the masses for their ends:
-    weight times (target less prediction), or, without `residual_only`, weight, weighted prediction
-    and weighted target. The sums of predictions and of their squares come from the same powers.
+    """Group the query by this many equal cells of [0, 1] too, and request the masses for their
+    ends: weight times (target less prediction), or, without `residual_only`, weight, weighted
+    prediction and weighted target. The sums of predictions and of their squares come from the same
+    powers.
     """
     position = col("u") * float(cells)
     query.let({"u_cell": floor(position)}, {"u_offset": position - col("u_cell")})
@@ -233,7 +234,7 @@ def logit_grid(
 def unit_grid(
     samples: FrameSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """The scalar problem as masses on a grid of [0, 1] with so many cells, and the findings.
+    """The scalar problem as masses on a grid of [0, 1] with this many cells, and the findings.
 
     A row with weight w, prediction u and target z adds w (z - u) to the nodes around u, or, without
     `residual_only`, the three masses w, w u and w z. Mass beyond the ends of [0, 1] is folded back

@@ -212,8 +212,9 @@ class Groups:
         at = cuts.find(low)
         if not np.array_equal(at, cuts.find(high)):
             raise CalibrantError(
-                f"{self.samples.where} put predictions of two bins into one group: its doubles "
-                "are not those of IEEE 754. Collect the frame and measure it in memory"
+                f"{self.samples.where} put predictions of two bins into one group, because its "
+                "floating-point numbers do not follow IEEE 754. Collect the frame and measure it "
+                "in memory"
             )
         out = np.zeros((cuts.m, len(FIELDS)))
         np.add.at(out, at, self.fields if fields is None else fields)

@@ -95,7 +95,7 @@ def _power_that_reaches(x: Expr, low: float, factor: float, most: int) -> Expr:
 
     # Most predictions are far from 0 and 1, and need the first comparison alone.
     def between(first: int, last: int) -> Expr:
-        """The smallest such power with an exponent from `first` to `last`, by bisection."""
+        """The smallest of these powers with an exponent from `first` to `last`, by bisection."""
         if first == last:
             return nw.lit(factor**first)
         middle = (first + last) // 2

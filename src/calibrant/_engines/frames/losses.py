@@ -121,8 +121,8 @@ def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str,
     """
     if len(p) > MOST_RANKED:
         raise InputError(
-            f"distances between distributions of {len(p)} classes are not summed in a frame's "
-            f"engine (up to {MOST_RANKED} are): collect the frame first"
+            f"a frame's engine computes distances between distributions of at most {MOST_RANKED} "
+            f"classes; got {len(p)}: collect the frame first"
         )
     ranked = [
         all_of([(q[a] <= q[b]) | (p[a] > p[b]), (q[b] <= q[a]) | (p[b] > p[a])])
@@ -191,7 +191,7 @@ def _entropy(p: list[Expr]) -> Expr:
 
 
 def losses_of(groups: Groups, n_classes: int) -> LossSums:
-    """The loss sums of a problem of so many classes, over all groups of a query. A loss that the
+    """The loss sums of a problem of this many classes, over all groups of a query. A loss that the
     query did not request has the sum 0.
     """
     sums = np.zeros(len(FIELDS))

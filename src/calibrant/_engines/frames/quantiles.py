@@ -19,7 +19,7 @@ from calibrant._engines.protocol import Findings
 
 # The most distinct predictions whose sums are brought here.
 MOST_LEVELS = 1 << 20
-# The finest equal cells by which rows outside of some spans are told, and the most cells that a
+# The finest equal cells by which rows outside of some spans are counted, and the most cells that a
 # query lists. Their number is a power of two: products with it are exact.
 FINEST, MOST_LISTED = 1 << 14, 500
 # Rows at which to look first where fewer distinct predictions are wanted.
@@ -93,10 +93,10 @@ def level_sets(
             values, sums = groups["low"][order], groups.fields[order]
             nonempty = sums[:, 0] > 0  # a level that only rows of weight 0 have is not a level
             return BinTable(sums[nonempty][None]), Cuts(values[nonempty][1:]), groups.findings
-    fewer = "" if asked else " unasked: ask by name"
+    unless = "" if asked else " unless you name the measure"
     raise NotDefined(
-        f"there are more than {most:,} distinct predictions, too many to bring here one by "
-        f"one{fewer}, use a measure of bins, or collect the frame"
+        f"there are more than {most:,} distinct predictions, too many to collect{unless}: "
+        "use a measure over bins, or collect the frame"
     )
 
 

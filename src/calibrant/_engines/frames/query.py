@@ -233,8 +233,8 @@ class Query:
 
     @property
     def _parts_targets(self) -> bool:
-        """Whether rows are also grouped by their target of 0 or 1. Of many groups every sum is in
-        another place of the memory, so that twice the groups take less time than twice the sums.
+        """Whether rows are also grouped by their target of 0 or 1. With many groups every sum is
+        in another place of the memory, so that twice the groups take less time than twice the sums.
         """
         return self.has_many_groups and self.samples.hard and not self.by
 

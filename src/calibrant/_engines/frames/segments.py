@@ -33,7 +33,7 @@ MOST_PACKED = 2**52
 
 def segment_rules(samples: FrameSamples, names: tuple[str, ...], parts: int) -> list[SegmentRule]:
     """The rules that turn each named column into segments (numbered groups of its values), from
-    queries about the column. Numbers with many distinct values are cut into so many `parts`.
+    queries about the column. Numbers with many distinct values are cut into `parts` ranges.
     """
     return [_segment_rule(samples, name, parts) for name in names]
 
@@ -51,7 +51,7 @@ def _segment_rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
     if not samples.frame.collect_schema()[name].is_numeric():
         raise InputError(
             f"segments: the column {name!r} has more than {MOST_DISTINCT:,} distinct values; "
-            "choose a coarser one, or collect the frame"
+            "choose a coarser column, or collect the frame"
         )
     return _rule_of_many_numbers(samples, name, parts)
 
@@ -149,8 +149,8 @@ def cell_sums(
     if groups["rows"].size > MOST_CELLS:
         raise InputError(
             f"segments: the {len(names)} columns have more than {MOST_CELLS:,} combinations of "
-            "values, too many for their sums to come here: search fewer columns at a time, give "
-            "fewer parts, or collect the frame"
+            "values, too many to collect their sums: search fewer columns at a time, give fewer "
+            "parts, or collect the frame"
         )
     groups.check_rows()
     numbers: list[Index] = [np.zeros(0, dtype=np.intp)] * len(rules)
@@ -192,7 +192,7 @@ def _numbers_of_values(values: NDArray[Any], rule: SegmentRule) -> Index:
     if min(known.values(), default=0) < 0:
         raise InputError(
             f"the data changed while they were read: the column {rule.name!r} has new values. "
-            "Measure a copy nobody writes to"
+            "Measure a copy that no process writes to"
         )
     return np.array([known[value] for value in values.tolist()], dtype=np.intp)
 

@@ -50,8 +50,8 @@ def slices_of(
     found = collected(grouped)
     if len(found) > MOST_SLICES:
         raise InputError(
-            f"{setting('by', ', '.join(by))} has more than {MOST_SLICES:,} values, and each is "
-            "summed by itself: choose a coarser column"
+            f"{setting('by', ', '.join(by))} has more than {MOST_SLICES:,} values, and each is a "
+            "slice with sums of its own: choose a coarser column"
         )
     columns = {name: found[name].to_list() for name in found.columns}
     names = row_names([columns[key] for key in keys]).tolist()

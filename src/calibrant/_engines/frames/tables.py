@@ -78,13 +78,13 @@ def _cell_table(
     """The table of given cells: the engine groups the rows by the columns that they name."""
     if not rule.names:
         raise InputError(
-            "cells of a lazy frame are columns of it: give their names, Cells('site', 'age')"
+            "cells of a lazy frame are columns of the frame: give their names, Cells('site', 'age')"
         )
     names = named_columns(rule.names, "bins", samples.frame.collect_schema())
     groups = Query(samples, notion, by=names).add_fields().run()
     keys = [groups.columns[f"by{j}"].tolist() for j in range(len(rule.names))]
     if any(key is None or key != key for column in keys for key in column):
-        raise InputError(f"{rule} have no value in some rows: drop these, or fill them")
+        raise InputError(f"{rule} has no value in some rows: drop or fill them")
     labels = [", ".join(map(str, row)) for row in zip(*keys, strict=True)]
     order = sorted(range(len(labels)), key=labels.__getitem__)
     cuts = CellCuts.of([labels[j] for j in order])
@@ -95,8 +95,8 @@ def refuse_cells(rule: Rule) -> None:
     """Raise an InputError for given cells of every class of a lazy frame."""
     if isinstance(rule, GivenCells):
         raise InputError(
-            "cells of each class need the rows in memory: collect the frame first, or measure the "
-            "top label"
+            "cells for each class need the rows in memory: collect the frame first, or measure "
+            "the top label"
         )
 
 
@@ -106,7 +106,7 @@ def check_ranks(rule: Quantile) -> None:
     """
     if rule.ties == "rank":
         raise InputError(
-            "bins by rank need the rows in order, which frames of other engines do not have: use "
+            "bins by rank need the rows in order, which only frames in memory have: use "
             f"Quantile({rule.m}), which keeps ties together, or collect the frame first"
         )
 
@@ -184,8 +184,8 @@ def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findin
     """
     if isinstance(rule, LevelSets):
         raise InputError(
-            "a bin for every distinct confidence of every class would bring the rows themselves "
-            "here: use Quantile(m) or a count of bins, or collect the frame first"
+            "a bin for every distinct confidence of every class would bring all rows into memory: "
+            "use Quantile(m) or a number of bins, or collect the frame first"
         )
     refuse_cells(rule)
     if isinstance(rule, Quantile):

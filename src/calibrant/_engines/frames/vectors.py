@@ -43,8 +43,8 @@ def vector_table(
     """
     if isinstance(rule, LevelSets):
         raise InputError(
-            "a cell for every distinct vector of predictions would bring the rows themselves "
-            "here: use Quantile(m) or a count of bins, or collect the frame first"
+            "a cell for every distinct vector of predictions would bring all rows into memory: "
+            "use Quantile(m) or a number of bins, or collect the frame first"
         )
     refuse_cells(rule)
     if isinstance(rule, Quantile):

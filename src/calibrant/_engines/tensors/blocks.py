@@ -134,7 +134,7 @@ def checked_block(
     hold zeros and go to the tally.
 
     `good` says which predictions are valid, `start` is the number of the first row.
-    `clip_predictions` False leaves logits as they are.
+    `clip_predictions` False leaves logits unclipped.
     """
     good = good & in_unit(z) & _valid_weights(w)
     tally.check(good, start)

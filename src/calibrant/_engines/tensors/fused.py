@@ -35,7 +35,7 @@ from calibrant._engines.tensors.tally import to_host
 ROWS, MOST_SHORT_ROWS = 1 << 26, 1 << 30
 LONGEST_IN_REGISTERS = 4096
 LONGEST = 1 << 18
-# Up to so many classes a thread reads a row by itself; the second is for bins of every class.
+# Up to this many classes a thread reads a row by itself; the second is for bins of every class.
 SHORT, SHORT_CLASSES = 128, 128
 SHORTEST = 32
 # Programs that share the rows: several for each multiprocessor of a large device.

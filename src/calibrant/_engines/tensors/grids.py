@@ -108,7 +108,7 @@ def logit_grid(
 def unit_grid(
     samples: TensorSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
-    """The scalar problem as masses on a grid of [0, 1] with so many cells, and the findings.
+    """The scalar problem as masses on a grid of [0, 1] with this many cells, and the findings.
 
     A row with weight w, prediction u and target z adds w (z - u) to the nodes around u, or, without
     `residual_only`, the three masses w, w u and w z. Mass beyond the ends of [0, 1] is folded back

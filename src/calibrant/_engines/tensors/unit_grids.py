@@ -68,7 +68,7 @@ class DeviceUnitGrid(UnitGrid):
 
     def _integral(self, width: float, cells: int) -> float:
         """The integral over [0, 1] of the absolute residual smoothed by noise of this width,
-        computed on so many cells; `smooth_ece._smoothed` does the same for arrays.
+        computed on this many cells; `smooth_ece._smoothed` does the same for arrays.
         """
         sigma = min(width, WIDE_SIGMA)
         left = min(cells, math.ceil(TAIL / (math.pi * sigma)))
@@ -85,8 +85,8 @@ class DeviceUnitGrid(UnitGrid):
 
 
 def unit_grid(column: Column, cells: int) -> tuple[DeviceUnitGrid, Findings] | None:
-    """The sums of target less prediction on a grid of so many cells of [0, 1], mass beyond the ends
-    folded back inside, and the findings. None if some target is neither 0 nor 1.
+    """The sums of target less prediction on a grid of this many cells of [0, 1], mass beyond the
+    ends folded back inside, and the findings. None if some target is neither 0 nor 1.
 
     The read of a column is cached, and serves coarser grids too.
     """

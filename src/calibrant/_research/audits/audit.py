@@ -52,9 +52,9 @@ def audit(
 ) -> Audit:
     """Test which properties measures have, in worlds where the truth is known.
 
-    Small worlds are summed over every outcome; large ones are drawn. Each property gets a verdict
-    with a witness, beside what the catalogue claims. An audit that does not bear out every claim is
-    false, so that ``assert audit(...)`` can fail.
+    Small worlds are summed over every outcome; large ones are simulated. Each property gets a
+    verdict with a witness, and the claim of the catalogue. An audit is false unless it confirms
+    every claim, so ``assert audit(...)`` can fail.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def audit(
         - "sequential": no strategy that sees the outcomes of earlier rows beats the truth; the best
           one is searched by optimisation.
     shape : {"binary", "multiclass"}, optional
-        Audit one shape of predictions only; by default both.
+        Audit only one shape of predictions; by default both.
     bins : int or binning rule, optional
-        Another rule than each measure's own; nothing is claimed then.
+        A bin rule other than each measure's own; the catalogue then makes no claims.
     claims : mapping of str to bool, optional
         What you claim of your own function, such as ``{"complete": True}``.
     n_draws : int, default 50
@@ -154,7 +154,7 @@ class _Replay:
         shape: Any = row.shape
         if self.lost:
             raise InputError(
-                f"the function {row.measure} could not be kept with this audit: audit it again"
+                f"this audit could not store the function {row.measure}: run the audit again"
             )
         if self.function is not None:
             subject = Subject(row.measure, shape, function=self.function)
@@ -180,7 +180,7 @@ def _notes_on_untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tup
     """
     tested = {row.measure for row in rows}
     names = dict.fromkeys(s.name for s in subjects if s.name not in tested)
-    return tuple(f"not audited: none of the properties asked for is about {n}" for n in names)
+    return tuple(f"not audited: none of the requested properties applies to {n}" for n in names)
 
 
 def _check_claims(claims: Any, measure: Any) -> dict[str, bool] | None:
@@ -191,7 +191,10 @@ def _check_claims(claims: Any, measure: Any) -> dict[str, bool] | None:
     if claims is None:
         return None
     if not callable(measure):
-        raise InputError("claims are of a function of your own: the catalogue makes its own claims")
+        raise InputError(
+            "claims apply only to your own function: measures of the catalogue have their own "
+            "claims"
+        )
     if not isinstance(claims, Mapping) or not all(isinstance(c, bool) for c in claims.values()):
         raise InputError(f"claims must map properties to True or False; got {claims!r}")
     for name in claims:
@@ -235,7 +238,7 @@ def _check_properties(properties: Iterable[str] | None) -> tuple[str, ...]:
         return PROPERTIES
     asked = [properties] if isinstance(properties, str) else list(properties)
     if not asked:
-        raise InputError("properties is empty: leave it out for all of " + ", ".join(PROPERTIES))
+        raise InputError("properties is empty: drop it for all of " + ", ".join(PROPERTIES))
     for name in asked:
         one_of("properties", name, (*PROPERTIES, *ON_REQUEST))
     return tuple(p for p in (*PROPERTIES, *ON_REQUEST) if p in asked)
@@ -265,7 +268,7 @@ def _make_subjects(
             _raise_unknown_measure(name, shapes)
         subjects += [Subject(name, s, find(name, s), bins=bins) for s in fitting]
     if not subjects:
-        raise InputError("measure is an empty list: leave it out for the whole catalogue")
+        raise InputError("measure is an empty list: drop it for the whole catalogue")
     return subjects, ()
 
 

@@ -170,7 +170,7 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
     if jump is None and not n_paths:
         return subject.verdict("continuous", None, NO_VALUES)
     if jump is None:
-        words = f"steps vanish along {n_paths} paths (at most {largest:.2g} is left)"
+        words = f"no jump was found along {n_paths} paths (largest remaining step {largest:.2g})"
         evidence = {"largest_step": largest, "paths": n_paths}
         return subject.verdict("continuous", True, words, evidence)
     witness: dict[str, Any] = {
@@ -225,10 +225,10 @@ def _binary_paths(rng: np.random.Generator) -> tuple[Path, ...]:
     a, b = rng.uniform(0.02, 0.98, (2, 6))
     labels = rng.integers(0, 2, 6)
     return (
-        _unweighted_path("two points part at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
-        _unweighted_path("two equal predictions part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
+        _unweighted_path("two predictions separate at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
+        _unweighted_path("two equal predictions separate", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
         _unweighted_path(
-            "two ties part", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]
+            "two ties separate", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]
         ),
         _unweighted_path(
             "one prediction goes from 0 to 1",
@@ -237,7 +237,13 @@ def _binary_paths(rng: np.random.Generator) -> tuple[Path, ...]:
             [0.495, 0, 0, 0, 0],
         ),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
-        Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS),
+        Path(
+            ("from one random predictor to another, with weights"),
+            labels,
+            (a + b) / 2,
+            (b - a) / 2,
+            _WEIGHTS,
+        ),
     )
 
 
@@ -253,8 +259,14 @@ def _multiclass_paths(rng: np.random.Generator) -> tuple[Path, ...]:
             [[0.4, 0.4, 0.2], [0.35, 0.25, 0.4]],
             [[0.1, -0.1, 0], [0, 0, 0]],
         ),
-        _unweighted_path("two equal rows part", [0, 1], tied, parting),
-        _unweighted_path("two equal rows with one label part", [0, 0], tied, parting),
+        _unweighted_path("two equal rows separate", [0, 1], tied, parting),
+        _unweighted_path("two equal rows with one label separate", [0, 0], tied, parting),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
-        Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS[:4]),
+        Path(
+            ("from one random predictor to another, with weights"),
+            labels,
+            (a + b) / 2,
+            (b - a) / 2,
+            _WEIGHTS[:4],
+        ),
     )

@@ -75,11 +75,15 @@ def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> Audit
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
         holds = None
-        words = f"{len(worst.sizes)} sizes do not decide whether it vanishes on '{name}'"
+        words = f"{len(worst.sizes)} sample sizes do not decide whether it tends to 0 on '{name}'"
     elif worst.limit == 0.0:
         holds = True
-        rate = f"falls at least like n^{worst.slope:.2f}" if np.isfinite(worst.slope) else "is 0"
-        words = f"it {rate} on {len(calibrated)} calibrated ones"
+        rate = (
+            (f"falls at least as fast as n^{worst.slope:.2f}")
+            if np.isfinite(worst.slope)
+            else "is 0"
+        )
+        words = f"it {rate} on {len(calibrated)} calibrated populations"
     else:
         holds, words = False, f"it stays at {last:.4g} on '{name}'"
     return _verdict(subject, "complete", holds, worst, words, seed)
@@ -102,11 +106,14 @@ def _soundness(
     lowest, limit = others[index], tends[index]
     name, last = lowest.population.name, subject.error(lowest.values[-1])
     if np.isnan(limit) or np.isnan(worst.limit):
-        holds, words = None, f"{len(lowest.sizes)} sizes do not decide what it tends to on '{name}'"
+        holds, words = None, f"{len(lowest.sizes)} sample sizes do not decide its limit on '{name}'"
     elif limit > worst.limit:
-        holds, words = True, f"it stays at {last:.4g} or more on {len(others)} miscalibrated ones"
+        holds, words = (
+            True,
+            (f"it stays at {last:.4g} or more on {len(others)} miscalibrated populations"),
+        )
     elif complete:
-        holds, words = False, f"it vanishes on '{name}' as on calibrated predictions"
+        holds, words = False, f"it tends to 0 on '{name}', as on calibrated predictions"
     else:
         most = subject.error(worst.values[-1])
         holds = False

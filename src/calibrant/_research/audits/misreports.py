@@ -12,18 +12,18 @@ from calibrant._research.audits.subjects import Array
 
 Misreport = tuple[str, Array]
 _FEW_ROWS = 4
-# Beginnings of names of misreports that are left out where a world is expensive: they are larger or
-# smaller variants of another.
+# Prefixes of names of misreports that are dropped in expensive worlds: they are larger or smaller
+# variants of another.
 _MORE_OF_A_KIND = (
     "0.1",
     "0.9",
     "sharpened, temperature 0.25",
     "blunted, temperature 4",
-    "rows in reverse",
-    "a little",
-    "the first class a little",
-    "classes moved on by 2",
-    "classes moved on by 3",
+    "rows reversed",
+    "slightly",
+    "first class slightly",
+    "classes shifted by 2",
+    "classes shifted by 3",
     "top and least",
 )
 
@@ -60,7 +60,7 @@ def _common_misreports(truth: Array) -> Iterator[Misreport]:
         yield f"sharpened, temperature {temperature:g}", tempered(truth, temperature)
     for temperature in (2.0, 4.0):
         yield f"blunted, temperature {temperature:g}", tempered(truth, temperature)
-    yield "rows in reverse", truth[::-1].copy()
+    yield "rows reversed", truth[::-1].copy()
     order = np.argsort(truth if truth.ndim == 1 else truth.max(axis=1), kind="stable")
     for size in (2, (n + 1) // 2):
         if 1 < size < n:
@@ -92,11 +92,11 @@ def _binary_misreports(truth: Array) -> Iterator[Misreport]:
     for constant in (0.5, 0.1, 0.25, 0.75, 0.9):
         yield f"{constant:g} for all", np.full(n, constant)
     yield from _common_misreports(truth)
-    yield "certain: 0 or 1", (truth > 0.5).astype(float)
-    yield "turned round", 1 - truth
-    yield "a little up", np.minimum(truth + 0.01, 1.0)
-    yield "a little down", np.maximum(truth - 0.01, 0.0)
-    yield "ties parted", np.clip(truth + 1e-3 * (np.arange(n) - (n - 1) / 2) / n, 0, 1)
+    yield "rounded to 0 or 1", (truth > 0.5).astype(float)
+    yield "reversed", 1 - truth
+    yield "slightly higher", np.minimum(truth + 0.01, 1.0)
+    yield "slightly lower", np.maximum(truth - 0.01, 0.0)
+    yield "ties broken", np.clip(truth + 1e-3 * (np.arange(n) - (n - 1) / 2) / n, 0, 1)
 
 
 def _multiclass_misreports(truth: Array) -> Iterator[Misreport]:
@@ -107,14 +107,14 @@ def _multiclass_misreports(truth: Array) -> Iterator[Misreport]:
     yield from _common_misreports(truth)
     certain = np.eye(k)[top]
     yield "certain of the top class", certain
-    yield "a little surer of the top class", 0.99 * truth + 0.01 * certain
-    yield "the first class a little higher", 0.99 * truth + 0.01 * np.eye(k)[0]
+    yield "slightly more confident in the top class", 0.99 * truth + 0.01 * certain
+    yield "first class slightly higher", 0.99 * truth + 0.01 * np.eye(k)[0]
     for shift in range(1, min(k, 4)):
-        yield f"classes moved on by {shift}", np.roll(truth, shift, axis=1)
+        yield f"classes shifted by {shift}", np.roll(truth, shift, axis=1)
     for rank, words in ((1, "second"), (k - 1, "least likely")):
         other = np.argsort(-truth, axis=1, kind="stable")[:, rank]
         moved = truth.copy()
         moved[rows, top], moved[rows, other] = truth[rows, other], truth[rows, top]
-        yield f"top and {words} class exchanged", moved
+        yield f"top and {words} class swapped", moved
     parted = truth + 1e-3 * ((rows - (n - 1) / 2) / n)[:, None] * (certain - 1 / k)
-    yield "ties parted", parted / parted.sum(axis=1, keepdims=True)
+    yield "ties broken", parted / parted.sum(axis=1, keepdims=True)

@@ -143,7 +143,7 @@ def _wrong_by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Ar
 
 
 _BINARY = (
-    Population("calibrated: predictions of every size", _with_truth(_uniform_predictions)),
+    Population("calibrated: a wide range of predictions", _with_truth(_uniform_predictions)),
     Population("calibrated: five levels", _with_truth(_five_values)),
     Population("calibrated: 1/2 for all", _constant_half),
     Population("calibrated: certain and right", _with_truth(_zeros_and_ones)),
@@ -151,26 +151,28 @@ _BINARY = (
     Population("calibrated: rare events", _with_truth(_rare_events)),
     Population("calibrated: heavy weights", _weighted_predictions, weighted=True),
     Population("overconfident", _with_truth(_uniform_predictions, lambda u: tempered(u, 2.0)), ALL),
-    Population("a quarter too high", _with_truth(_uniform_predictions, lambda u: 0.8 * u), ALL),
-    Population("turned round", _with_truth(_uniform_predictions, lambda u: 1 - u), ALL),
-    Population("now too high, now too low", _with_truth(_inner_predictions, _wavy_truth), ALL),
+    Population("too high by a quarter", _with_truth(_uniform_predictions, lambda u: 0.8 * u), ALL),
+    Population("reversed", _with_truth(_uniform_predictions, lambda u: 1 - u), ALL),
     Population(
-        "wrong where predictions are below 0.01",
+        ("alternately too high and too low"), _with_truth(_inner_predictions, _wavy_truth), ALL
+    ),
+    Population(
+        "miscalibrated where predictions are below 0.01",
         _with_truth(_half_rare, lambda u: np.where(u < 0.01, 0.2, u)),
         ALL,
     ),
     Population(
-        "wrong where predictions are above 0.95",
+        "miscalibrated where predictions are above 0.95",
         _with_truth(_near_one, lambda u: np.where(u > 0.95, 0.8, u)),
         ALL,
     ),
     # Half of the wrong ones predict the other class: their confidences are right on average.
     Population(
-        "wrong where predictions are near 1/2",
+        "miscalibrated where predictions are near 1/2",
         _with_truth(_in_the_middle, lambda u: np.where(abs(u - 0.5) < 0.03, 0.7, u)),
         _BELOW_TOP,
     ),
-    Population("wrong by weight alone", _wrong_by_weight, ALL, weighted=True),
+    Population("miscalibrated only by weight", _wrong_by_weight, ALL, weighted=True),
 )
 
 
@@ -217,7 +219,9 @@ def _constant_row(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 
 def _reversed_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Draw predictions and truth, (n, 3), where a surer top class is less likely to be right."""
+    """Draw predictions and truth, (n, 3), in which a more confident top class is less likely to be
+    right.
+    """
     c, share, top = _draw_rows(rng, n)
     return _rows_of_three(c, share, top), _rows_of_three(1.5 - c, share, top)
 
@@ -296,7 +300,7 @@ def _rows_wrong_by_class(rng: np.random.Generator, n: int) -> tuple[Array, Array
 
 
 _MULTICLASS = (
-    Population("calibrated: confidences of every size", _with_truth(_calibrated_rows)),
+    Population("calibrated: a wide range of confidences", _with_truth(_calibrated_rows)),
     Population("calibrated: four different rows", _with_truth(_four_distinct_rows)),
     Population("calibrated: one row for all", _constant_row),
     Population("calibrated: certain and right", _with_truth(_certain_rows)),
@@ -304,10 +308,10 @@ _MULTICLASS = (
     Population("calibrated: rare classes", _with_truth(_rare_rows)),
     Population("calibrated: heavy weights", _weighted_rows, weighted=True),
     Population("overconfident", _with_truth(_calibrated_rows, lambda p: tempered(p, 2.0)), ALL),
-    Population("the surer, the more often wrong", _reversed_rows, ALL),
-    Population("the classes below the top exchanged", _swapped_rows, _BELOW_TOP),
-    Population("wrong where predictions are below 0.01", _small_classes, _BELOW_TOP),
-    Population("wrong where confidences are above 0.95", _sure_rows, ALL),
-    Population("wrong by weight alone", _rows_wrong_by_weight, ALL, weighted=True),
-    Population("wrong by predicted class alone", _rows_wrong_by_class, _BY_CLASS),
+    Population("higher confidence, lower accuracy", _reversed_rows, ALL),
+    Population("classes below the top swapped", _swapped_rows, _BELOW_TOP),
+    Population("miscalibrated where predictions are below 0.01", _small_classes, _BELOW_TOP),
+    Population("miscalibrated where confidences are above 0.95", _sure_rows, ALL),
+    Population("miscalibrated only by weight", _rows_wrong_by_weight, ALL, weighted=True),
+    Population("miscalibrated only by predicted class", _rows_wrong_by_class, _BY_CLASS),
 )

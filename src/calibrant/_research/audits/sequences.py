@@ -1,7 +1,7 @@
 """Forecasters who see the outcomes of earlier rows: can they beat the true probabilities?
 
-Truthful errors reward the truth among predictions that are made before any outcome. Whoever sees
-outcomes as they come can make up for earlier ones: predict too much after an event that was not
+Truthful errors reward the truth among predictions that are made before any outcome. A predictor
+that sees earlier outcomes can compensate for them: predict too much after an event that was not
 expected, so that sums agree. The best strategy, a prediction for each history of a small world, is
 searched by optimisation, and its expectation is exact.
 """
@@ -44,7 +44,7 @@ def _verdict(subject: Subject) -> AuditVerdict:
     strategy, value = _search(subject, _WORLD, plain)
     evidence = {"truth": subject.error(truth), "cheat": subject.error(value)}
     if truth - value <= _ROUNDING * max(1.0, abs(truth)):
-        words = "no strategy that sees earlier outcomes was found to beat the truth (not a proof)"
+        words = "no strategy that sees earlier outcomes beats the truth (by search, not a proof)"
         return subject.verdict("sequential", True, words, evidence)
     first, *_, last = strategy
     words = (

@@ -25,7 +25,7 @@ Function = Callable[..., Any]
 Weights = Array | None
 
 # The sentence of a verdict on a measure that has no finite value wherever a property is tested.
-NO_VALUES = "it has no finite value on what is tried, so that nothing can be decided"
+NO_VALUES = "it has no finite value in any trial, so nothing can be decided"
 _DEFAULT_BINS = 15
 # More measures than this of one sample share one read of it and one ordering of its rows.
 _MANY = 8

@@ -187,7 +187,9 @@ def _verdict(
     if won is None and not tried:
         return subject.verdict("truthful", None, NO_VALUES)
     if won is None:
-        words = f"no misreport wins in {tried} tries over {n_worlds} worlds (not a proof)"
+        words = (
+            f"no misreport beats the truth in {tried} tries over {n_worlds} worlds (not a proof)"
+        )
         evidence: dict[str, float] = {"misreports_tried": tried, "worlds": n_worlds}
         return subject.verdict("truthful", True, words, evidence)
     # A score's expectation is shown as the score, not as its distance from the best.

@@ -55,7 +55,11 @@ def _verdict_unrefuted(subject: Subject, tried: int) -> AuditVerdict:
 
     `tried` is the number of pairs with a finite value; the verdict is undecided if it is 0.
     """
-    words = f"the same in {tried} samples with the same shares of weight" if tried else NO_VALUES
+    words = (
+        (f"equal values in {tried} pairs of samples with equal weight shares")
+        if tried
+        else NO_VALUES
+    )
     return subject.verdict("weighted", True if tried else None, words, {"tried": tried})
 
 
@@ -72,15 +76,15 @@ def _sample_pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, S
     predictions = 0.7 * truth + 0.3 * truth.mean(axis=0)
     for factor in _FACTORS:
         scaled = (labels, predictions, factor * weights)
-        yield f"all weights times {factor:g}", (labels, predictions, weights), scaled
+        yield f"all weights multiplied by {factor:g}", (labels, predictions, weights), scaled
     yield (
-        "weights of 1 left out",
+        "weights of 1 dropped",
         (labels, predictions, np.ones(_N_ROWS)),
         (labels, predictions, None),
     )
     kept = np.arange(_N_ROWS) % 3 > 0
     without = (labels[kept], predictions[kept], weights[kept])
-    yield "rows of no weight left out", (labels, predictions, weights * kept), without
+    yield "rows of weight 0 dropped", (labels, predictions, weights * kept), without
 
 
 def _are_equal(first: float, second: float) -> bool:

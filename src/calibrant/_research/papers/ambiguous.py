@@ -72,7 +72,7 @@ def reproduce(
         counts = {"n_splits": 1, "n_draws": 10, "n_resamples": 200}
     sections = [_toy_section(seed)]
     if predictors is None:
-        need = f"Left out: they need a folder with {ACCEPTED}; give it as data."
+        need = f"Not run: this section needs a folder with {ACCEPTED}; give it as data."
         sections.append(Section("Real votes", (need,)))
     else:
         found = outcomes(predictors, seed, progress or TaskProgress(False), **counts)
@@ -93,14 +93,14 @@ def _toy_section(seed: int) -> Section:
     """The section on the toy example: what was computed, and a table of errors by map."""
     found = toy_errors(seed)
     return Section(
-        "Section 4: a majority hides the votes",
+        "Section 4: majority labels hide disagreement",
         (
-            "Points of three clusters; on the middle one 30 % of the votes are not the majority's. "
-            "The predictor is the exact probability of the voted label, where the paper trains a "
-            "network: it is calibrated to voted labels, and every map that is fitted to them "
+            "The points form three clusters. In the middle one, 30 % of the votes differ from the "
+            "majority. The predictor is the exact probability of the voted label, where the paper "
+            "trains a network. It is calibrated to voted labels, and every map fitted to these "
             "leaves it far from the votes (the paper: ECE against votes 6.3 % before and 9.6 to "
-            "9.7 % after). Dirichlet calibration to the shares of ten votes a row corrects it. One "
-            "temperature cannot, nor can smoothed labels: they move the certain clusters too.",
+            "9.7 % after). Dirichlet calibration to the shares of ten votes per row corrects it. "
+            "One temperature or smoothed labels cannot: they change the certain clusters too.",
         ),
         (
             Table(
@@ -131,75 +131,71 @@ def _vote_sections(
     of_set = {each.rows: each for each in predictors}
     return [
         Section(
-            "What it says, and what comes out",
+            "Claims and results",
             (
-                "Half of the rows of each class are fitted to and the other half judged, "
-                f"{'in one split' if counts['n_splits'] == 1 else 'in five splits'}. The paper's "
-                "networks are not these: its numbers stand beside what comes out here, to be "
-                "compared and not to be equal. Of its four benchmarks the two with real votes can "
-                "be done, with the rows that the folder has; the votes of the other two (ISIC "
-                "2019, DermaMNIST) are made up from a confusion matrix. Its adaptive temperature "
-                "is no map of this library. Printed values are those of the tables in the authors' "
-                "repository (Linwei94/CalibrationAGT), from which the ranges of the abstract "
-                "follow.",
+                "Maps are fitted to half of the rows of each class and evaluated on the other "
+                f"half, {'in one split' if counts['n_splits'] == 1 else 'in five splits'}. The "
+                "paper uses other networks, so its numbers are shown for comparison and need not "
+                "be equal. Two of its four benchmarks have real votes and can be reproduced with "
+                "the rows in the folder. The votes of the other two (ISIC 2019, DermaMNIST) are "
+                "simulated from a confusion matrix. This library does not implement its adaptive "
+                "temperature. Printed values come from the tables in the authors' repository "
+                "(Linwei94/CalibrationAGT), which give the ranges of the abstract.",
                 *(_set_sentence(rows, group, of_set[rows]) for rows, group in sets.items()),
                 *((f"Could not be read: {', '.join(unreadable)}.",) if unreadable else ()),
             ),
             (
                 Table(
                     "claims",
-                    "The paper's claims. Reductions are of the ECE against the shares of "
-                    "the votes, relative to a temperature that is fitted to the majority; median "
-                    "over predictors, and the range.",
+                    "The paper's claims. Reductions of the ECE against vote shares, relative to a "
+                    "temperature fitted to the majority: median over predictors, and range.",
                     _claims_columns(sets),
                 ),
             ),
             (
                 Figure(
                     "errors",
-                    "The ECE against votes, a point a predictor: maps that are fitted to "
-                    "the majority, and those that are fitted to votes. Diamonds: what the paper "
-                    "prints for its own networks.",
+                    "ECE against votes, one point per predictor: maps fitted to the majority and "
+                    "maps fitted to votes. Diamonds: printed values for the paper's own networks.",
                     partial(draw_errors, sets),
                 ),
             ),
         ),
         Section(
-            "The comparison, set by set",
+            "Comparison by data set",
             (
-                "ECE (15 bins) of the top label against the shares of the votes; by drawn votes, "
-                "as the paper has it: the mean ECE against single votes, which adds their noise. "
-                "Brier score as the tables of the paper have it, against single votes. The last "
-                "columns are what the paper prints, by drawn votes.",
+                "ECE (15 bins) of the top label against vote shares. By drawn votes, as the paper "
+                "defines it: the mean ECE against single votes, which includes their noise. The "
+                "Brier score is against single votes, as in the paper's tables. The last columns "
+                "are the paper's values, by drawn votes.",
             ),
             tuple(_methods_table(rows, group) for rows, group in sets.items()),
         ),
         Section(
-            "Which target for which map",
+            "Targets and maps",
             (
-                "Whatever the map: fitted to the majority it is as far from the votes as a "
-                "temperature is, and one vote a row, drawn at random, does most of what all "
-                "votes do.",
+                "Every map fitted to the majority is as far from the votes as a temperature. One "
+                "random vote per row gives most of the gain of all votes.",
             ),
             tuple(_targets_table(rows, group) for rows, group in sets.items()),
         ),
         Section(
-            "Predictor by predictor",
+            "Results by predictor",
             (
-                "Differences are to a temperature that is fitted to the majority, with 95 % "
-                "intervals of a paired bootstrap, on the first split. Those of the ECE are wide, "
-                "because the ECE is a sum of absolute values; those of the log loss are not.",
+                "Differences are to a temperature fitted to the majority, with 95 % intervals of "
+                "a paired bootstrap, on the first split. Intervals of the ECE are wide, because "
+                "it is a sum of absolute values; those of the log loss are narrow.",
                 _smoothing_paragraph(found),
             ),
             (
                 Table(
                     "predictors",
-                    "Errors: how often the top label is not the majority's. "
-                    "Departing: how often a single vote is not. Epsilon: of label smoothing. T: "
-                    "means over splits.",
+                    "Errors: how often the top label differs from the majority. Departing: how "
+                    "often a single vote differs from the majority. Epsilon: for label smoothing. "
+                    "T: means over splits.",
                     _predictor_columns(found),
                 ),
-                Table("errors", "ECE against votes, %, as means over splits.", _ece_columns(found)),
+                Table("errors", "ECE against votes in %, mean over splits.", _ece_columns(found)),
                 Table(
                     "differences",
                     "Differences to a temperature fitted to the majority, first split.",
@@ -210,9 +206,9 @@ def _vote_sections(
             (
                 Figure(
                     "label_smoothing",
-                    "Temperatures relative to that of the votes: of the "
-                    "majority too low, of smoothed labels too high, the more so the more often a "
-                    "predictor errs for each vote that departs from the majority.",
+                    "Temperatures relative to the one fitted to votes. The majority gives too low "
+                    "a temperature, smoothed labels too high a one. The excess grows with the "
+                    "ratio of a predictor's errors to departing votes.",
                     partial(draw_label_smoothing, found),
                     temperature_ratios(found),
                 ),
@@ -230,10 +226,10 @@ def _set_sentence(rows: str, group: list[Outcome], predictor: VotedPredictor) ->
     m = predictor.votes.sum(axis=1)
     votes = f"{m.min()}" if m.min() == m.max() else f"{m.min()} to {m.max()}"
     named = BENCHMARKS.get(group[0].n_classes)
-    beside = f"; beside it, the paper's {named[0]}" if named else ""
+    beside = f"; compared with the paper's {named[0]}" if named else ""
     return (
         f"{rows}: {len(group)} predictors, {group[0].n:,} rows of {group[0].n_classes} classes, "
-        f"{votes} votes a row{beside}. A vote departs from the majority in "
+        f"{votes} votes per row{beside}. A vote departs from the majority in "
         f"{group[0].departing:.1%} of cases."
     )
 
@@ -244,10 +240,9 @@ def _smoothing_paragraph(found: list[Outcome]) -> str:
     better = sum(each.judged[RATE_KNOWN].ece < each.judged[SMOOTHED].ece for each in found)
     return (
         f"Label smoothing leaves {worse} of {len(found)} predictors with a larger ECE than the "
-        "plain temperature: they err more often than votes depart from the majority, and what they "
-        "hold back from labels that they get wrong is taken for disagreement of the annotators. "
-        "With the rate at which votes depart from the majority in place of the guess "
-        f"(smoothing=...) the ECE is smaller for {better} of {len(found)}."
+        "plain temperature. They err more often than votes depart from the majority, so their "
+        "errors are taken for disagreement of the annotators. With the true rate of departing "
+        f"votes (smoothing=...), the ECE is smaller for {better} of {len(found)}."
     )
 
 
@@ -273,7 +268,7 @@ def _claims_columns(sets: dict[str, list[Outcome]]) -> Columns:
             "a temperature fitted to the majority is too low: T / T fitted to shares",
             "Dirichlet to shares cuts the ECE by",
             "matrix scaling to shares (the paper's Dirichlet-Soft) cuts it by",
-            "one vote a row suffices: its ECE less that of shares, points",
+            "one vote per row suffices: its ECE minus that of shares, points",
             "label smoothing, from the majority alone, cuts the ECE by",
         ],
         "the paper": [
@@ -331,7 +326,7 @@ def _methods_table(rows: str, group: list[Outcome]) -> Table:
             columns[f"paper: {network}"] = [
                 f"{printed[PAPER_NAMES[m]][i].ece:.2f}" if m in PAPER_NAMES else None for m in shown
             ]
-    many = " Median over predictors, and the range." if len(group) > 1 else ""
+    many = " Median over predictors, and range." if len(group) > 1 else ""
     return Table(f"methods_{_file_name(rows)}", f"{rows}.{many}", columns)
 
 
@@ -361,7 +356,7 @@ def _targets_table(rows: str, group: list[Outcome]) -> Table:
             columns[f"{text}: {target}"] = [*column, last]
     return Table(
         f"targets_{_file_name(rows)}",
-        f"{rows}: medians over {len(group)} predictors, by what the map was fitted to.",
+        f"{rows}: medians over {len(group)} predictors, by the target of the map.",
         columns,
     )
 

@@ -24,7 +24,7 @@ from calibrant._research.papers.folder import Columns
 
 Array: TypeAlias = NDArray[np.float64]
 
-AS_THEY_ARE = "as they are"
+AS_THEY_ARE = "unchanged"
 MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
 TARGETS = (MAJORITY, ONE_VOTE, SHARES)
 MAPS = ("temperature", "vector", "matrix", "Dirichlet", "isotonic")
@@ -39,7 +39,7 @@ N_VOTES = 10
 
 
 class Method(NamedTuple):
-    """A recalibration map and the targets that it is fitted to; both as they are printed."""
+    """A recalibration map and the targets that it is fitted to; both as printed."""
 
     map: str
     targets: str
@@ -311,9 +311,9 @@ def toy_errors(seed: int, n: int = 3000) -> Columns:
     A row is a map and what it is fitted to. Its ECE is measured against the voted label, and
     against the distribution that votes are drawn from.
 
-    The paper trains a network on the voted labels. The predictor here is the limit of such a
-    network, the exact probability of the voted label given the point, so that errors come from the
-    target of the fit alone.
+    The paper trains a network on the voted labels. The predictor here is the limit of that network,
+    the exact probability of the voted label given the point, so that errors come from the target of
+    the fit alone.
     """
     rng = np.random.default_rng(seed)
     clusters, points = _draw_points(rng, n)
@@ -323,7 +323,7 @@ def toy_errors(seed: int, n: int = 3000) -> Columns:
     shares = counts / N_VOTES
     # The distribution of votes at a point: that of each cluster, times its probability there.
     truth = _softmax(new_logits) @ CLUSTER_VOTES
-    rows: list[tuple[str, Any, Any, Array]] = [("as they are", "", None, _softmax(new_logits))]
+    rows: list[tuple[str, Any, Any, Array]] = [("unchanged", "", None, _softmax(new_logits))]
     for map_, name, targets, kind in (
         (scaling.TemperatureScaling(), "temperature", clusters, "majority"),
         (scaling.VectorScaling(), "vector", clusters, "majority"),

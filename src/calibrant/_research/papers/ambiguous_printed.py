@@ -67,30 +67,30 @@ ERRATA = (
         "1", "metrics, the Brier score",
         "||p - shares||^2, equivalent to the mean Brier score of drawn votes",
         "The two differ by 1 - ||shares||^2 in every row, 0.34 on average over the SNLI rows of "
-        "ChaosNLI, and the tables have the second. No order of methods changes.",
+        "ChaosNLI. The tables show the second. The order of methods does not change.",
     ),
     Erratum(
         "2", "Dirichlet-Hard and Dirichlet-Soft", "Dirichlet calibration (Kull et al. 2019)",
-        "An affine map of the logits is matrix scaling; Dirichlet calibration takes the logarithms "
-        "of the probabilities. Both are here, under their own names.",
+        "An affine map of the logits is matrix scaling; Dirichlet calibration maps the logarithms "
+        "of the probabilities. This reproduction has both, under their own names.",
     ),
     Erratum(
         "3", "the code for true-label ECE", "15 bins of equal width",
-        "Bins closed on the left leave a confidence of exactly 1, which a sure network has in "
-        "single precision, in no bin. It may be why the ECE that is printed for Uncalibrated on "
-        "CIFAR-10H (4.97 and 4.99) is below that of equal-mass bins (5.71 and 5.36). Here the last "
-        "bin is closed.",
+        "Bins closed on the left drop confidences of exactly 1, which a confident network has in "
+        "single precision. This may explain why the printed ECE for Uncalibrated on CIFAR-10H "
+        "(4.97 and 4.99) is below that of equal-mass bins (5.71 and 5.36). In this reproduction, "
+        "the last bin is closed.",
     ),
     Erratum(
-        "4", "true-label ECE", "the mean of 100 ECEs, each against one vote drawn a row",
-        "Each of them has the noise of single labels, which a perfect predictor shows too. Against "
-        "the shares themselves, the same bins and rows have hardly any; both are shown.",
+        "4", "true-label ECE", "the mean of 100 ECEs, each against one vote drawn per row",
+        "Each of them includes the noise of single labels, even for a perfect predictor. Against "
+        "vote shares, the same bins and rows have hardly any noise. Both are shown.",
     ),
     Erratum(
         "5", "Label-Smooth Temperature Scaling",
         "epsilon is a data-driven estimate of average annotator disagreement",
-        "It is nearly the predictor's rate of errors, whoever voted. The networks of the paper err "
-        "on 2 to 3 % of CIFAR-10, less often than votes depart from the majority (4.6 %); one that "
-        "errs more often is made too flat by it.",
+        "It is nearly the predictor's error rate, whatever the votes. The paper's networks err on "
+        "2 to 3 % of CIFAR-10, less often than votes depart from the majority (4.6 %). It makes a "
+        "network that errs more often underconfident.",
     ),
 )  # fmt: skip

@@ -2,8 +2,8 @@
 
 Each .npz file holds a predictor (`logits` or `probs`) with the votes on its rows in an array whose
 name ends in `counts` or `votes`; or votes with `labels`, which belong to every predictor of the
-folder that has the same labels. Names may begin with `dev_`, `val_` or `test_`: the parts of such a
-file are put together. Rows without a vote are left out.
+folder that has the same labels. Names may begin with `dev_`, `val_` or `test_`: the parts of this
+file are concatenated. Rows without a vote are left out.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_votes(
     if not found:
         broken = f" ({', '.join(unreadable)} cannot be read)" if unreadable else ""
         raise InputError(
-            f"data={str(data)!r} has no predictor with votes{broken}: there must be {ACCEPTED}"
+            f"data={str(data)!r} has no predictor with votes{broken}. It must hold {ACCEPTED}"
         )
     return _name_sets(found), unreadable
 
@@ -191,7 +191,7 @@ def _join_pairs(name: str, set_name: str, pairs: list[tuple[Array, Array]]) -> V
     voted = votes.sum(axis=1) > 0
     if np.count_nonzero(voted) < 2 * logits.shape[1]:
         raise InputError(
-            f"data: {name}: votes were given on {np.count_nonzero(voted)} rows; half of them are "
-            f"fitted to, which takes {2 * logits.shape[1]} at least"
+            f"data: {name}: only {np.count_nonzero(voted)} rows have votes; at least "
+            f"{2 * logits.shape[1]} are needed, since half are used for fitting"
         )
     return VotedPredictor(name, set_name, logits[voted], votes[voted].astype(np.int64))

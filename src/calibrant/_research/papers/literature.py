@@ -47,7 +47,7 @@ from calibrant._research.papers.literature_rules import (
 
 PAPER = (
     "M. Chidambaram, H. Lee, C. McSwiggen and S. Rezchikov (2024), How Flawed Is ECE? An Analysis "
-    "via Logit Smoothing, section 7: a validation of published results, as future work."
+    "via Logit Smoothing, section 7: a validation of published results (named as future work)."
 )
 CLEAR, UNCLEAR, TURNED = "clear", "not clear", "the other way round"
 FEWEST = 30  # with fewer rows an interval says nothing
@@ -93,8 +93,8 @@ def _folder(data: str | os.PathLike[str]) -> Path:
     folder = Path(data).expanduser()
     if not folder.is_dir():
         raise InputError(
-            f"data={str(data)!r} is not a folder: name one with checkouts of the repositories, "
-            "each as OWNER+NAME"
+            f"data={str(data)!r} is not a folder: name a folder with checkouts of the "
+            "repositories, each as OWNER+NAME"
         )
     return folder
 
@@ -237,7 +237,7 @@ def _same_rows(sets: Mapping[str, Candidate]) -> dict[str, Candidate]:
 
 
 def _sorted(rows: Rows) -> Rows:
-    """The rows in the order of their clusters, those of one cluster as they are."""
+    """The rows in the order of their clusters, unchanged within a cluster."""
     if rows.clusters is None:
         return rows
     order = np.argsort(rows.clusters, kind="stable")
@@ -297,11 +297,11 @@ def _typed(lines: Iterable[Mapping[str, str]]) -> list[Row]:
 
 
 _CAPTIONS = {
-    "sources": "Printed numbers by source, and the orders that printed ECEs imply.",
-    "causes": "Why printed numbers do not come out, and how many do if that mistake is made.",
+    "sources": "Printed numbers by source, and the orders implied by printed ECEs.",
+    "causes": "Why printed numbers differ, and how many match if that mistake is repeated.",
     "printed": "Every printed number.",
     "sets": "Every set of predictions: ECE, noise floor, 95 % interval, two errors without bins.",
-    "orders": "Every order: 95 % limits of the better one's ECE minus the other's.",
+    "orders": "Every order: 95 % interval of the better model's ECE minus the other's.",
 }
 
 
@@ -326,42 +326,43 @@ def _sections(tables: Mapping[str, list[Row]]) -> tuple[Section, ...]:
             "Printed numbers",
             (
                 f"{len(printed) - found[NOT_AT_HAND]} printed ECEs, Brier scores and AUROCs from "
-                f"{len(sources)} sources: {found[MET]} are met, {found[OTHER]} under another "
-                f"convention than the one stated, {found[WRONG]} are wrong for a known reason, "
-                f"{found[UNEXPLAINED]} are unexplained; {found[NOT_AT_HAND]} are not at hand.",
-                "A number is met if the predictions give its printed digits, or six places where "
-                "more are printed. The files printed.csv, sets.csv and orders.csv have them all.",
+                f"{len(sources)} sources: {found[MET]} are met, {found[OTHER]} are met under "
+                f"another convention than the stated one, {found[WRONG]} are wrong for a known "
+                f"reason, {found[UNEXPLAINED]} are unexplained; {found[NOT_AT_HAND]} are not at "
+                "hand.",
+                "A number is met if the predictions give its printed digits (at most six places). "
+                "The files printed.csv, sets.csv and orders.csv hold all numbers.",
             ),
             (
                 _table("sources", tables["sources"]),
                 _table("causes", tables["causes"]),
                 _table("others", [{name: row[name] for name in short} for row in others],
-                       caption="Numbers that come out under another convention."),
+                       caption="Numbers that match under another convention."),
                 _table("printed", printed, on_page=False),
                 _table("checkouts", read_registry("sources"), on_page=False,
                        caption="Where the predictions are: repository, commit, licence."),
             ),
         ),
         Section(
-            "What an ECE is worth",
+            "How precise is an ECE?",
             (
-                f"Of {len(beside)} sets of at least {FEWEST} independent rows or clusters, "
-                f"{within} have an ECE below the noise floor: calibrated predictions show more "
+                f"{within} of {len(beside)} sets with at least {FEWEST} independent rows or "
+                "clusters have an ECE below the noise floor, which calibrated predictions exceed "
                 "in 5 % of samples.",
             ),
             (_table("sets", tables["sets"], on_page=False),),
         ),
         Section(
-            "Which is better calibrated",
+            "Which model is better calibrated?",
             (
-                f"Of {len(orders)} orders, {outcomes[CLEAR]} are clear in the rows, "
-                f"{outcomes[UNCLEAR]} are not clear, {outcomes[TURNED]} are the other way round.",
+                f"{outcomes[CLEAR]} of {len(orders)} orders are significant, {outcomes[UNCLEAR]} "
+                f"are not significant, and {outcomes[TURNED]} are reversed.",
             ),
             (
                 _table("orders", orders, on_page=False),
                 _table("turned", [{name: row[name] for name in list(row)[2:-1]} for row in orders
                                   if row["order"] == TURNED],
-                       caption="Orders that are the other way round."),
+                       caption="Reversed orders."),
             ),
         ),
     )  # fmt: skip

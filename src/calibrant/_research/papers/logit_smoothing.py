@@ -102,7 +102,7 @@ def reproduce(
 def _two_point_section() -> Section:
     """The section on definition 3.1: ECE jumps when a constant prediction is moved a little."""
     return Section(
-        "Definition 3.1: a nudge breaks ECE",
+        "Definition 3.1: ECE is discontinuous",
         (
             "x is -1/2 or 1/2 and equals y - 1/2. The constant prediction 1/2 is calibrated: its "
             "ECE "
@@ -124,26 +124,27 @@ def _two_point_section() -> Section:
 def _jumps_section(seed: int, quick: bool) -> Section:
     """The section on theorems 3.8 and 3.10 and corollary 3.4: where ECE jumps, and how often."""
     return Section(
-        "Theorems 3.8 and 3.10, corollary 3.4: where ECE jumps",
+        "Theorems 3.8 and 3.10, corollary 3.4: where ECE is discontinuous",
         (
             "Four points have labels that are 1 with probability 0.2, 0.4, 0.6 and 0.8. ECE is "
-            "continuous at a predictor g just where it equals the mean of |g* - g|, that is, where "
-            "no value of g has gaps of either sign (theorem 3.10). Small moves then change it by "
-            "as little. Elsewhere they raise it to that mean, and never lower it (theorem 3.8): "
-            "what is grouped hides part of the error.",
-            "Predictions drawn at random have no value twice, and none of them is such a point "
-            "(corollary 3.4). Predictions with few digits have: rounding is enough.",
+            "continuous at a predictor g exactly if it equals the mean of |g* - g|, that is, if "
+            "no value of g has gaps of both signs (theorem 3.10). Small moves then change ECE "
+            "only a little. At other predictors they raise it to that mean and never lower it "
+            "(theorem 3.8): grouping hides part of the error.",
+            "Predictions drawn at random have no ties, so ECE is continuous at all of them "
+            "(corollary 3.4). Predictions rounded to few digits have ties, and ECE can be "
+            "discontinuous there.",
         ),
         (
             Table(
                 "jumps",
-                "ECE of four predictors on the distribution itself, and the range of it "
-                "where each prediction is moved at random by up to so much.",
+                "ECE of four predictors on the distribution itself, and its range if each "
+                "prediction moves at random by up to the given size.",
                 jumps(seed),
             ),
             Table(
                 "discontinuities",
-                "Share of random predictors at which ECE is not continuous, by the number of "
+                "Share of random predictors at which ECE is discontinuous, by the number of "
                 "points and the digits of predictions.",
                 discontinuities(seed, 200 if quick else 1000),
             ),
@@ -157,9 +158,10 @@ def _estimation_section(seed: int, quick: bool, progress: TaskProgress) -> Secti
     return Section(
         "Theorem 5.3: how fast LS-ECE is estimated",
         (
-            "In the overconfident world of the next section the true LS-ECE is an integral. The "
-            "mean distance of a sample's LS-ECE from it falls like one over the root of n sigma: "
-            "in brackets their product, which stays bounded as n grows and sigma falls.",
+            "In the overconfident world of the next section, the true LS-ECE is an integral. The "
+            "mean distance of a sample's LS-ECE from it falls like 1 / sqrt(n sigma). Brackets "
+            "show the distance times sqrt(n sigma), which stays bounded as n grows and sigma "
+            "falls.",
         ),
         (
             Table(
@@ -179,9 +181,9 @@ def _estimators_section(seed: int, n_replications: int) -> Section:
             "LS-ECE is continuous with any noise whose density is continuous almost everywhere, "
             "and under any increasing link (theorem 4.5). The consistent estimators that the paper "
             "names take kernels over predictions (Zhang et al. 2020; Popordanoska et al. 2022).",
-            "In the worlds of theorem 5.4 all of them are too large where predictions are "
-            "calibrated, because noise of either sign adds to the error; how much is a matter of "
-            "width.",
+            "In the worlds of theorem 5.4, all of them are too large if predictions are "
+            "calibrated, because noise of either sign adds to the error. The excess depends on "
+            "the width.",
         ),
         (
             Table(
@@ -200,16 +202,16 @@ def _no_level_sets_section(seed: int) -> Section:
         "Proposition 3.5: no level sets are needed",
         (
             "x1 is uniform and y is 1 with probability x1, so g = x1 is calibrated and no two "
-            "points share its value. The perturbation of the proof, smaller than delta everywhere, "
-            "parts the rows with y = 1 from those with y = 0 and has an ECE that tends to 1/3 as "
-            "delta falls to 0. Its smooth errors tend to those of g.",
+            "points share its value. The perturbation of the proof is smaller than delta "
+            "everywhere and separates the rows with y = 1 from those with y = 0. Its ECE tends to "
+            "1/3 as delta falls to 0. Its smooth errors tend to those of g.",
         ),
         (
             Table(
                 "no_level_sets",
-                "Measured on 200,000 draws: binned ECE (15 bins) of g, ECE over "
-                "level sets of its perturbations, what to expect, the lower bound 1/3 - 2 delta of "
-                "the proof, and smooth errors.",
+                "Measured on 200,000 draws: binned ECE (15 bins) of g, ECE over level sets of its "
+                "perturbations, the expected value, the lower bound 1/3 - 2 delta of the proof, "
+                "and smooth errors.",
                 no_level_sets(seed),
             ),
         ),
@@ -231,8 +233,8 @@ def _figure_2_section(seed: int, n_draws: int) -> Section:
             f"1/2. LS-ECE with Gaussian noise stays between {flat.min():.4f} and {flat.max():.4f} "
             "from 10 to 100 bins and rises only where sigma is near 1.",
             "With uniform noise, which the paper does not show here, LS-ECE rises with the number "
-            "of bins: the two windows overlap but for 1/1000 at either end, where only one label "
-            "is seen, and that part grows as sigma shrinks.",
+            "of bins. The two windows overlap except for 1/1000 at either end, which holds only "
+            "one label. That part grows as sigma shrinks.",
         ),
         (
             Table(
@@ -266,12 +268,11 @@ def _convergence_section(seed: int, quick: bool, progress: TaskProgress) -> Sect
         "Theorem 5.4: a consistent estimator",
         (
             "Logits h are normal with standard deviation 2 and predictions are sigmoid(h). In the "
-            "overconfident world the label is 1 with probability sigmoid(h / 2), in the calibrated "
-            "one with the prediction itself, so the true ECE is known. With sigma = n^(-1/3), "
-            "which "
-            "falls to 0 while n sigma grows, LS-ECE tends to it in both; binned ECE tends to that "
-            "of its 15 bins. With sigma = 1/n the condition fails, and so does the estimate: each "
-            "row sees little but its own label.",
+            "overconfident world the label is 1 with probability sigmoid(h / 2), in the "
+            "calibrated one with the prediction itself, so the true ECE is known. With sigma = "
+            "n^(-1/3), which falls to 0 while n sigma grows, LS-ECE tends to it in both; binned "
+            "ECE tends to that of its 15 bins. With sigma = 1/n the condition fails, and so does "
+            "the estimate: each row is smoothed with almost no other row.",
         ),
         (Table("convergence", "Mean ± standard deviation over replications.", shown),),
         (
@@ -297,12 +298,11 @@ def _predictions_section(predictions: Predictions, quick: bool, progress: TaskPr
         heading,
         (
             "Top-label errors (or binary, for one column of predictions) with sigma = 1 / bins, "
-            "over "
-            f"{', '.join(map(str, bins))} bins. smECE chooses its own bandwidth and does not "
-            f"depend on the bins. {len(predictions.predictors)} predictors; those with the "
-            "same labels form a set, over which means are taken.",
+            f"over {', '.join(map(str, bins))} bins. smECE chooses its own bandwidth and does not "
+            f"depend on the bins. {len(predictions.predictors)} predictors; predictors with the "
+            "same labels form a set, and means are over sets.",
             _differences_sentence(found),
-            *((f"Left out:{left_out}",) if left_out else ()),
+            *((f"Dropped:{left_out}",) if left_out else ()),
         ),
         (
             Table(
@@ -351,9 +351,9 @@ def _differences_sentence(found: Columns) -> str:
     binned = np.array(found["binned ECE"])[many]
     gap = {other: np.abs(binned - np.array(found[other])[many]).mean() for other in OTHERS}
     return (
-        f"Over all predictors and 10 to 100 bins, binned ECE is {binned.mean():.4f} on average, "
-        f"and differs from LS-ECE with Gaussian noise by {gap['LS-ECE']:.4f}, from smECE by "
+        f"Over all predictors and 10 to 100 bins, binned ECE is {binned.mean():.4f} on average. "
+        f"It differs from LS-ECE with Gaussian noise by {gap['LS-ECE']:.4f}, from smECE by "
         f"{gap['smECE']:.4f}, and from LS-ECE with uniform noise by {gap['LS-ECE, uniform']:.4f}. "
-        "At one sigma the uniform window is less than a third as wide as the Gaussian in "
-        "standard deviation, so that it smooths less and keeps more of the sampling noise."
+        "At one sigma, the standard deviation of the uniform noise is less than a third of the "
+        "Gaussian's. It smooths less and keeps more of the sampling noise."
     )

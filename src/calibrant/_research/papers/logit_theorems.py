@@ -23,10 +23,10 @@ Row: TypeAlias = dict[str, Any]
 # The probabilities of the label 1 at four points of equal weight, and predictors of them.
 TRUTHS = (0.2, 0.4, 0.6, 0.8)
 PREDICTORS = {
-    "no value twice": (0.3, 0.35, 0.5, 0.9),
-    "values twice, gaps of one sign": (0.1, 0.1, 0.5, 0.5),
-    "values twice, gaps of either sign": (0.25, 0.25, 0.7, 0.7),
-    "one value for all": (0.5, 0.5, 0.5, 0.5),
+    "no ties": (0.3, 0.35, 0.5, 0.9),
+    "ties, gaps of one sign": (0.1, 0.1, 0.5, 0.5),
+    "ties, gaps of both signs": (0.25, 0.25, 0.7, 0.7),
+    "one value for all rows": (0.5, 0.5, 0.5, 0.5),
 }
 SIZES = (1e-2, 1e-4, 1e-8)
 # Samples of theorem 5.3 have so many rows, and noise of these widths.
@@ -102,6 +102,8 @@ def estimation_errors(seed: int, progress: TaskProgress, n_replications: int = 5
                     off.append(abs(ls_ece(y, h, sigma=sigma, from_logits=True) - true))
                     step()
                 mean = float(np.mean(off))
-                row[f"n = {n:,}"] = f"{mean:.4f} (times root: {mean * math.sqrt(n * sigma):.3f})"
+                row[f"n = {n:,}"] = (
+                    f"{mean:.4f} (times sqrt(n sigma): {mean * math.sqrt(n * sigma):.3f})"
+                )
             rows.append(row)
     return columns_of(rows)

@@ -54,8 +54,8 @@ def _check_ours(folder: Path, out: str) -> None:
     others = sorted(there - _written_before(folder))
     if others:
         raise InputError(
-            f"out={out!r} holds {others[0]!r}, which no earlier reproduction wrote, and the folder "
-            "would be replaced: choose a new or empty folder"
+            f"out={out!r} holds {others[0]!r}, which no reproduction wrote, and would be "
+            "replaced: choose a new or empty folder"
         )
 
 

@@ -72,7 +72,7 @@ def _arrays(path: Path, *, names_alone: bool = False) -> dict[str, NDArray[Any]]
             return {name: arrays[name] for name in arrays.files}
     except Exception as error:  # zipfile, zlib, NumPy and the system each have their own
         raise InputError(
-            f"{path.name} cannot be read as .npz ({error}): save it again, or take it out of the "
+            f"{path.name} cannot be read as .npz ({error}): save it again, or remove it from the "
             "folder"
         ) from None
 
@@ -85,7 +85,7 @@ def is_halved(path: Path) -> bool:
 def pool_files(folder: Path) -> list[Path]:
     """The .npz files of a folder that hold logits and labels; an InputError if there are none."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder: a pool is a folder of .npz files")
+        raise InputError(f"{folder} is not a folder: a pool is a folder of .npz files")
     files_with_logits = []
     for path in sorted(folder.glob("*.npz")):
         names = set(_arrays(path, names_alone=True))
@@ -140,12 +140,12 @@ def check_pool(files: Sequence[Path]) -> None:
             first = trace.test_labels
         elif not np.array_equal(first, trace.test_labels):
             raise InputError(
-                f"{path.name} has other test labels than {files[0].name}: predictors of one pool "
-                "must have been tested on the same rows in the same order"
+                f"{path.name} and {files[0].name} have different test labels: all predictors of a "
+                "pool need the same test rows in the same order"
             )
     if len(files) == 1 and len(read_trace(files[0]).val_logits) < 2:
         raise InputError(
-            f"the pool holds one predictor, {files[0].stem}: to rank takes two or more"
+            f"the pool holds one predictor, {files[0].stem}: ranking needs two or more"
         )
 
 
@@ -255,7 +255,7 @@ def read_table(path: Path) -> dict[str, list[Any]]:
     wanted = {"n_test", "n_classes", *LOSSES, *(f"{e}_{m}" for e in ERRORS for m in BIN_COUNTS)}
     missing = sorted(wanted.difference(names if rows else ()))
     if missing:
-        raise InputError(f"{path.name} is no table of a pool: it lacks {missing[0]!r}")
+        raise InputError(f"{path.name} is not a table of a pool: it lacks {missing[0]!r}")
     # A column of numbers is one JSON list: parsed cell by cell it takes ten times as long.
     return {
         name: list(cells) if name in TEXTS else json.loads(f"[{','.join(cells)}]")

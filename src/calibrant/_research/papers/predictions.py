@@ -50,7 +50,7 @@ class Predictor:
 
 @dataclass(frozen=True)
 class Predictions:
-    """All predictors of a folder, and why the other files were left out."""
+    """All predictors of a folder, and why the other files were skipped."""
 
     predictors: tuple[Predictor, ...]
     left_out: Mapping[str, str]
@@ -78,13 +78,13 @@ def shipped_predictions() -> Predictions:
     }
     labels, logits = fashion.test_labels, fashion.test_logits
     of_classes = [
-        Predictor("as it is", "fashion", labels, logits, True),
+        Predictor("unchanged", "fashion", labels, logits, True),
         *(
             Predictor(name, "fashion", labels, fitted.transform(logits), False)
             for name, fitted in maps.items()
         ),
     ]
-    binary = Predictor("as it is", "shirt", shirt.test_labels, shirt.test_proba, False)
+    binary = Predictor("unchanged", "shirt", shirt.test_labels, shirt.test_proba, False)
     return Predictions((*of_classes, binary), {})
 
 
@@ -170,7 +170,7 @@ def _check_shapes(
     if len(predictions) != len(labels) or not len(labels):
         raise InputError(
             f"data: {path.name}: {name!r} has {len(predictions)} rows and {label_name!r} has "
-            f"{len(labels)}: they must be the same rows, at least one"
+            f"{len(labels)}: both need the same rows, at least one"
         )
 
 

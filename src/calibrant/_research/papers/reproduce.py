@@ -95,9 +95,9 @@ def reproduce(
     own = {"data": data, "tau": tau, "inputs": inputs, "sd": sd, "dimensions": dimensions}
     for name, value in own.items():
         if value is not None and name == "data" and name not in accepted:
-            raise InputError(f"data: the experiments of {paper!r} draw their own; leave it out")
+            raise InputError(f"data: {paper!r} simulates its own data; drop data")
         if value is not None and name not in accepted:
-            raise InputError(f"{name} is an option of 'soft-mean' alone; leave it out of {paper!r}")
+            raise InputError(f"{name} is an option only of 'soft-mean'; drop it for {paper!r}")
         if value is not None:
             options[name] = value
     if out is not None:

@@ -59,8 +59,10 @@ def reproduce(
     tables = {printed.name: _side_by_side(printed, results) for printed in TABLES}
     cells = _all_cells(results)
     if quick or seed != SEED:
-        change = "a tenth of the replications" if quick else f"seed {seed} in place of {SEED}"
-        caution = f"This run has {change}, so its numbers are near the printed ones, not equal."
+        change = "a tenth of the replications" if quick else f"seed {seed} instead of {SEED}"
+        caution = (
+            f"This run has {change}, so its numbers are close to the printed ones but not equal."
+        )
     else:
         caution = ""
     recipe = {
@@ -111,18 +113,17 @@ def _sections(
     pairs = ("all ten pairs", *(pair_row(i, j) for i, j in PAIRS))
     return (
         Section(
-            "What was done",
+            "Method",
             (
-                "Predictions are held against the posterior itself (SMECE) and against the label "
-                "1[x ≥ 0] (ECE), with x uniform on (-3, 3) and the posterior sigmoid(kx). Model A "
-                "predicts the posterior, B sigmoid(3kx), C sigmoid(0.4kx), D the posterior plus "
-                "0.15, capped at 1, and E a uniform number. One generator runs through all four "
-                "experiments.",
-                "Each cell stands three times: as the paper prints it; as measured by the paper's "
-                "formula, whose bins are open on the right, so that a prediction of exactly 1 is "
-                "in "
-                "none; and corrected, with the last bin closed.",
-                f"{agree} of {n} printed cells come out digit for digit. Marked cells belong to an "
+                "Predictions are compared with the posterior itself (SMECE) and with the label "
+                "1[x ≥ 0] (ECE). x is uniform on (-3, 3), and the posterior is sigmoid(kx). Model "
+                "A predicts the posterior, B sigmoid(3kx), C sigmoid(0.4kx), D the posterior plus "
+                "0.15, capped at 1, and E a uniform number. All four experiments use one random "
+                "generator.",
+                "Each cell has three values: as printed; as measured by the paper's formula, "
+                "whose bins are open on the right, so a prediction of exactly 1 is in no bin; and "
+                "corrected, with the last bin closed.",
+                f"{agree} of {n} printed cells match digit for digit. Marked cells belong to an "
                 f"erratum, listed below. {caution}".rstrip(),
             ),
             (cells,),
@@ -147,9 +148,9 @@ def _sections(
         Section(
             "Experiment 3: ranking consistency",
             (
-                "A pair is ranked right when the model that comes first in A to E has the smaller "
-                "error. At k = 2, C vs D fails in every replication, which is not the ambiguity "
-                "that the paper takes it for: the error of D is simply smaller.",
+                "A pair is ranked correctly if the model that comes first in A to E has the "
+                "smaller error. At k = 2, C vs D fails in every replication. The paper calls this "
+                "ambiguity, but the error of D is simply smaller.",
             ),
             (tables["table_5"], tables["table_6"]),
         ),
@@ -160,38 +161,38 @@ def _sections(
             (drawn["errors_by_n"],),
         ),
         Section(
-            "What the paper does not run: outcomes drawn from the posterior",
+            "Beyond the paper: outcomes drawn from the posterior",
             (
-                "The paper argues about outcomes drawn from the posterior but thresholds x instead "
-                "in every experiment. Here the outcomes are drawn (by a generator of their own, on "
-                "the same x). ECE then estimates what SMECE measures: that of A falls to 0 as the "
-                "sample grows, A is ranked before B (at k = 50, where both are nearly calibrated, "
-                "1,000 rows cannot tell them apart), and at n = 5,000 the order of all five models "
-                f"is SMECE's at {_n_same_order(results)} of {len(STEEPNESSES)} values of k. What "
-                "soft labels save is noise: SMECE needs no large sample to see that A is exact.",
+                "The paper argues about outcomes drawn from the posterior but thresholds x "
+                "instead in every experiment. In this section the outcomes are drawn (by a "
+                "separate generator, on the same x). ECE then estimates the same quantity as "
+                "SMECE. The ECE of A falls to 0 as the sample grows, and A is ranked before B (at "
+                "k = 50 both are nearly calibrated, and 1,000 rows cannot separate them). At n = "
+                f"5,000 the order of all five models is SMECE's at {_n_same_order(results)} of "
+                f"{len(STEEPNESSES)} values of k. Soft labels only save noise: SMECE needs no "
+                "large sample to show that A is exact.",
             ),
             (
                 _outcome_table(
                     "outcomes_by_k",
-                    "ECE on drawn outcomes, n = 5,000; beside tables 3 and 4.",
+                    "ECE on drawn outcomes, n = 5,000; compare tables 3 and 4.",
                     results.outcomes["by_k"],
                     MODELS,
                     "model",
                 ),
                 _outcome_table(
                     "outcomes_ranking",
-                    "Share of replications that ECE on drawn "
-                    f"outcomes ranks right, n = 1,000, {counts['n_outcomes']} "
-                    "replications; beside tables 5 and 6. B vs C counts as right.",
+                    "Share of replications that ECE on drawn outcomes ranks correctly, n = 1,000, "
+                    f"{counts['n_outcomes']} replications; compare tables 5 and 6. B vs C counts "
+                    "as correct.",
                     results.outcomes["ranking"],
                     pairs,
                     "pair",
                 ),
                 _outcome_table(
                     "outcomes_by_n",
-                    "ECE on drawn outcomes, mean ± standard deviation "
-                    f"over {counts['n_outcomes']} replications, k = 2; beside tables 7 "
-                    "and 8.",
+                    f"ECE on drawn outcomes, mean ± standard deviation over {counts['n_outcomes']} "
+                    "replications, k = 2; compare tables 7 and 8.",
                     results.outcomes["by_n"],
                     MODELS,
                     "model",

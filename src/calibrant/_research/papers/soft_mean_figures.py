@@ -42,18 +42,18 @@ def figures(results: Results) -> dict[str, Figure]:
         "reliability": Figure(
             "reliability",
             "Reliability diagrams of the five models at k = 2, n = 5,000, ten bins, the last one "
-            "closed. Top: soft, against the posterior. Middle: hard, against the thresholded label "
-            "of the paper. Bottom: against outcomes drawn from the posterior. A larger dot holds "
-            "more rows; on the diagonal predictions match their targets. Model A lies on it at "
-            "the top exactly, at the bottom up to chance, and in the middle with no bin.",
+            "closed. Top: soft, against the posterior. Middle: hard, against the thresholded "
+            "label of the paper. Bottom: against outcomes drawn from the posterior. Larger dots "
+            "hold more rows; on the diagonal, predictions match their targets. Model A lies on "
+            "the diagonal exactly (top), up to chance (bottom), and in no bin (middle).",
             partial(_draw_reliability, bins),
             bins,
         ),
         "errors_by_k": Figure(
             "errors_by_k",
-            "Errors across the signal-to-noise ratio k (n = 5,000, last bin closed). SMECE and ECE "
-            "on drawn outcomes agree up to chance; ECE on thresholded labels is another quantity, "
-            "which puts B before A at every k.",
+            "Errors across the signal-to-noise ratio k (n = 5,000, last bin closed). SMECE and "
+            "ECE on drawn outcomes agree up to chance; ECE on thresholded labels is another "
+            "quantity and ranks B before A at every k.",
             partial(_draw_by_k, by_k),
             by_k,
         ),
@@ -61,7 +61,7 @@ def figures(results: Results) -> dict[str, Figure]:
             "errors_by_n",
             "Model A, the posterior itself, across sample sizes (k = 2; mean and one standard "
             "deviation over replications). Against thresholded labels its ECE stays at 0.115; "
-            "against drawn outcomes it falls like one over the root of n; its SMECE is 0.",
+            "against drawn outcomes it falls like 1 / sqrt(n); its SMECE is 0.",
             partial(_draw_by_n, by_n),
             by_n,
         ),

@@ -111,7 +111,7 @@ TABLES = (
         """,
     ),
     _read_printed(
-        5, "Experiment 3: share of the ten pairs ranked right, 1,000 replications, n = 1,000.",
+        5, "Experiment 3: share of the ten pairs ranked correctly, 1,000 replications, n = 1,000.",
         "metric", ("SMECE", "ECE"), _BY_K,
         """
         0.900 0.800 0.900 1.000 1.000 1.000
@@ -119,7 +119,7 @@ TABLES = (
         """,
     ),
     _read_printed(
-        6, "Experiment 3: accuracy of each pair at k = 2. B vs C counts as right.", "pair",
+        6, "Experiment 3: accuracy of each pair at k = 2. B vs C counts as correct.", "pair",
         tuple(pair_row(i, j) for i, j in PAIRS), ("SMECE", "ECE"),
         """
         1.000 0.000
@@ -161,16 +161,16 @@ TABLES = (
 ERRATA = (
     Erratum(
         "1", "all tables, model D under SMECE", "0.0977 in table 2 (k = 2, n = 5,000)",
-        "Bins closed on the left leave a prediction of exactly 1 in no bin, and model D predicts 1 "
-        "wherever it is capped: 1,743 of 5,000 rows in table 2 are lost. With the last bin closed "
-        "the error is 0.1107, and its population value 0.1100, not 0.0966. It moves the ranking "
-        "accuracy of SMECE at k = 1 in table 5 too. ECE does not change: where model D predicts 1 "
+        "Bins closed on the left drop predictions of exactly 1, and model D predicts 1 wherever "
+        "it is capped: 1,743 of 5,000 rows in table 2 are lost. With the last bin closed, the "
+        "error is 0.1107, and its population value is 0.1100, not 0.0966. The ranking accuracy of "
+        "SMECE at k = 1 in table 5 changes too. ECE does not change: where model D predicts 1, "
         "the thresholded label is 1.",
     ),
     Erratum(
         "2", "table 6, C vs E under ECE", "0.961",
         "0.468. The printed value contradicts the paper's own table 5: the mean of the ten pairs "
-        "is 0.747 with 0.468, and would be 0.796 with 0.961.",
+        "is 0.747 with 0.468, but 0.796 with 0.961.",
     ),
     Erratum(
         "3", "section 6.2", "ECE gives A a 29 times larger error than B",
@@ -178,17 +178,17 @@ ERRATA = (
     ),
     Erratum(
         "4", "table 4, caption", "ECE recovers the correct ranking only at k = 50",
-        "It recovers it at no k of the table: at k = 50 it still puts B (0.0013) before A "
-        "(0.0041).",
+        "ECE recovers the correct ranking at no k of the table: at k = 50 it still ranks B "
+        "(0.0013) before A (0.0041).",
     ),
     Erratum(
         "5", "sections 1.4 and 3.3",
         "ECE prefers the overconfident model in expectation when outcomes are drawn from the "
         "posterior, and the gap does not shrink with the sample size",
-        "With outcomes drawn from the posterior the ECE of A tends to 0 and A is ranked first: "
-        "see the last section. The floor that does not shrink belongs to thresholded labels, "
-        "which is what every table uses. A single row does not have an ECE of |0.51 - y|: the "
-        "mean is taken over a bin before its absolute value.",
+        "With outcomes drawn from the posterior, the ECE of A tends to 0 and A is ranked first "
+        "(see the last section). Only thresholded labels, which every table uses, have a floor "
+        "that does not shrink. A single row does not have an ECE of |0.51 - y|: the mean over a "
+        "bin comes before the absolute value.",
     ),
     Erratum(
         "6", "section 6.1", "sigmoid(2x) lies between 0.1 and 0.9 on about 60% of (-3, 3)",
@@ -196,22 +196,23 @@ ERRATA = (
     ),
     Erratum(
         "7", "table 2, caption", "SMECE recovers the correct ranking",
-        "Table 1 calls A > B ≈ C > D > E correct, and the table's own ranks are A, B, D, C, E: D "
+        "Table 1 calls A > B ≈ C > D > E correct, but the table's own ranks are A, B, D, C, E: D "
         "(0.0977, corrected 0.1107) is before C (0.1369). At k = 2 the smaller error is D's.",
     ),
     Erratum(
         "8", "appendix B, step 2",
         "the floor is positive because a bin holds labels on both sides of the threshold",
-        "In every experiment the threshold 1/2 is an edge of the ten bins, and no bin does. Nor "
-        "has such a bin always a gap: in a single bin, with labels symmetric about 1/2, the mean "
-        "label and the share above are both 1/2, and the error is 0. The floor comes from the "
-        "bins on one side of the threshold, where the share is 0 or 1 and the mean label is not.",
+        "In every experiment the threshold 1/2 is an edge of the ten bins, so no bin does. A bin "
+        "across the threshold need not have a gap either: with labels symmetric about 1/2, the "
+        "mean label and the share above are both 1/2, and the error is 0. The floor comes from "
+        "the bins on one side of the threshold, where the share is 0 or 1 but the mean label is "
+        "not.",
     ),
     Erratum(
         "9", "section 3.2, equation 3",
         "zero only if label and outcome are the same object",
-        "Zero always: where outcomes are drawn from p*, P(Y = 1 | p*(X)) is p*(X). It is the slip "
-        "of sections 1.4 and 3.3 again (erratum 5).",
+        "It is always zero: if outcomes are drawn from p*, P(Y = 1 | p*(X)) is p*(X). Sections "
+        "1.4 and 3.3 contain the same slip (erratum 5).",
     ),
 )  # fmt: skip
 

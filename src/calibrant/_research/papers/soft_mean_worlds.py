@@ -155,12 +155,12 @@ def reproduce(
         "After M. Leznik (2026), arXiv:2603.14092, whose section 10.5 names these limitations.",
         (
             Section(
-                "What was done",
+                "Method",
                 (
-                    f"{world.words}. Classes are Gaussian and equally frequent, with means at "
-                    "-k/2 and k/2 on the diagonal of the space, so that the posterior is known. "
-                    "The models are those of the paper, with the log odds of this posterior in "
-                    "place of kx. Ten bins, the last one closed; n = 5,000.",
+                    f"{world.words}. Classes are Gaussian and equally frequent, with means at -k/2 "
+                    "and k/2 on the diagonal of the space, so the posterior is known. The models "
+                    "are those of the paper, with the log odds of this posterior instead of kx. "
+                    "There are ten bins, the last one closed, and n = 5,000.",
                     *changes,
                 ),
                 (_ranks(orders, known),),
@@ -168,7 +168,7 @@ def reproduce(
             Section("Errors", (), tuple(_errors(one, target) for target in TARGETS)),
             Section(
                 "Ranking consistency",
-                ("A pair is ranked right as in the paper: B and C always are.",),
+                ("Pairs are ranked as in the paper: B and C always count as correct.",),
                 (_ranking(shares, n_ranking),),
             ),
         ),
@@ -214,7 +214,8 @@ def _change(target: str, orders: list[str], known: list[str]) -> str:
     first, before = (sum(each.startswith("A ") for each in all_) for all_ in (orders, known))
     return (
         f"{target} ({TARGETS[target]}) ranks the models as in the paper's world at {same} of "
-        f"{len(orders)} values of k, and puts A alone first at {first} (there at {before})."
+        f"{len(orders)} values of k, and ranks only A first at {first} (in the paper's world at "
+        f"{before})."
     )
 
 
@@ -244,4 +245,6 @@ def _ranking(shares: Mapping[float, Mapping[str, float]], n: int) -> Table:
     columns: dict[str, list[Any]] = {"target": list(TARGETS)}
     for k in STEEPNESSES:
         columns[k_column(k)] = [f"{shares[k][target]:.3f}" for target in TARGETS]
-    return Table("ranking", f"Share of pairs ranked right, n = 1,000, {n} replications.", columns)
+    return Table(
+        "ranking", (f"Share of pairs ranked correctly, n = 1,000, {n} replications."), columns
+    )

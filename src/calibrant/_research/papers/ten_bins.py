@@ -42,8 +42,8 @@ ERRATA = (
         "1",
         "the table, third bin",
         "0.24",
-        "The six items have a mean confidence of 0.25, as the text says itself. The gap is then "
-        "0.25, and the error 0.1264.",
+        "The six items have a mean confidence of 0.25, as the text itself says. The gap is then "
+        "0.25, and the error is 0.1264.",
     ),
 )
 
@@ -55,35 +55,39 @@ def reproduce(
     of its roundings. Nothing is drawn, so there is no seed, and ``quick`` changes nothing.
     """
     if seed is not None:
-        raise InputError("seed: the tutorial draws nothing; leave it out")
+        raise InputError("seed: the tutorial has no random numbers; drop seed")
     bins, errors = _bins(), _errors()
     title = "The calibration error in ten bins, reproduced"
     sections = (
         Section(
             "The table",
             (
-                "A hundred items go into ten bins by the confidence of their predicted class. In "
-                "each bin the error is how far the mean confidence is from the share that is "
-                "right. Their mean, weighted by the numbers of items, is the calibration error.",
-                "The tutorial gives counts, mean confidences and accuracies, from which the "
-                "hundred items follow but for the confidence of each: whole numbers of right "
-                "answers that round to its accuracies are the only ones that can be.",
+                "A hundred items go into ten bins by the confidence of their predicted class. The "
+                "error of a bin is the distance between its mean confidence and its share of "
+                "correct items. The mean over bins, weighted by their numbers of items, is the "
+                "calibration error.",
+                "The tutorial gives counts, mean confidences and accuracies. They determine the "
+                "hundred items except for single confidences: only one whole number of correct "
+                "items per bin rounds to the printed accuracy.",
             ),
             (bins,),
             (Figure("bins", _CAPTION, partial(_draw, bins.columns), bins.columns),),
         ),
         Section(
-            "What the roundings do",
+            "Effect of rounding",
             (
                 "The printed 0.1270 is exact for the printed digits. From the items themselves it "
-                "is 0.1244: accuracies that are rounded to two digits move it by 0.0026, so of the "
-                "four printed digits two are known.",
+                "is 0.1244. Rounding accuracies to two digits changes it by 0.0026, so only two "
+                "of the four printed digits are reliable.",
             ),
             (errors,),
         ),
         Section(
             "The third bin",
-            ("Its six items are listed, with a mean confidence of 0.25; the table has 0.24.",),
+            (
+                "The tutorial lists its six items, with a mean confidence of 0.25, but the table "
+                "has 0.24.",
+            ),
             (_items(),),
         ),
     )
@@ -96,8 +100,8 @@ def reproduce(
 
 
 _CAPTION = (
-    "The ten bins: mean confidence and share right. Bars to the diagonal are the gaps, and "
-    "their mean, weighted by the items of each bin, is the calibration error."
+    "The ten bins: mean confidence and share correct. Bars to the diagonal are the gaps. Their "
+    "mean, weighted by the items of each bin, is the calibration error."
 )
 
 
@@ -130,7 +134,7 @@ def _bins() -> Table:
     }
     return Table(
         "table",
-        "The tutorial's table, and what the library finds from the hundred items.",
+        "The tutorial's table, and the library's values from the hundred items.",
         columns,
         marks={(FIRST_BIN, "mean confidence"): "1", (FIRST_BIN, "gap, printed"): "1"},
     )
@@ -152,7 +156,7 @@ def _errors() -> Table:
         columns["calibration error"].append(name)
         columns["printed"].append("" if printed is None else f"{printed:.4f}")
         columns["measured"].append(f"{ece(targets, np.repeat(means, COUNTS), bins=BINS):.4f}")
-    return Table("errors", "The calibration error, and what the roundings do to it.", columns)
+    return Table("errors", "The calibration error, and the effect of rounding.", columns)
 
 
 def _mean_of_items() -> float:
@@ -166,7 +170,7 @@ def _items() -> Table:
         "confidence": [confidence for confidence, _ in ITEMS],
         "right": [bool(right) for _, right in ITEMS],
     }
-    caption = f"Six items: mean confidence {_mean_of_items():.2f}, three of them right."
+    caption = f"Six items: mean confidence {_mean_of_items():.2f}, three of them correct."
     return Table("items", caption, columns)
 
 
@@ -180,5 +184,7 @@ def _draw(bins: Columns) -> Drawing:
             if confidence != "":
                 axis.plot([confidence] * 2, [confidence, accuracy], color=COLOURS[0], linewidth=1)
                 axis.plot(confidence, accuracy, MARKERS[0], color=COLOURS[0], markersize=5)
-        axis.set(xlabel="mean confidence", ylabel="share right", xlim=(0, 1), ylim=(0, 1), aspect=1)
+        axis.set(
+            xlabel="mean confidence", ylabel=("share correct"), xlim=(0, 1), ylim=(0, 1), aspect=1
+        )
     return figure

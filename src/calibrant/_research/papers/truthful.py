@@ -49,10 +49,9 @@ KEPT = {
     "cross": "fashion_cross.csv.gz",
 }
 OTHER_RECIPE = (
-    "The networks of the pools that come with the library are trained from scratch on images of "
-    "32 x 32, with the paper's shares of the data, batches, momentum, weight decay, schedule and "
-    "augmentation. The paper fine-tunes ImageNet's weights at 224 x 224, so that values may differ "
-    "where its claims should not."
+    "The library's pools hold networks trained from scratch on 32 x 32 images, with the paper's "
+    "data shares, batches, momentum, weight decay, schedule and augmentation. The paper "
+    "fine-tunes ImageNet's weights at 224 x 224, so values may differ even if its claims hold."
 )
 Columns = dict[str, list[Any]]
 
@@ -107,8 +106,8 @@ def reproduce(
 def _kept(pools: Mapping[str, Columns]) -> str:
     """The pools that come with the library, and those that only its source package has."""
     lacking = " and ".join(name for name in KEPT if name not in pools)
-    return "the tables that come with the library" + (
-        f", without {lacking}, which only the source package has" if lacking else ""
+    return "the tables shipped with the library" + (
+        f", without {lacking}, which is only in the source package" if lacking else ""
     )
 
 
@@ -130,7 +129,7 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
     with progress.task("Measuring the pool", len(files)) as step:
         rows = measure_pool(path, done=lambda i, n: step())
     if len(rows) < 2:
-        raise InputError(f"{path} holds one predictor: to rank takes two or more")
+        raise InputError(f"{path} holds one predictor: ranking needs two or more")
     return {path.name: columns_of(rows)}
 
 
@@ -144,24 +143,23 @@ def _fitted_on(data: str | os.PathLike[str] | None) -> str:
     halved = [is_halved(path) for path in pool_files(Path(data))]
     if not any(halved):
         return "its validation rows"
-    half = "a random half of its rows, the other being the test rows"
-    return half if all(halved) else f"its validation rows, or where it has none on {half}"
+    half = "a random half of its rows, with the other half as test rows"
+    return half if all(halved) else f"its validation rows or, if it has none, on {half}"
 
 
 def _theory(seed: int, quick: bool) -> Section:
     """The section on the theory's examples and identities, with a table for each."""
     return Section(
-        "What the theory says, computed",
+        "The theory, computed",
         (
-            "Example 1.1: the chances are i/n. Reported as they are, the binned error over level "
-            "sets stays near 1/3 at every n; the constant prediction 1/2 is rewarded for saying "
-            "nothing.",
-            "Example C.1: the confidence error of a uniform prediction is below that of the truth; "
-            "with the correction (theorem 3.3) the truth wins.",
-            "Theorem 3.1 takes E[LinCE] apart into bias and a variance that no prediction can "
-            "change; "
-            "lemma D.1 makes it, for calibrated predictors, a proper loss over n. All outcomes "
-            "are enumerated, so the differences are rounding.",
+            "Example 1.1: the true probabilities are i/n. If they are reported, the binned error "
+            "over level sets stays near 1/3 at every n. The uninformative constant prediction 1/2 "
+            "has a smaller error.",
+            "Example C.1: a uniform prediction has a smaller confidence error than the truth. "
+            "With the correction (theorem 3.3), the truth has the smaller error.",
+            "Theorem 3.1 splits E[LinCE] into a bias and a variance that no prediction can "
+            "change. By lemma D.1 it is a proper loss over n for calibrated predictors. All "
+            "outcomes are enumerated, so differences are rounding.",
         ),
         (
             Table(
@@ -263,26 +261,26 @@ def _halved_section(name: str, columns: Columns) -> Section:
         (
             *table.paragraphs(),
             *((OTHER_RECIPE,) if name in KEPT else ()),
-            f"The maximum dominance set, the longest line of checkpoints each better than the next "
-            f"on all five losses, has {lengths[0]} to {lengths[-1]} checkpoints on a half of the "
-            "test images.",
+            "The maximum dominance set is the longest chain of checkpoints, each better than the "
+            f"next on all five losses. It has {lengths[0]} to {lengths[-1]} checkpoints on a half "
+            "of the test images.",
         ),
         (
             Table(
                 f"{name}_table_1",
-                "Spearman rank correlations beside the paper's table 1: mean over the halves, with "
-                "the 95 % interval over traces and test images, and the null of exactly calibrated "
-                "predictors.",
+                "Spearman rank correlations and the paper's table 1: mean over the halves, with "
+                "the 95 % interval over traces and test images, and the null of exactly "
+                "calibrated predictors.",
                 table.wide(),
             ),
-            Table(f"{name}_claims", "What the paper says, and whether it holds.", table.claims()),
+            Table(f"{name}_claims", "The paper's claims, and whether they hold.", table.claims()),
             Table(
                 f"{name}_dominance",
                 "Rank correlation with the order of the maximum dominance set, mean over the "
                 "halves.",
                 along,
             ),
-            Table(f"{name}_cells", "Each cell in full.", table.long(), on_page=False),
+            Table(f"{name}_cells", "All cells.", table.long(), on_page=False),
         ),
         (
             Figure(
@@ -293,8 +291,8 @@ def _halved_section(name: str, columns: Columns) -> Section:
             ),
             Figure(
                 f"{name}_trends",
-                "Errors over the classification error, each divided by its mean, on one half: "
-                "points are checkpoints, lines kernel regressions (figures 3 and 6).",
+                "Errors against the classification error, each divided by its mean, on one half. "
+                "Points are checkpoints, lines are kernel regressions (figures 3 and 6).",
                 partial(draw_trends, one),
             ),
             Figure(
@@ -305,8 +303,8 @@ def _halved_section(name: str, columns: Columns) -> Section:
             ),
             Figure(
                 f"{name}_assumption",
-                "Errors over the loss that they equal for calibrated predictors, over n: the "
-                "dotted line (figure 4).",
+                "Errors against the loss over n, which they equal for calibrated predictors "
+                "(dotted line; figure 4).",
                 partial(draw_assumption, one),
             ),
         ),
@@ -327,17 +325,17 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
     robustness = (
         f"Between numbers of bins the rank correlation falls to {least['conf_ece']:.3f} for "
         f"ConfECE, {least['conf_ce']:.3f} for ConfCE, {least['conf_ce_corrected']:.3f} for "
-        f"corrected ConfCE and {least['classwise_ce']:.3f} for classwise LinCE: the order of "
+        f"corrected ConfCE and {least['classwise_ce']:.3f} for classwise LinCE. The order of "
         f"robustness is {', '.join(order)}."
     )
     flipped = (
-        "No error turns the order over on this pool, as ConfECE and ConfCE do in the paper's "
+        "No error reverses the order on this pool, unlike ConfECE and ConfCE in the paper's "
         "within-model setting."
     )
     if ranks.n == 2:
-        flipped = "Of two predictors a rank correlation can only be 1 or -1: more are needed."
+        flipped = "With two predictors, a rank correlation can only be 1 or -1: more are needed."
     elif flips:
-        flipped = f"The order turns over for {', '.join(flips)}."
+        flipped = f"The order is reversed for {', '.join(flips)}."
     n_chain = len(ranks.chain)
     chain = f"{n_chain} predictors form" if n_chain != 1 else "1 predictor forms"
     along = dominance(ranks)
@@ -345,19 +343,18 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
     return Section(
         f"The pool {name}: {ranks.n:,} predictors",
         (
-            f"Each predictor is scaled by a temperature fitted on {fitted_on}; losses and "
-            f"errors are of the test rows. {chain} the maximum "
-            "dominance set, the longest line of predictors each better than the next on all five "
-            "losses.",
+            f"Each predictor is scaled by a temperature fitted on {fitted_on}; losses and errors "
+            f"use the test rows. {chain} the maximum dominance set, the longest chain of "
+            "predictors, each better than the next on all five losses.",
             robustness,
             flipped,
         ),
         (
             Table(
                 f"{name}_table_1",
-                "Spearman rank correlations with their 95 % intervals over traces, beside the "
-                "paper's table 1, which is of other networks on CIFAR-100; its margin takes all "
-                "checkpoints for independent.",
+                "Spearman rank correlations with 95 % intervals over traces, and the paper's "
+                "table 1 for other networks on CIFAR-100. The paper's margin assumes that all "
+                "checkpoints are independent.",
                 table_1(ranks, setting),
             ),
             Table(
@@ -373,14 +370,14 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
         (
             Figure(
                 f"{name}_checkpoints",
-                "Each checkpoint's error over its classification error, "
-                "in 2,000 bins above and in 5 below (figure 1).",
+                "Each checkpoint's error against its classification error, in 2,000 bins (top) "
+                "and in 5 bins (bottom; figure 1).",
                 partial(draw_checkpoints, columns),
             ),
             Figure(
                 f"{name}_trends",
-                "Errors over the classification error, each divided by its "
-                "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
+                "Errors against the classification error, each divided by its mean. Points are "
+                "checkpoints, lines are kernel regressions (figures 3 and 6).",
                 partial(draw_trends, columns),
             ),
             Figure(
@@ -390,8 +387,8 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
             ),
             Figure(
                 f"{name}_assumption",
-                "Errors over the loss that they equal for calibrated "
-                "predictors, over n: the dotted line (figure 4).",
+                "Errors against the loss over n, which they equal for calibrated predictors "
+                "(dotted line; figure 4).",
                 partial(draw_assumption, columns),
             ),
         ),

@@ -126,16 +126,19 @@ def section(pools: Mapping[str, Columns], data: str | os.PathLike[str] | None) -
         Table(f"{name}_straight_lines", f"{name}: R^2 of straight lines.", columns)
         for name, columns in lines.items()
     ]
-    text = ["The paper finds losses nearly linear in each other, and both kinds of bins alike."]
+    text = [
+        "The paper finds that losses are nearly linear in each other, and that both kinds of bins "
+        "agree."
+    ]
     if linear:
-        text.append(f"The least R^2 of a straight line between two losses is {linear}.")
+        text.append(f"The smallest R^2 of a straight line between two losses is {linear}.")
     if bins is not None:
         cells = zip(bins["fixed / quantile"], bins["error"], bins["bins"], strict=True)
         for worst, error, m in sorted(cell for cell in cells if cell[0] is not None)[:1]:
             text.append(
-                f"Fixed and quantile bins, over {whose}: the least rank correlation of an error in "
-                f"one kind with itself in the other is {worst:.3f} ({error} in {m} bins). Tables "
-                "of pools lack the truthful errors in fixed bins: that takes predictions."
+                f"Fixed and quantile bins, over {whose}: the smallest rank correlation of an error "
+                f"between the two kinds is {worst:.3f} ({error} in {m} bins). Tables of pools lack "
+                "the truthful errors in fixed bins, which need predictions."
             )
         caption = f"Spearman correlations over {whose}, between kinds of bins and with the error."
         tables.append(Table("fixed_and_quantile", caption, bins))

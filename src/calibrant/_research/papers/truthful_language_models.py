@@ -151,9 +151,9 @@ def section(path: Path | None) -> Section:
         return Section(
             heading,
             (
-                f"Left out: it needs the answers of language models in {FILE}, in the folder that "
-                "--data names (docs/research/papers.md describes it). Calibrant does not ship "
-                "them, because their repository states no licence.",
+                f"Not run: it needs answers of language models in {FILE}, in the folder given as "
+                "--data (see docs/research/papers.md). Calibrant does not ship them, because "
+                "their repository states no licence.",
             ),
         )
     columns = appendix_a(path)
@@ -171,13 +171,13 @@ def section(path: Path | None) -> Section:
     return Section(
         heading,
         (
-            "The paper warns that confidences after post-training may be so far from calibrated "
-            "that the bias exceeds the gap of the losses, where no order is guaranteed. Orders of "
-            f"two models, of {counts[0][0]:,}, that theorem 4.3 covers: {'; '.join(said)}.",
+            "The paper warns that confidences after post-training may be too miscalibrated: if "
+            "the bias exceeds the gap of the losses, no order is guaranteed. Theorem 4.3 covers, "
+            f"of {counts[0][0]:,} orders of two models: {'; '.join(said)}.",
             "The error is the corrected confidence error of a random half of the answers in "
-            "quantile bins, and Platt scaling is fitted to the other half. Losses after "
-            "recalibration are cross-fitted; a bias below 0, which is noise, counts as 0. In the "
-            "table, orders agree where the loss has the same direction as the error.",
+            "quantile bins; Platt scaling is fitted to the other half. Losses after recalibration "
+            "are cross-fitted. A bias below 0 is noise and counts as 0. In the table, orders "
+            "agree if loss and error have the same direction.",
         ),
         (Table("language_models", "Covered orders by benchmark, over both prompts.", columns),),
     )

@@ -118,7 +118,7 @@ def theorem_3_3() -> Columns:
                 off.append(abs(found[-1] - _proof_of_3_3(reports, truths, m, corrected)))
             row = {"error": name, "bins": m or "level sets", "E of the truth": found[0]}
             row |= {"least E of a misreport": min(found[1:]), "margin": min(found[1:]) - found[0]}
-            rows.append({**row, "off proof": max(off)})
+            rows.append({**row, "bias from the proof": max(off)})
     return columns_of(rows)
 
 
@@ -177,7 +177,11 @@ def theorem_4_2(n: int = 3) -> Columns:
     alike = np.array([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1], [0.8, 0.1, 0.1]])
     # Values apart by a hair share a bin, and tell the features apart all the same.
     near = np.array([[0.41, 0.31, 0.28], [0.4, 0.32, 0.28], [0.4, 0.31, 0.29]])
-    predictors = (("overconfident", sharp), ("wrong, and two alike", alike), ("a hair apart", near))
+    predictors = (
+        ("overconfident", sharp),
+        (("wrong, two of them equal"), alike),
+        ("almost equal", near),
+    )
     listed = [(name, WORLD.recalibrated(h), h) for name, h in predictors]
     return _both(WORLD, listed, n, (5,), ("E[recalibrated]", "E[h]"))
 
@@ -226,21 +230,21 @@ def theorem_4_3(sizes: tuple[int, ...] = (1, 3, 9, 12)) -> Columns:
 def section(seed: int, quick: bool) -> Section:
     """The section on the theorems, with a table for each."""
     return Section(
-        "Which orders truthful errors keep, in small worlds",
+        "Which orders truthful errors preserve, in small worlds",
         (
             "Theorem 3.3: with its correction, no misreport has a smaller expected confidence "
-            "error than the truth. Without it one has: it selects a class that is less likely, and "
-            "varies less.",
-            "Theorem 4.1: of calibrated predictors, one that sees another through noise has no "
-            "smaller expected error; the margin is the gap of their losses over n. Theorem 4.2: "
+            "error than the truth. Without it, a misreport does: it selects a less likely class, "
+            "whose outcome varies less.",
+            "Theorem 4.1: if a calibrated predictor sees another through noise, its expected "
+            "error is not smaller. The margin is the gap of their losses over n. Theorem 4.2: "
             "recalibration never raises the expected error. Both fail for ECE, which is not "
             "truthful.",
             "Theorem 4.3: if the losses of two predictors after recalibration differ by more than "
-            "the bias of the first, the first has no larger an error. The bias grows with n, so "
-            "that an order is covered in few rows and is not in many. compare() says so of your "
-            "own predictors (order_bias).",
-            "All expectations are sums over every sample, but for the limit of theorem 3.3, whose "
-            "margins are those of a simulation.",
+            "the bias of the first, the first does not have a larger error. The bias grows with "
+            "n, so an order may be covered with few rows but not with many. compare() checks this "
+            "for your own predictors (order_bias).",
+            "All expectations are sums over every sample, except for the limit of theorem 3.3, "
+            "whose margins come from a simulation.",
         ),
         (
             Table("theorem_3_3", "Theorem 3.3: two rows of three classes.", theorem_3_3()),
@@ -249,7 +253,9 @@ def section(seed: int, quick: bool) -> Section:
                 "Theorem 3.3's limit: mean corrected errors in quantile bins.",
                 limits_of_3_3(seed, 40 if quick else 200),
             ),
-            Table("theorem_4_1", "Theorem 4.1: f, and g that is f through noise.", theorem_4_1()),
+            Table(
+                "theorem_4_1", ("Theorem 4.1: f, and g, which sees f through noise."), theorem_4_1()
+            ),
             Table("theorem_4_2", "Theorem 4.2: before and after recalibration.", theorem_4_2()),
             Table("theorem_4_3", "Theorem 4.3: the bias against the gap.", theorem_4_3()),
         ),
@@ -259,8 +265,9 @@ def section(seed: int, quick: bool) -> Section:
 SOUNDNESS = Erratum(
     "1",
     "theorems 3.1 and 3.3, soundness in the limit",
-    "in m quantile bins, m and n / m growing, the expected squared error of a predictor that is "
-    "not calibrated stays above 0",
-    "no bin holds more than n / m rows, up to one, so that the error of every predictor is at "
-    "most about 1 / m, and tends to 0; times m, a rescaling that section 2 allows, it stays above",
+    "in m quantile bins, with m and n / m growing, the expected squared error of a miscalibrated "
+    "predictor stays above 0",
+    "no bin holds more than n / m rows (up to one), so the error of every predictor is at most "
+    "about 1 / m and tends to 0. Multiplied by m, a rescaling that section 2 allows, it stays "
+    "above 0",
 )

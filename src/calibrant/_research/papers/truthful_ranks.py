@@ -1,6 +1,6 @@
 """Table 1 of Lu, Wu, Hartline and Hu on its own ground: pools of checkpoints on CIFAR-100.
 
-Each checkpoint of such a pool is measured on several halves of the test images, so that a rank
+Each checkpoint of the pool is measured on several halves of the test images, so that a rank
 correlation has an interval over training runs (traces) and over test images. Some halves are
 measured a second time with labels drawn from the predictions: a null of predictors that are exactly
 calibrated.
@@ -351,7 +351,7 @@ class TableOne:
         out: list[tuple[str, float, Mapping[str, Interval]]] = []
         for error, cell in WIDEST.items():
             paper = self.printed(cell)
-            words = f"{NAMES[error]} {'keeps' if paper > 0 else 'turns over'} the order"
+            words = f"{NAMES[error]} {'keeps' if paper > 0 else 'reverses'} the order"
             out.append((words, paper, {n: r.interval(cell) for n, r in self.real.items()}))
         for better, worse in (
             ("conf_ce_corrected", "conf_ce"),
@@ -360,7 +360,7 @@ class TableOne:
         ):
             cells = WIDEST[better], WIDEST[worse]
             paper = self.printed(cells[0]) - self.printed(cells[1])
-            words = f"{NAMES[better]} keeps it better than {NAMES[worse]}"
+            words = f"{NAMES[better]} keeps the order better than {NAMES[worse]}"
             out.append((words, paper, {n: r.contrast(*cells) for n, r in self.real.items()}))
         return out
 
@@ -380,10 +380,10 @@ class TableOne:
         return (
             f"{real.n:,} checkpoints: {counted(len(real.left_out), 'training run')} (traces) of "
             f"{counted(networks, 'network')}, each with a temperature fitted on one half of the "
-            f"test images and measured on the other, for {len(real.halves)} halves. A value is the "
-            "mean over the halves; its 95 % interval is over traces and over test images. The null "
-            "has labels drawn from the same scaled predictions, which are then exactly calibrated; "
-            "temperatures are fitted again."
+            f"test images and measured on the other, for {len(real.halves)} halves. Each value is "
+            "the mean over the halves; its 95 % interval reflects traces and test images. In the "
+            "null, labels are drawn from the same scaled predictions, which are then exactly "
+            "calibrated; temperatures are fitted again."
         )
 
     def _count_of(self, name: str) -> str:
@@ -393,9 +393,9 @@ class TableOne:
         verdicts = [_verdict(each, paper) for each, paper in found]
         return (
             f"{name[0].upper()}{name[1:]}: of {len(CELLS)} cells, {verdicts.count(HOLDS)} have the "
-            f"paper's sign, {verdicts.count(FAILS)} have the other sign, and of "
-            f"{verdicts.count(OPEN)} the sign cannot be told. The interval contains the paper's "
-            f"value in {inside}."
+            f"paper's sign, {verdicts.count(FAILS)} have the other sign, and "
+            f"{verdicts.count(OPEN)} are undecided. The interval contains the paper's value in "
+            f"{inside}."
         )
 
     def _verdicts(self) -> str:
@@ -424,11 +424,11 @@ class TableOne:
                 ratios.append(widths[-1] / margin if margin > 0 else 1.0)
                 images.append(math.sqrt(2.0 * real.over_images[cell.at]))
         return (
-            "The paper's margin, 1.96 (1 - rho^2) / sqrt(N), takes all checkpoints for independent "
-            "and the test images for all there are. Here the intervals reach "
-            f"{np.nanmedian(ratios):.0f} times as far as that margin (median over the cells). "
-            "Another half of the test images alone moves a correlation by a standard deviation of "
-            f"up to {np.nanmax(images):.2f}."
+            "The paper's margin, 1.96 (1 - rho^2) / sqrt(N), assumes that checkpoints are "
+            "independent and test images are fixed. The intervals here are "
+            f"{np.nanmedian(ratios):.0f} times as wide (median over the cells). Another half of "
+            "the test images alone changes a correlation by a standard deviation of up to "
+            f"{np.nanmax(images):.2f}."
         )
 
     def _null_alone(self) -> str:
@@ -442,13 +442,13 @@ class TableOne:
         ]
         return (
             f"Exactly calibrated predictors have {min(nulls):.2f} to {max(nulls):.2f} for "
-            f"{cell.words}: what the number of bins does to an error's order needs no "
+            f"{cell.words}: the number of bins changes an error's order even without "
             f"miscalibration. The measured value differs from the null in {sum(apart)} of "
             f"{len(apart)} cells of all parts."
         )
 
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
+HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 
 
 def _verdict(found: Interval, paper: float) -> str:

@@ -71,7 +71,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
         "error": ["ConfCE", "ConfCE corrected"],
         "truth": [expected(truth, 1, False), expected(truth, 1, True)],
         "uniform prediction": [expected(uniform, 0, False), expected(uniform, 0, True)],
-        "who wins": ["the misreport", "the truth"],
+        "smaller error": ["the misreport", "the truth"],
     }
 
 

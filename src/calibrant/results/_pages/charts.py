@@ -22,6 +22,8 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-ser
 # Every chart reserves the same width for axis labels, so that stacked charts line up.
 ROOM = 46
 _TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
+# The format of axes with three significant digits; without a number, 0.12 and 0.1 print alike.
+_THREE = ".3~g"
 
 # Shapes of points, as paths in a square from -1 to 1: legends of the page draw them too.
 SHAPES = {
@@ -179,8 +181,9 @@ def _unit_axis(field: str, title: str, *, labels: bool = True) -> Spec:
 def reliability_diagram(x_title: str, y_title: str) -> Spec:
     """The Vega-Lite chart of the reliability diagram.
 
-    Its data are `bins` with the fields of `page.table_columns`; `curve`, with predictions `u`, mean
-    targets `z` and limits `lo` and `hi`; and `cutoffs`, the shaded interval from `a` to `b`.
+    Its data are `bins` with the fields of `page.table_columns`; `band`, with predictions `u` and
+    limits `lo` and `hi`; `curve`, with mean targets `z` too; and `cutoffs`, the shaded interval
+    from `a` to `b`.
     """
     x, y = _unit_axis("u", x_title), _unit_axis("z", y_title)
     start, end = _unit_axis("a", x_title), _unit_axis("b", x_title)
@@ -205,6 +208,7 @@ def reliability_diagram(x_title: str, y_title: str) -> Spec:
         _marks_layer("cutoffs", "rule", edge, x=start, **_limit_fields()),
         _marks_layer("cutoffs", "rule", edge, x=end, **_limit_fields()),
         _marks_layer(words, "text", quiet, x=x, y=y, text=_text_field("text")),
+        _marks_layer("band", "area", {"color": MUTED, "opacity": 0.2}, x=x, **_limit_fields()),
         _bins_layer("bins", "rule", thin, x=x, y=_number_field("u"), y2={"field": "z"}),
         _marks_layer("curve", "area", {"color": TWO, "opacity": 0.14}, x=x, **_limit_fields()),
         _marks_layer("curve", "line", line, x=x, y=y, order=_number_field("u")),
@@ -243,7 +247,7 @@ def measure_by_bins(most: int) -> Spec:
     """
     axis = {"title": None, "values": [1, 5, 15, 50, 100], "grid": False}
     x = _number_field("m", axis=axis, scale={"type": "sqrt", "domain": [1, most], "nice": False})
-    y = _number_field("value", axis={"title": None, "tickCount": 3, "format": "~g"})
+    y = _number_field("value", axis={"title": None, "tickCount": 3, "format": _THREE})
     rules = {"domain": ["equal-width", "quantile"], "range": [ONE, TWO]}
     rule = _text_field("rule", legend=None, scale=rules)
     details = [
@@ -400,7 +404,7 @@ def vote_entropies(top: float) -> Spec:
     x = _number_field("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
     y = _number_field("z", axis={"title": "mean entropy of the votes", "tickCount": 5}, scale=scale)
     details = _tooltip_fields(
-        "entropy of the prediction", "entropy of the votes", "of right predictions", "rows"
+        "entropy of the prediction", "entropy of the votes", "if perfect", "rows"
     )
     line = {"color": TWO, "strokeWidth": 2}
     return _layered_chart(
@@ -441,7 +445,7 @@ def interval_rows(x_title: str, *, ranks: int = 0) -> Spec:
     top. If `ranks` is positive, values are whole numbers from 1 to `ranks`; otherwise a line is at
     0.
     """
-    options: Spec = {"format": "~g", "tickCount": 5}
+    options: Spec = {"format": _THREE, "tickCount": 5}
     if ranks:  # name every tick: one between two ranks would be rounded
         options = {"format": "d", "values": list(range(1, ranks + 1))}
     scale = {"zero": not ranks, "nice": True, "padding": 10}
@@ -471,7 +475,7 @@ def measure_over_time(measure: str, form: str = "%-d %b", *, single: bool = Fals
     says that it is one. `form` is the format of dates.
     """
     x, noise = _time_axis(form), _number_field("noise")
-    y = _number_field("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
+    y = _number_field("value", axis={"title": measure, "format": _THREE}, scale={"zero": True})
     details = [
         _time_tooltip(),
         _number_field("n", title="rows"),
@@ -499,7 +503,7 @@ def e_value_over_time(alarm_at: float, form: str = "%-d %b", field: str = "e") -
     window, as `windows_page` makes them; `form` is the format of dates.
     """
     x, scale = _time_axis(form), {"type": "log", "nice": False}
-    axis = {"title": "e-value", "format": "~g", "tickCount": 5}
+    axis = {"title": "e-value", "format": _THREE, "tickCount": 5}
     y = _number_field(field, axis=axis, scale=scale)
     details = [_time_tooltip(), _number_field(field, title="e-value", format=".3g")]
     return _layered_chart(

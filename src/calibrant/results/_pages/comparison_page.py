@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from calibrant._measures.catalogue import HEADLINE, find
+from calibrant.results._check import FEWEST_ROWS
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import lines_caption, percent_text, render_page, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
-from calibrant.results._rendering import marked_numbers, range_text, shortened, shown
+from calibrant.results._rendering import (
+    in_full,
+    marked_numbers,
+    percent,
+    range_text,
+    shortened,
+    shown,
+)
 
 # The page starts with this many curves; more overlap.
 _CURVES = 5
@@ -22,6 +32,11 @@ _DECIDED = {
     True: "significantly worse",
     False: "significantly better",
 }
+# The tolerance of verdicts, where the comparison records none: the default of `compare`.
+_TOLERANCE = 0.05
+# The verdict on a predictor, and the class of its colour.
+_WITHIN, _ABOVE = ("within the tolerance", "within"), ("above the tolerance", "beyond")
+_UNDECIDED = ("undecided", "undecided")
 
 
 def comparison_page(
@@ -57,10 +72,13 @@ def comparison_page(
         main=measures[0],
         series=[(each, looks[each], each in first) for each in names],
         rows=_value_rows(comparison),
+        tolerance=in_full(_tolerance(comparison)) if HEADLINE in comparison.measures else None,
+        error=sentence_names.get(HEADLINE),
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness_table(comparison),
+        slices=_slice_table(comparison),
         lines=lines_caption(comparison.tables),
-        level=percent_text(comparison.level),
+        level=percent(comparison.level),
         source=checked_source(source),
         versions=versions(),
     )
@@ -87,22 +105,22 @@ def _best_sentence(comparison: ComparisonData, measure: str) -> str:
     """The first sentence of the page: the best predictor by a measure, and whether clearly."""
     best, tied = shortened(comparison.order(measure)[0]), comparison.tied(measure)
     if not tied:
-        return f"{best} is the best."
+        return f"{best} is best."
     if len(tied) == len(comparison.names) - 1:
-        return "None of them is clearly the best."
+        return "None of them is clearly best."
     return f"{best} comes first, but not clearly."
 
 
 def _percent(share: float) -> str:
-    """A confidence as text, in whole percent from "less than 1 %" to "more than 99 %".
+    """A confidence as text, in whole percent from "less than 1%" to "more than 99%".
 
     It is a dash if the confidence is NaN.
     """
     if share != share:
         return "–"
     if share > 0.99:
-        return "more than 99 %"
-    return "less than 1 %" if share < 0.01 else percent_text(share)
+        return "more than 99%"
+    return "less than 1%" if share < 0.01 else percent_text(share)
 
 
 def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
@@ -138,7 +156,7 @@ def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict
         "rank_table": [
             [
                 name,
-                *own,
+                own[-1],
                 text,
                 f"{low} to {high}",
                 _percent(confidence),
@@ -240,8 +258,8 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
     """A row for each predictor: its name, and a cell for each measure.
 
     A cell has the estimate (`value`), its `interval`, and whether it is the best (`best`) or not
-    significantly different from it (`tied`). `answered` is the share of answered questions, or
-    None. The best by the first measure comes first.
+    significantly different from it (`tied`). `verdict` is a text and the class of its colour, and
+    `answered` the share of answered questions, or None. The best by the first measure comes first.
     """
     columns: list[dict[str, Any]] = []
     for measure in comparison.measures:
@@ -255,14 +273,77 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
             cells[name] = {"value": estimate, **marks, "interval": interval}
         columns.append(cells)
     shares = dict(zip(comparison.names, comparison.answered or (), strict=False))
+    verdicts = _verdicts(comparison)
     return [
         {
             "name": name,
+            "verdict": verdicts[name],
             "cells": [column[name] for column in columns],
             "answered": percent_text(shares[name]) if shares else None,
         }
         for name in comparison.order(comparison.measures[0])
     ]
+
+
+def _tolerance(comparison: ComparisonData) -> float:
+    """The largest calibration error that the reader can accept."""
+    return float(comparison.recipe.get("tolerance", _TOLERANCE))
+
+
+def _verdicts(comparison: ComparisonData) -> dict[str, tuple[str, str]]:
+    """The verdict on each predictor by name: a text, and the class of its colour.
+
+    It says how the interval of the ECE compares with the tolerance. In a comparison without the
+    ECE it says how the predictor compares with the best by the first measure.
+    """
+    if HEADLINE in comparison.measures:
+        columns, tolerance = comparison.intervals(HEADLINE), _tolerance(comparison)
+        few = comparison.recipe["n"] < FEWEST_ROWS
+        limits = zip(columns["predictor"], columns["low"], columns["high"], strict=True)
+        return {
+            name: _UNDECIDED
+            if few or not (high <= tolerance or low > tolerance)
+            else (_WITHIN if high <= tolerance else _ABOVE)
+            for name, low, high in limits
+        }
+    best = comparison.order(comparison.measures[0])[0]
+    words = {
+        d.first: _DECIDED[None if d.better is None else d.better == best]
+        for d in comparison.differences(comparison.measures[0])
+    }
+    return {name: (words.get(name, "best"), "") for name in comparison.names}
+
+
+def _slice_table(comparison: ComparisonData) -> dict[str, Any] | None:
+    """The slices of all predictors side by side; None without slices.
+
+    `models` are the predictors, best first, and `called` is the measure's name in sentences. A row
+    is the name of a slice, its number of rows, and the `Slice` of each predictor, or None where it
+    has none. The largest value comes first.
+    """
+    if not comparison.slices:
+        return None
+    models = comparison.order(comparison.measures[0])
+    measure = comparison.slices[models[0]].measure
+    by_name: dict[str, dict[str, Any]] = {}
+    for model in models:
+        for row in comparison.slices[model]:
+            by_name.setdefault(row.name, {})[model] = row
+
+    def largest(item: tuple[str, dict[str, Any]]) -> float:
+        """The largest value of a slice, bias-corrected where that is known."""
+        values = [row.values[measure] if row.estimate != row.estimate else row.estimate
+                  for row in item[1].values()]  # fmt: skip
+        return max([value for value in values if value == value], default=-math.inf)
+
+    return {
+        "models": models,
+        "called": find(measure, comparison.shape).called(soft=comparison.soft),
+        "rows": [
+            (name, next(iter(own.values())).n, [own.get(model) for model in models])
+            for name, own in sorted(by_name.items(), key=largest, reverse=True)
+        ],
+    }
 
 
 def _robustness_table(comparison: ComparisonData) -> dict[str, Any] | None:

@@ -286,7 +286,7 @@ const calibrant = (config) => {
       if (number !== null) return number;
       if (typeof value === "string") throw noNumber(location, column, value, role !== "label");
       const what = typeof value === "boolean" ? value : Array.isArray(value) ? "a list" : "a record";
-      throw fault("cell", { location, column, what: `${what}, where a number is needed` });
+      throw fault("cell", { location, column, what: `${what}, but must be a number` });
     };
     /** @type {(column: string, role: string) => Column} */
     const read = (column, role) => {
@@ -298,7 +298,7 @@ const calibrant = (config) => {
       values.forEach((value, row) => {
         const location = `${file}, line ${lines[row]}`, list = Array.isArray(value) && k > 1 ? value : [value];
         if (value !== null && list.length !== k) {
-          throw fault("cell", { location, column, what: `a list of ${list.length}, where others have ${k} numbers` });
+          throw fault("cell", { location, column, what: `a list of ${list.length}, but other rows have ${k} numbers` });
         }
         list.forEach((each, j) => { numbers[row * k + j] = numberOf(each, location, column, role); });
       });

@@ -26,62 +26,59 @@
   // --- light and dark ---
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  const nameTheme = () => {
-    byId("theme").textContent = isDark() ? "Light" : "Dark";
-    if (made) draw(made);
-  };
+  const nameTheme = () => { byId("theme").textContent = isDark() ? "Light" : "Dark"; if (made) draw(made); };
   byId("theme").addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; nameTheme(); });
   dark.addEventListener("change", nameTheme);
 
   // --- results in words ---
-  /** @param {Measured} m */
-  const reasonsOf = (m) => {
-    const { mean_predicted: u, mean_target: z } = m.measures, b = m.slope, of = m.k > 1 ? "confidences" : "predictions";
-    const limits = Number.isFinite(b.low) ? `, 95% CI ${b.low.toFixed(2)} to ${b.high.toFixed(2)}` : "";
-    /** @type {Record<string, string>} */
-    const words = {
-      slope: `${of} are ${b.value < 1 ? "too extreme" : "not extreme enough"} (calibration slope ${b.value.toFixed(2)}${limits})`,
-      mean: `${of} are too ${u > z ? "high" : "low"} on average (mean prediction ${u.toFixed(3)}, observed ${z.toFixed(3)})`,
-      "noise floor": "the error is larger than calibrated predictions show by chance",
-    };
-    return m.verdict.reasons.map((name) => words[name]).join("; ");
+  /** The reasons without the numbers that tiles have. @param {Measured} m */
+  const reasonsOf = ({ k, measures, slope, verdict }) => {
+    const of = k > 1 ? "Confidences" : "Predictions", words = /** @type {Record<string, string>} */ ({
+      slope: `${of} are ${slope.value < 1 ? "too extreme: the slope is below 1" : "not extreme enough: the slope is above 1"}.`,
+      mean: `${of} are too ${measures.mean_predicted > measures.mean_target ? "high" : "low"} on average.`,
+      "noise floor": "The error is larger than chance explains." });
+    return verdict.reasons.map((name) => words[name]);
+  };
+  /** The colour of the error and its noise beside the tolerance, and a sentence. @param {Measured} m */
+  const toneOf = ({ verdict, measures: { ece }, floor }) => {
+    const over = `the tolerance of ${config.tolerance}.`, known = verdict.word !== "not enough data";
+    if (known && ece + floor.upper <= config.tolerance) return ["good", `The error is within ${over}`];
+    return known && ece - floor.upper > config.tolerance ? ["bad", `The error exceeds ${over}`]
+      : ["unsure", `There is not enough data to say whether the error exceeds ${over}`];
   };
   /** @param {Measured} m */
   const showVerdict = (m) => {
-    const { verdict, floor, measures } = m, ece = m.soft ? "SMECE" : "ECE", word = verdict.word;
-    const tone = word === "calibrated within noise" ? "good" : word === "miscalibrated" && measures.ece > config.tolerance ? "bad" : "unsure";
+    const { floor, measures, slope } = m, ece = m.soft ? "SMECE" : "ECE", { word } = m.verdict, [tone, tolerance] = toneOf(m);
     byId("verdict").className = `verdict ${tone}`;
     byId("of-file").textContent = m.file;
     byId("verdict-word").textContent = word[0].toUpperCase() + word.slice(1);
-    const reasons = reasonsOf(m);
-    byId("sentence").textContent = `${reasons ? `${reasons[0].toUpperCase()}${reasons.slice(1)}. ` : ""}${ece} ${
-      measures.ece.toFixed(3)}; a calibrated model would stay below ${floor.upper.toFixed(3)} in 95% of samples.`;
-    const facts = [["Rows", whole(m.n)], [ece, shown(measures.ece)], ["Noise floor", shown(floor.mean)],
-      ["Mean prediction", shown(measures.mean_predicted)], [m.soft ? "Mean label" : "Observed frequency", shown(measures.mean_target)]];
-    byId("facts").replaceChildren(...facts.map(([name, value]) => {
-      const box = element("div");
-      box.append(element("dt", name), element("dd", value));
+    byId("sentence").textContent = [...reasonsOf(m), tolerance].join(" ");
+    const limits = Number.isFinite(slope.low) ? `95% CI ${slope.low.toFixed(2)} to ${slope.high.toFixed(2)}` : "", facts = [["rows", whole(m.n)], [m.soft ? "mean label" : m.k > 1 ? "accuracy" : "prevalence", measures.mean_target.toFixed(3)],
+      [m.k > 1 ? "mean confidence" : "mean prediction", measures.mean_predicted.toFixed(3)], [ece, measures.ece.toFixed(3), `if calibrated: below ${floor.upper.toFixed(3)} in 95% of samples`],
+      ...(slope.why ? [] : [["slope", slope.value.toFixed(2), limits]])];
+    byId("facts").replaceChildren(...facts.map(([name, value, small]) => {
+      const box = element("div"), number = element("dd", value);
+      if (small) number.append(element("small", small));
+      box.append(element("dt", name), number);
       return box;
     }));
-    byId("rule").textContent = `This is the quick verdict. It tests the calibration slope, the mean prediction and the noise `
-      + `floor of the ${ece} (${floor.draws} draws, p = ${floor.p.toPrecision(2)}). Without a rejection, predictions are calibrated `
-      + `within noise if the ${ece} and its noise together stay within a tolerance of ${config.tolerance}. The Python function `
-      + `verdict also tests the curve of the gaps, and its interval is shorter: it may decide where this page says that there is `
-      + `not enough data.`;
+    byId("rule").textContent = `This quick verdict tests the calibration slope, the mean prediction and the noise floor of the ${ece} `
+      + `(${floor.draws} draws, p = ${floor.p.toPrecision(2)}). If no test rejects, predictions are calibrated within noise if the `
+      + `sum of the ${ece} and its noise is at most the tolerance of ${config.tolerance}. The Python function verdict also tests the `
+      + `curve of the gaps, and its interval is shorter. It may decide where this page says that there is not enough data.`;
     byId("notes").replaceChildren(...m.notes.map((note) => element("li", note)));
   };
   /** @param {Measured} m */
   const showMeasures = (m) => {
     const { floor, measures, slope } = m, of = m.k > 1 ? "the top label" : "P(y = 1)", ece = m.soft ? "SMECE" : "ECE";
-    const between = Number.isFinite(slope.low) ? ` 95% CI ${shown(slope.low)} to ${shown(slope.high)}.` : "";
     /** @type {[string, number, string][]} */
     const rows = [
-      [ece, measures.ece, `Mean gap of ${of} in ${config.bins} bins of equal width. Calibrated predictions show ${shown(floor.mean)} on average, and less than ${shown(floor.upper)} in 95% of samples.`],
-      ["ATB", measures.atb, "Averaged two-bin error, truthful and without bins to choose: squared errors below and above each cutoff."],
+      [ece, measures.ece, `Mean gap of ${of} in ${config.bins} bins of equal width. Its mean for calibrated predictions is ${shown(floor.mean)}.`],
+      ["ATB", measures.atb, "Averaged two-bin error: the mean squared error below and above each cutoff. It is truthful and needs no choice of bins."],
       ["Brier score", measures.brier, "Mean squared error of the probabilities."],
-      ["Log loss", measures.log_loss, `Predictions below ${config.logFloor} count as that.`],
-      ["Calibration slope", slope.value, slope.why ? `Not estimable: ${slope.why}.` : `1 if predictions are as extreme as they should be, less if too extreme.${between}`],
-      ["AUROC", measures.auroc, `How well ${m.k > 1 ? "confidences" : "predictions"} rank; says nothing about calibration.`]];
+      ["Log loss", measures.log_loss, `Predictions below ${config.logFloor} are clipped to it.`],
+      ["Calibration slope", slope.value, slope.why ? `Not estimable: ${slope.why}.` : "1 if calibrated; below 1, predictions are too extreme."],
+      ["AUROC", measures.auroc, `How well ${m.k > 1 ? "confidences" : "predictions"} rank, not how well they are calibrated.`]];
     byId("measure-table").tBodies[0].replaceChildren(...rows.map(([name, value, says]) => {
       const row = element("tr");
       row.append(element("th", name, { scope: "row" }),
@@ -176,7 +173,7 @@
   const offerColumns = (names, chosen) => {
     byId("columns").hidden = names.length < 2;
     for (const argument of ["y_true", "y_proba"]) {
-      const options = ["", ...names].map((name) => element("option", name || "found by their name", { value: name }));
+      const options = ["", ...names].map((name) => element("option", name || "by name", { value: name }));
       byId(argument).replaceChildren(...options);
       byId(argument).value = chosen[argument] ?? "";
     }

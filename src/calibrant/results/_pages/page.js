@@ -93,7 +93,7 @@
     return (await vegaEmbed(inner, whole, options)).view;
   };
   const four = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
-  const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+  const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
   const whole = (n) => n.toLocaleString("en");
   // Columns as rows with the words that a tooltip shows.
   const binRows = (t) => t.n.map((n, i) => ({
@@ -143,6 +143,10 @@
       if (!curve) return [];
       return curve.u.map((u, i) => ({ u, z: curve.z[i], lo: curve.lo?.[i], hi: curve.hi?.[i] }));
     };
+    const bandRows = () => {
+      const { band } = data.views[state.view];
+      return band && byId("show-band").checked ? band.u.map((u, i) => ({ u, lo: band.lo[i], hi: band.hi[i] })) : [];
+    };
     const cutoffRows = () => {
       const found = data.views[state.view].cutoffs;
       return found && byId("show-cutoffs").checked ? [found] : [];
@@ -152,7 +156,7 @@
       return byId("show-limits").checked ? rows : rows.map((row) => ({ ...row, lo: row.z, hi: row.z }));
     };
     const [diagram, counts] = await Promise.all([
-      draw(byId("diagram"), data.specs.diagram, { bins: rowsNow(), curve: curveRows(), cutoffs: cutoffRows() }),
+      draw(byId("diagram"), data.specs.diagram, { bins: rowsNow(), band: bandRows(), curve: curveRows(), cutoffs: cutoffRows() }),
       draw(byId("counts"), data.specs.counts, { bins: rowsNow() }),
     ]);
     downloads.ofChart(byId("counts"), [diagram, counts],
@@ -160,8 +164,6 @@
     const strips = await Promise.all(data.strip.map((part) => {
       const figure = element("figure");
       const caption = element("figcaption", part.name);
-      const now = element("span");
-      caption.append(now);
       const box = element("div", undefined, { class: "chart", role: "img", "aria-label": `${part.title} by number of bins` });
       figure.append(caption, box);
       byId("strip").append(figure);
@@ -172,7 +174,7 @@
           legend: () => [["equal width", "--one"], ["equal mass", "--two"]]
             .map(([name, colour]) => ({ name, look: { colour: `var(${colour})` } })),
         });
-        return { view, part, now };
+        return view;
       });
     }));
 
@@ -194,8 +196,8 @@
       byId("count").disabled = given;
       byId("count-shown").textContent = given ? table().n.length : m;
       byId("count").setAttribute("aria-valuetext", `${m} bins`);
-      byId("now").textContent = given ? "With the bins of the evaluation"
-        : `With ${m} ${words[state.rule]} bin${m === 1 ? "" : "s"}`;
+      byId("now").textContent = given ? "The bins of the evaluation"
+        : `${m} ${words[state.rule]} bin${m === 1 ? "" : "s"}`;
       byId("values").replaceChildren(...shownNow().map(([name, value]) => {
         const pair = element("div");
         pair.append(element("dt", name), element("dd", value, { "data-measure": name }));
@@ -210,20 +212,17 @@
       byId("cutoffs-words").textContent = cutoffs.length ? cutoffs[0].words : "";
       byId("cutoffs-key").hidden = !cutoffs.length;
       byId("cutoffs-choice").hidden = !view.cutoffs;
+      byId("band-choice").hidden = !view.band;
+      byId("band-key").hidden = !view.band || !byId("show-band").checked;
       fillTable(table());
       const bins = rowsNow();
-      diagram.data("bins", bins).data("curve", curveRows()).data("cutoffs", cutoffs).runAsync();
+      diagram.data("bins", bins).data("band", bandRows()).data("curve", curveRows()).data("cutoffs", cutoffs).runAsync();
       counts.data("bins", bins).runAsync();
       const nonempty = bins.filter((row) => row.u !== null);
       byId("diagram").setAttribute("aria-label",
         `Reliability diagram, ${byId("now").textContent.toLowerCase()}: ${nonempty.length} hold rows; `
         + "their means are in the table below.");
-      for (const { view, part, now } of strips) {
-        view.data("here", given ? [] : [{ m }]).runAsync();
-        const here = part.values.filter((v) => v.m === m);
-        const shown = here.find((v) => v.rule === state.rule) ?? here[0];
-        now.textContent = shown && !given ? shown.shown : "";
-      }
+      for (const strip of strips) strip.data("here", given ? [] : [{ m }]).runAsync();
     };
 
     const slider = byId("count");
@@ -240,6 +239,7 @@
     }
     byId("curve").addEventListener("change", show);
     byId("show-limits").addEventListener("change", show);
+    byId("show-band").addEventListener("change", show);
     byId("show-cutoffs").addEventListener("change", show);
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     show();
@@ -290,6 +290,7 @@
       const risks = await draw(byId("risks"), data.specs.risks, { points: data.risks });
       const columns = ["name", "c", "from prediction", "r", "interval"];
       downloads.ofChart(byId("risks"), [risks], { what: "risk by coverage",
+        legend: () => Object.entries(data.looks).map(([name, look]) => ({ name, look: { ...look, shape: undefined } })),
         rows: () => [["predictor", "coverage", "from_prediction", "risk", "interval"],
           ...data.risks.map((row) => columns.map((key) => row[key]))] });
     }
@@ -307,7 +308,8 @@
       rows.sort((a, b) => place.get(a.cells[0].textContent) - place.get(b.cells[0].textContent));
       table.tBodies[0].append(...rows);
       for (const head of table.tHead.rows[0].cells) head.setAttribute("aria-sort", "none");
-      table.tHead.rows[0].cells[1 + Number(chooser.value)]
+      // The first two columns are the name and the verdict.
+      table.tHead.rows[0].cells[2 + Number(chooser.value)]
         .setAttribute("aria-sort", chosen.higher ? "descending" : "ascending");
     };
     const show = () => {
@@ -333,7 +335,7 @@
 
   // --- labels that are sets ---
   const startBounds = async () => {
-    const view = await draw(byId("diagram"), data.specs.diagram, { bins: binRows(data.bins), curve: [], cutoffs: [] });
+    const view = await draw(byId("diagram"), data.specs.diagram, { bins: binRows(data.bins), band: [], curve: [], cutoffs: [] });
     downloads.ofChart(byId("diagram"), [view], { what: "reliability diagram", rows: () => [BINS, ...binCells(data.bins)] });
   };
 

@@ -23,7 +23,7 @@ from calibrant._core.optional import need
 from calibrant._core.version import __version__
 from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import ReliabilityData, SmoothData
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import range_text, shortened, shown
 
 _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
@@ -82,6 +82,8 @@ def environment(package: str = _HERE) -> Any:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = shown
+    environment.filters["shortened"] = shortened
+    environment.globals["limits"] = limits_text
     return environment
 
 
@@ -215,13 +217,13 @@ def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
 
 
 def percent_text(share: float) -> str:
-    """A share in whole percent, as pages write it: 95 %."""
-    return f"{100 * share:.0f} %"
+    """A share in whole percent: 95%."""
+    return f"{100 * share:.0f}%"
 
 
 def limits_text(low: float, high: float) -> str:
-    """An interval for a table, ``low – high``; a dash if `low` is NaN: there is no interval."""
-    return "–" if low != low else f"{shown(low)} – {shown(high)}"
+    """An interval for a table, ``low to high``; a dash if `low` is NaN: there is no interval."""
+    return "–" if low != low else range_text(low, high)
 
 
 def number_texts(values: Any) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from calibrant.results._findings import slice_measure
 from calibrant.results._pages import charts
+from calibrant.results._pages.first_screen import first_screen, mean_names
 from calibrant.results._pages.page import (
     chart_numbers,
     curve_columns,
     number_texts,
-    percent_text,
     render_page,
     series_columns,
     table_columns,
@@ -19,13 +20,13 @@ from calibrant.results._pages.rows import (
     largest_slice,
     map_rows,
     measure_row,
+    tool_rows,
 )
 from calibrant.results._pages.sections import report_sections
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ReportData
 from calibrant.results._recommendation import UNCHANGED
-from calibrant.results._rendering import range_text, shown
-from calibrant.results._verdict import tone_of
+from calibrant.results._rendering import percent, range_text, shown
 
 _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 
@@ -37,65 +38,44 @@ def report_page(report: ReportData) -> str:
     more = [chart for section in sections.values() for chart in section.charts]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
+    # The command's --clinical; the summary of a page without it is folded, near the end.
+    clinical = bool(report.recipe["options"].get("clinical"))
     return render_page(
         "report.html",
         {**_page_data(report), "more": more},
         title=report.name,
         report=report,
         evaluation=evaluation,
-        tone=tone_of(evaluation.verdict),
-        shows_cutoffs=_shows_cutoffs(report),
-        facts=_facts(report),
+        first=first_screen(report, clinical=clinical),
+        clinical_first=clinical,
         headlines=[rows[name] for name in report.headlines],
-        groups=[
-            {"title": title, "what": what, "rows": [rows[name] for name in names]}
-            for title, what, names in report.groups
-        ],
+        groups=_other_measures(report, rows),
         rules=_RULES,
         classes=class_rows(report),
         maps=map_rows(report.recalibrations),
         series=_before_after_series(report),
         largest_slice=largest_slice(report),
-        means=_mean_names(report),
+        means=mean_names(report),
+        slice_measure=slice_measure(evaluation),
+        tools=tool_rows(report.conventions),
         **{name: section.facts for name, section in sections.items()},
-        level=percent_text(report.level),
+        level=percent(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_python_call(report),
     )
 
 
-def _shows_cutoffs(report: ReportData) -> bool:
-    """Whether the diagram at first shades the interval of predictions with the largest total gap.
-
-    It does if the predictions are miscalibrated and beyond the tolerance; otherwise the reader can
-    switch the shade on. A gap is prediction less target.
-    """
-    verdict = report.evaluation.verdict
-    return (
-        verdict is not None
-        and verdict.verdict == "miscalibrated"
-        and verdict.within_tolerance is not True
-    )
-
-
-def _facts(report: ReportData) -> list[tuple[str, str]]:
-    """Facts about the rows under the title, as pairs of name and text: rows, classes, labels."""
-    recipe = report.evaluation.recipe
-    facts = [("rows", f"{recipe['n']:,}")]
-    if report.evaluation.reliability.notion == "confidence":
-        facts.append(("classes", f"{recipe['n_classes']:,}"))
-    facts.append(("labels", "hard" if len(report.views) == 1 else "soft"))
-    if recipe["weighted"]:
-        facts.append(("weights", "yes"))
-    return facts
-
-
-def _mean_names(report: ReportData) -> tuple[str, str]:
-    """The names of the mean prediction and of the mean target of a slice, such as "accuracy"."""
-    table = report.evaluation.reliability
-    top, hard = table.notion == "confidence", len(report.views) == 1
-    target = ("accuracy" if top else "frequency") if hard else "mean label"
-    return "mean confidence" if top else "mean prediction", target
+def _other_measures(report: ReportData, rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """The measures that are not among the headlines, by kind: `title`, `what` and `rows`."""
+    groups = [
+        {
+            "title": title,
+            "what": what,
+            "rows": [rows[n] for n in names if n not in report.headlines],
+        }
+        for title, what, names in report.groups
+    ]
+    return [group for group in groups if group["rows"]]
 
 
 def _page_data(report: ReportData) -> dict[str, Any]:
@@ -165,8 +145,22 @@ def _view_data(view: Any, level: float) -> dict[str, Any]:
                 + " ".join(view.curve.notes),
             },
         },
+        "band": _band_data(view.curves.get("isotonic")),
         "cutoffs": _cutoff_data(view.cutoffs),
     }
+
+
+def _band_data(curve: Any) -> dict[str, Any] | None:
+    """The band about the diagonal where the isotonic curve of calibrated predictions lies.
+
+    It has predictions `u` and limits `lo` and `hi`. The result is None if the curve has no band of
+    that kind: soft labels have none.
+    """
+    if curve is None or curve.band != "consistency":
+        return None
+    points = curve.columns()
+    names = {"u": "prediction", "lo": "low", "hi": "high"}
+    return {key: chart_numbers(points[name]) for key, name in names.items()}
 
 
 def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
@@ -189,12 +183,15 @@ def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
 def _curve_data(curve: Any) -> dict[str, Any]:
     """The points of a curve that is fitted to the rows, by short keys, and its `words`.
 
-    `u` are predictions, `z` mean targets, `lo` and `hi` the limits of the band.
+    `u` are predictions, `z` mean targets, `lo` and `hi` the limits of the band. A band about the
+    diagonal is that of the diagram (`_band_data`), and is not repeated.
     """
     columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
     out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}
-    return {**out, "lo": columns["low"], "hi": columns["high"], "band": curve.band}
+    if curve.band == "consistency":
+        return out
+    return {**out, "lo": columns["low"], "hi": columns["high"]}
 
 
 def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
@@ -216,7 +213,7 @@ def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict
 def _before_after_series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
     """The curves before and after each recalibration map, as (name, look, shown at first).
 
-    Shown at first are the predictions as they are and the chosen map, or all maps if none is
+    Shown at first are the original predictions and the chosen map, or all maps if none is
     chosen. Without maps the list is empty.
     """
     maps = report.recalibrations

@@ -31,7 +31,7 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
         "estimate": shown(estimate.estimate),
         "exact_estimate": repr(float(estimate.estimate)),
         "bias": interval.bias if interval else "",
-        "interval": f"{shown(interval.low)} – {shown(interval.high)}" if interval else "",
+        "interval": range_text(interval.low, interval.high) if interval else "",
         "method": interval.method if interval else "",
         "floor": shown(floor.upper) if floor else "",
         "p": _p_value(floor) if floor else "",
@@ -98,7 +98,7 @@ def _uncertainty_bar(
 
 
 def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows of the table of recalibration: the predictions as they are, then each map.
+    """Rows of the table of recalibration: the original predictions, then each map.
 
     `maps` are the report's `recalibrations`. A row has the `name` of the map, what it `learned`,
     whether it is `chosen`, a `flag` (a remark), and a cell for each measure.
@@ -121,7 +121,7 @@ def _choice_remark(each: Any) -> str:
     if not each.chosen:
         return ""
     if each.reverses:
-        return "turns the order round"
+        return "reverses the order"
     return "suits best" if each.helps else "chosen, no clear gain here"
 
 
@@ -191,3 +191,24 @@ def largest_slice(report: ReportData) -> float:
         return 1.0
     ends = [max(each.values[slices.measure], each.noise_95) for each in slices]
     return max([end for end in ends if end == end], default=1.0) or 1.0
+
+
+def tool_rows(conventions: Any) -> dict[str, Any] | None:
+    """The rows of other tools: those that `differ`, below Calibrant's own, and the `rest`.
+
+    A tool differs if its value with the common number of bins does not print like Calibrant's, or,
+    where it takes no number of bins, if its only value does not. `some_refuse` says whether some
+    tools give no value. The result is None without `conventions`.
+    """
+    if conventions is None:
+        return None
+    own, *others = conventions.rows
+    values = {
+        id(row): shown(row.at_default if row.at_common is None else row.at_common) for row in others
+    }
+    same = ("", shown(own.at_common))
+    return {
+        "differ": [own, *(row for row in others if values[id(row)] not in same)],
+        "rest": [row for row in others if values[id(row)] in same],
+        "some_refuse": "" in values.values(),
+    }

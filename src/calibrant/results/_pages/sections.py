@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from calibrant._data.checks import shape_from_notes
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import chart_numbers, limits_text
 from calibrant.results._plots.typing import ReportData
@@ -17,7 +18,9 @@ from calibrant.results._recommendation import UNCHANGED
 from calibrant.results._rendering import range_text, shown
 
 Chart = dict[str, Any]
-_OUTCOMES = {"binary": ("y = 0", "y = 1"), "confidence": ("wrong", "right")}
+# What the two outcomes are called, and what a risk is the share of: of events, and of answers.
+_OUTCOMES = {False: ("y = 0", "y = 1"), True: ("wrong", "right")}
+_RISKS = {False: "share of y = 0", True: "error rate"}
 
 
 class Section(NamedTuple):
@@ -52,6 +55,13 @@ def _chart(
     return {"id": name, "spec": spec, "data": data, "what": what, "columns": columns}
 
 
+def _are_answers(report: ReportData) -> bool:
+    """Whether predictions are confidences of answers, or of top labels, that are right or wrong."""
+    evaluation = report.evaluation
+    confidence = evaluation.reliability.notion == "confidence"
+    return confidence or shape_from_notes(evaluation.inferred) == "answers"
+
+
 def _ranking_section(report: ReportData) -> Section:
     """The section on ranking: a chart of the risk-coverage curve, and a table of a few points."""
     risk = report.risk
@@ -79,20 +89,18 @@ def _ranking_section(report: ReportData) -> Section:
         }
         for c, t, r, lo, hi in zip(*risk.display_columns().values(), strict=True)
     ]
-    top = risk.notion == "confidence"
-    spec = charts.risk_curve(
-        "share of rows kept", "risk: " + ("error rate" if top else "share of y = 0")
-    )
+    spec = charts.risk_curve("share of rows kept", f"risk: {_RISKS[_are_answers(report)]}")
     files = {"c": "coverage", "r": "risk", "lo": "low", "hi": "high"}
     chart = _chart("risk-chart", spec, "risk by coverage", files, points=points)
-    what = "the top label is wrong" if top else "y = 0"
+    wrong = "the top label is wrong" if risk.notion == "confidence" else "the answer is wrong"
+    what = wrong if _are_answers(report) else "y = 0"
     return Section({"aurc": shown(risk.aurc), "what": what, "rows": rows}, [chart])
 
 
 def _decision_section(report: ReportData) -> Section:
     """The section on decisions: a chart and a table of net benefits by threshold.
 
-    The chart has a line for each strategy: the predictions as they are and recalibrated, acting on
+    The chart has a line for each strategy: the predictions, original and recalibrated, acting on
     all and on none. Its axis ends a little below 0.
     """
     curve = report.decisions
@@ -145,7 +153,7 @@ def _decision_section(report: ReportData) -> Section:
 def _outcome_section(report: ReportData) -> Section:
     """The section on outcomes: a histogram of predictions, events upward, the others downward."""
     edges, events, rest = report.histogram
-    down, up = _OUTCOMES[report.evaluation.reliability.notion]
+    down, up = _OUTCOMES[_are_answers(report)]
     ends, total = chart_numbers(edges), sum(events) + sum(rest)
     bars = [
         {
@@ -249,9 +257,9 @@ def _entropy_chart(profile: Any) -> Chart:
         row["rows"] = f"{row['n']:,}"
         row["entropy of the prediction"] = shown(row["u"])
         row["entropy of the votes"] = shown(row["z"])
-        row["of right predictions"] = limits_text(row["lo"], row["hi"])
+        row["if perfect"] = limits_text(row["lo"], row["hi"])
     files = {"u": "entropy of the prediction", "z": "entropy of the votes"}
-    files |= {"e": "of right predictions", "lo": "low", "hi": "high"}
+    files |= {"e": "if perfect", "lo": "low", "hi": "high"}
     spec = charts.vote_entropies(float(profile.entropies["upper"][-1]))
     what = "entropy of votes by entropy of predictions"
     return _chart("votes-entropies", spec, what, files, points=bins)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from calibrant._measures.catalogue import entry_of
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import render_page
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
@@ -28,6 +29,7 @@ def windows_page(
     """
     columns = windows.columns()
     measure = windows.measure or next(iter(windows.shown), None)
+    called = "" if measure is None else entry_of(measure).called()
     has_evidence, has_change = (_is_known(columns, name) for name in ("e_value", "e_change"))
     rows = [_window_row(columns, i, measure) for i in range(len(columns["start"]))]
     answer, tone = _alarm_sentence(windows, has_evidence, has_change)
@@ -38,13 +40,13 @@ def windows_page(
         "answer": answer,
         "tone": tone,
         "notes": windows.notes,
-        "measure": measure,
+        "measure": f"{called[:1].upper()}{called[1:]}",
         "has_evidence": has_evidence,
         "has_change": has_change,
         "baseline": windows.baseline,
         "is_cut": most > _MOST_EVIDENCE,
         "alarm_at": f"{alarm_at:g}",
-        "chance": f"{100 / alarm_at:g} %",
+        "chance": f"{100 / alarm_at:g}%",
         "n_windows": len(rows),
         "n_rows": sum(columns["n"]),
         **_newest_first(windows, columns, alarm_at),
@@ -53,7 +55,7 @@ def windows_page(
         "versions": versions(),
     }
     specs = {
-        "windows": charts.measure_over_time(str(measure), form, single=len(rows) == 1),
+        "windows": charts.measure_over_time(called, form, single=len(rows) == 1),
         "evidence": charts.e_value_over_time(alarm_at, form),
         "change": charts.e_value_over_time(alarm_at, form, "change"),
     }
@@ -118,7 +120,7 @@ def _alarm_sentence(windows: WindowsData, has_evidence: bool, has_change: bool) 
         return "No change from the baseline found.", "good"
     if has_evidence:
         return "No alarm.", "good"
-    return "No alarm can be given for these rows: see the notes.", "unsure"
+    return "These rows cannot give an alarm: see the notes.", "unsure"
 
 
 def _window_row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Annotators as rows of dots: how far each agrees with the rest, beside what anybody would."""
+"""Annotators as rows of dots: how far each agrees with the rest, and the expected agreement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn
+from calibrant.results._plots.canvas import Drawn, Size
+from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
     chance_sign,
@@ -19,6 +21,7 @@ from calibrant.results._plots.rows_of_dots import (
     legend_of_rows,
     name_rows,
     ring_sign,
+    rows_with_room,
 )
 from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import NamedRowsData
@@ -30,9 +33,9 @@ if TYPE_CHECKING:
 class AnnotatorsDisplay(Drawn):
     """The agreement of each annotator with the rest, those that stand out first.
 
-    Use `Annotators.plot`. An upright mark is the agreement that any votes of the same items would
-    have; a ring is an annotator whose agreement chance explains, once their number is taken into
-    account.
+    Use `Annotators.plot`. An upright mark is the agreement expected of any votes on the same items.
+    A ring is an annotator whose agreement does not differ from it significantly, corrected for the
+    number of annotators.
 
     Parameters
     ----------
@@ -63,7 +66,15 @@ class AnnotatorsDisplay(Drawn):
         self.annotators = annotators
 
     @public
-    def plot(self, *, cap: int = 30, ax: Axes | None = None, color: Any = None) -> Self:
+    def plot(
+        self,
+        *,
+        cap: int = 30,
+        ax: Axes | None = None,
+        legend: LegendOption = True,
+        size: Size = None,
+        color: Any = None,
+    ) -> Self:
         """Draw the annotators.
 
         Parameters
@@ -72,6 +83,10 @@ class AnnotatorsDisplay(Drawn):
             The largest number of annotators shown.
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of the dots.
 
@@ -81,11 +96,12 @@ class AnnotatorsDisplay(Drawn):
             The display, drawn.
         """
         people = self.annotators
-        n = min(check_cap(cap), len(people))
+        check_legend(legend)
+        n = min(check_cap(cap), len(people), rows_with_room(ax, size))
         columns = {key: values[:n] for key, values in people.columns().items()}
         limits = (columns["low"], columns["high"])
         stands_out = np.array(columns["p_agreement_corrected"], dtype=float) < 1.0 - people.level
-        with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
+        with self._canvas(ax, (COLUMN, height_of(n) + 0.25), size) as axes:
             self.dots_, self.bars_ = draw_dots(
                 axes, columns["agreement"], limits, filled=stands_out, color=color
             )
@@ -93,10 +109,18 @@ class AnnotatorsDisplay(Drawn):
             name_rows(axes, columns[people.by], 26, columns["n"])
             axes.set_xlabel(f"agreement with the rest by {people.by} (votes)")
             signs = [
-                dot_sign("stands out", color),
-                ring_sign("chance explains it", color),
-                chance_sign("any votes of these items"),
+                dot_sign("significant", color),
+                ring_sign("not significant", color),
+                chance_sign("expected agreement"),
                 bar_sign(f"{100 * people.level:g}% interval", color),
             ]
-            legend_of_rows(axes, signs, on_own_figure=ax is None)
+            legend_of_rows(axes, signs, legend, on_own_figure=ax is None)
+        level = percent(people.level)
+        self._sentences = [
+            f"Dots are the agreement of each {people.by} with the rest, with {level} confidence "
+            "intervals; numbers of votes are in parentheses.",
+            "Upright marks are the agreement expected of any votes on the same items.",
+            f"Rings do not differ from it significantly, corrected for the number of {people.by}s.",
+            shown_of(n, len(people), f"{people.by}s", "first"),
+        ]
         return self

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions
-from calibrant.results._plots.legends import legend_below_panels
+from calibrant.results._plots.canvas import DrawnFromPredictions, Size
+from calibrant.results._plots.legends import LegendOption, check_legend, legend_below_panels
 from calibrant.results._plots.style import COLUMN, GREY, series_style
 from calibrant.results._plots.typing import SensitivityData
 
@@ -57,6 +57,8 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         measures: Sequence[str] | None = None,
         ax: Axes | None = None,
         mark: int | None = 15,
+        legend: LegendOption = True,
+        size: Size = None,
     ) -> Self:
         """Draw the lines.
 
@@ -68,12 +70,17 @@ class BinSensitivityDisplay(DrawnFromPredictions):
             Where to draw, or whose place several panels take; left out, a new figure.
         mark : int or None, default 15
             The number of bins at which the upright line is; None draws none.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         self
             The display, drawn.
         """
+        check_legend(legend)
         names = self.sensitivity.measures if measures is None else tuple(measures)
         values = {name: self.sensitivity[name] for name in names}
         scales = list(dict.fromkeys(self.sensitivity.scales[name] for name in names))
@@ -81,12 +88,18 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         indexes = {name: index for index, name in enumerate(names)}
         n = len(scales)
         height = 2.6 if n == 1 else 0.7 + 1.35 * n + 0.08 * len(names)
-        with self._panels(ax, (n, 1), (COLUMN, height), sharex=True) as several:
+        with self._panels(ax, (n, 1), (COLUMN, height), size, sharex=True) as several:
             for axes, scale in zip(several, scales, strict=True):
                 of_scale = {k: v for k, v in values.items() if self.sensitivity.scales[k] == scale}
                 self._draw_panel(axes, scale, of_scale, indexes, mark)
             self._label_bins(several[-1])
-            legend_below_panels(several, list(self.lines_.values()))
+            legend_below_panels(several, list(self.lines_.values()), legend)
+        bins = self.sensitivity.bins
+        self._sentences = [
+            f"Each measure at {len(bins)} numbers of bins, {bins[0]} to {bins[-1]}. A rising line "
+            "adds the noise of smaller bins; a measure without bins is a level line.",
+            f"The dotted line is at {mark} bins." if mark is not None else "",
+        ]
         return self
 
     def _draw_panel(

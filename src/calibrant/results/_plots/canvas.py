@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.style import COLUMN_STYLE, GREY, Looks
+from calibrant.results._plots.figure_cells import fill_cell
+from calibrant.results._plots.style import COLUMN, COLUMN_STYLE, GREY, Looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +30,14 @@ _MORE_FONTS = (
     "Noto Sans Devanagari",
     "Noto Sans Thai",
 )
-# The mark (gid) of axes that were made here: later curves on them get the same style.
+# The mark (gid) of axes that were made here: later curves on them get the same style. The second is
+# that of axes on a figure whose size was chosen, which is kept.
 _OURS = "calibrant axes"
+_OF_CHOSEN_SIZE = "calibrant axes, chosen size"
+# The size of a figure that fits into one column of a paper, in inches.
+_COLUMN_SIZE = (COLUMN, 2.6)
+# The size of a figure: None for the usual one, "column", or (width, height) in inches.
+Size = str | tuple[float, float] | None
 
 
 class Drawn:
@@ -45,6 +52,8 @@ class Drawn:
     figure_: Any
     ax_: Axes
     axes_: list[Axes]
+    # The sentences of the caption, set by `plot`; empty ones are left out.
+    _sentences: list[str]
 
     if not TYPE_CHECKING:  # else a type checker would accept any attribute
 
@@ -52,6 +61,18 @@ class Drawn:
             """Raise AttributeError, with a hint for names that Matplotlib users look for."""
             hint = f": {_HINTS[name]}" if name in _HINTS else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
+    def caption(self) -> str:
+        """Explain the figure in sentences, to be printed under it.
+
+        Returns
+        -------
+        str
+            What the marks, intervals, bins, bands and colors of the figure are.
+        """
+        if getattr(self, "figure_", None) is None:
+            raise InputError("nothing has been drawn yet: call plot() first")
+        return " ".join(sentence for sentence in self._sentences if sentence)
 
     def save(self, path: Any, *, dpi: float = 300) -> Path:
         """Write the figure to a file.
@@ -84,32 +105,39 @@ class Drawn:
         return where
 
     @contextmanager
-    def _canvas(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+    def _canvas(
+        self, ax: Axes | None, usual: tuple[float, float], size: Size = None
+    ) -> Iterator[Axes]:
         """Yield the axes of a Display with one diagram, and keep them as `ax_` and `figure_`.
 
-        They are the caller's `ax`, or if that is None, new ones of `size`, (width, height) in
-        inches.
+        They are the caller's `ax`, or if that is None, new ones. The new figure has the `size` that
+        was chosen, or else the `usual` one, (width, height) in inches.
         """
-        with canvas(ax, size) as axes:
+        with canvas(ax, usual, size) as axes:
             self.ax_, self.figure_ = axes, axes.figure
             yield axes
 
     @contextmanager
     def _panels(
-        self, ax: Axes | None, shape: tuple[int, int], size: tuple[float, float], **shared: bool
+        self,
+        ax: Axes | None,
+        shape: tuple[int, int],
+        usual: tuple[float, float],
+        size: Size = None,
+        **shared: bool,
     ) -> Iterator[list[Axes]]:
         """Yield the axes of a Display with several diagrams, kept as `axes_` and `figure_`.
 
         `shape` is (rows, columns) of the grid of diagrams. A single diagram is drawn on `ax`
-        itself; several replace it. If `ax` is None, a new figure of `size`, (width, height) in
-        inches, is made. `shared` are `sharex` and `sharey`, as for `panels`.
+        itself; several replace it. If `ax` is None, a new figure is made, of the `size` that was
+        chosen, or else of the `usual` one. `shared` are `sharex` and `sharey`, as for `panels`.
         """
         if shape == (1, 1):
-            with canvas(ax, size) as axes:
+            with canvas(ax, usual, size) as axes:
                 self.axes_, self.figure_ = [axes], axes.figure
                 yield self.axes_
             return
-        with panels(ax, *shape, size, **shared) as (figure, grid):
+        with panels(ax, *shape, usual, size, **shared) as (figure, grid):
             self.axes_, self.figure_ = list(grid.flat), figure
             yield self.axes_
 
@@ -158,21 +186,43 @@ def _pyplot() -> Any:
 
 
 @contextmanager
-def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+def canvas(ax: Axes | None, usual: tuple[float, float], size: Size = None) -> Iterator[Axes]:
     """Yield the axes to draw one diagram on, in a context with the style they were made in.
 
-    They are the caller's `ax`, or if that is None, those of a new figure of `size`, (width, height)
-    in inches.
+    They are the caller's `ax`, or if that is None, those of a new figure of the `size` that was
+    chosen, or else of the `usual` one.
     """
+    inches = figure_size(ax, usual, size)
     if ax is not None:
         with style_context(ax):
             yield ax
         return
     pyplot = _pyplot()
     with pyplot.rc_context(_style()):
-        _, new = pyplot.subplots(figsize=size, layout="constrained")
-        new.set_gid(_OURS)
+        _, new = pyplot.subplots(figsize=inches, layout="constrained")
+        new.set_gid(_OURS if size is None else _OF_CHOSEN_SIZE)
         yield new
+
+
+def figure_size(ax: Axes | None, usual: tuple[float, float], size: Size) -> tuple[float, float]:
+    """The width and height in inches of a new figure: the `size` that was chosen, or the `usual`.
+
+    A size beside the caller's `ax` is an error, and so is one that is neither "column" nor two
+    positive numbers.
+    """
+    if size is None:
+        return usual
+    if ax is not None:
+        raise InputError("give size= or ax=, not both: axes are as large as their figure has them")
+    if size == "column":
+        return _COLUMN_SIZE
+    pair = None if isinstance(size, str) else tuple(size)
+    if pair is None or len(pair) != 2 or not all(each > 0 for each in pair):
+        raise InputError(
+            f"size must be 'column' ({COLUMN} x {_COLUMN_SIZE[1]} inches) or (width, height) in "
+            f"inches; got {size!r}"
+        )
+    return float(pair[0]), float(pair[1])
 
 
 @contextmanager
@@ -180,22 +230,24 @@ def panels(
     ax: Axes | None,
     rows: int,
     columns: int,
-    size: tuple[float, float],
+    usual: tuple[float, float],
+    size: Size = None,
     **shared: bool,
 ) -> Iterator[tuple[Any, Any]]:
     """Yield a figure for several diagrams, and an array of axes on it of shape (rows, columns).
 
-    If `ax` is None, the figure is a new one of `size`, (width, height) in inches. Otherwise it is a
-    subfigure that replaces `ax`; axes that are in no grid of subplots are an error. With
-    ``sharex=True`` or ``sharey=True`` in `shared`, the axes have that axis in common.
+    If `ax` is None, the figure is a new one of the `size` that was chosen, or else of the `usual`
+    one. Otherwise it is a subfigure that replaces `ax`; axes that are in no grid of subplots are an
+    error. With ``sharex=True`` or ``sharey=True`` in `shared`, the axes have that axis in common.
     """
+    inches = figure_size(ax, usual, size)
     if ax is None:
         pyplot = _pyplot()
         with pyplot.rc_context(_style()):
-            figure = pyplot.figure(figsize=size, layout="constrained")
+            figure = pyplot.figure(figsize=inches, layout="constrained")
             axes = figure.subplots(rows, columns, squeeze=False, **shared)
             for each in axes.flat:
-                each.set_gid(_OURS)
+                each.set_gid(_OURS if size is None else _OF_CHOSEN_SIZE)
             yield figure, axes
         return
     spec = ax.get_subplotspec()
@@ -206,6 +258,8 @@ def panels(
         )
     ax.set_axis_off()
     subfigure: Any = ax.figure.add_subfigure(spec)
+    if ax.figure.figure.get_layout_engine() is None:  # type: ignore[union-attr]
+        fill_cell(subfigure, ax)
     with style_context(ax):
         yield subfigure, subfigure.subplots(rows, columns, squeeze=False, **shared)
 
@@ -232,7 +286,8 @@ def frame_strip(over: Axes, label: str) -> None:
     over.spines["bottom"].set(color=GREY, linewidth=0.8)
     over.tick_params(labelsize="small", length=0)
     over.grid(False)
-    over.set_ylabel(label, fontsize="small")
+    looks: Looks = {"rotation": 0, "ha": "right", "va": "center"} if "\n" in label else {}
+    over.set_ylabel(label, fontsize="small", **looks)
 
 
 def fill_band(ax: Axes, x: Any, low: Any, high: Any, color: Any, **looks: Any) -> Any:
@@ -246,7 +301,12 @@ def fill_band(ax: Axes, x: Any, low: Any, high: Any, color: Any, **looks: Any) -
 
 def is_new_figure(ax: Axes) -> bool:
     """Whether the axes are on a figure that Calibrant made, and are not the caller's."""
-    return bool(ax.get_gid() == _OURS)
+    return ax.get_gid() in (_OURS, _OF_CHOSEN_SIZE)
+
+
+def has_chosen_size(ax: Axes) -> bool:
+    """Whether the axes are on a figure of Calibrant whose size was chosen and is kept."""
+    return bool(ax.get_gid() == _OF_CHOSEN_SIZE)
 
 
 def style_context(ax: Axes) -> Any:
@@ -263,12 +323,14 @@ def fit_height(ax: Axes) -> None:
     """Fit the height of a figure that Calibrant made to its content; its width stays.
 
     The height of a square diagram with a strip over it and a legend under it is known after drawing
-    only. A figure of the caller, or one with several diagrams, is not changed.
+    only. Diagrams beside one another are fitted together. A figure of the caller and one of a
+    chosen size are not changed.
     """
-    if not is_new_figure(ax) or len(ax.figure.axes) > 1:
+    if not is_new_figure(ax) or has_chosen_size(ax):
         return
     figure: Any = ax.figure
-    ax.set_anchor("N")  # keeps the strip next to the square
+    for each in figure.axes:
+        each.set_anchor("N")  # keeps the strip next to the square
     figure.set_figheight(3 * figure.get_figwidth())
     # Lay the figure out without drawing it, which would take as long again.
     figure.get_layout_engine().execute(figure)

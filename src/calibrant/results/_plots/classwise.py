@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import check_count, public
-from calibrant.results._plots.canvas import DrawnFromPredictions, panels
+from calibrant.results._plots.canvas import DrawnFromPredictions, Size, figure_size, panels
+from calibrant.results._plots.captions import about_curve, percent, rows_of_table, shown_of
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     bin_cells,
@@ -17,6 +18,7 @@ from calibrant.results._plots.diagram_parts import (
     x_label_of,
     y_label_of,
 )
+from calibrant.results._plots.fitting import fit_panels, has_layout_engine
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK, Looks
 from calibrant.results._plots.typing import ClasswiseData, CurveData, ReliabilityData
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _ACROSS = 3
 # Letters that a diagram's title has room for.
 _TITLE = 15
+# Inches that a diagram needs at least, in width and height, with its title.
+_LEAST = (0.85, 1.0)
 
 
 class ClasswiseDisplay(DrawnFromPredictions):
@@ -35,8 +39,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
 
     Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Lines are isotonic
     curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show
-    the share of rows in each bin, the highest of a diagram at half of its height. The line below
-    says how many classes are shown.
+    the share of rows in each bin, the highest of a diagram at half of its height.
 
     Parameters
     ----------
@@ -55,16 +58,14 @@ class ClasswiseDisplay(DrawnFromPredictions):
         The curves of the rows.
     intervals_ : list of matplotlib LineCollection or None
         The bars of each class.
-    note_ : matplotlib Text
-        The line below.
 
     Examples
     --------
     >>> from calibrant.plots import ClasswiseDisplay
     >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
     >>> display = ClasswiseDisplay.from_predictions([0, 1, 2, 1], rows, bins=2, cap=2)
-    >>> display.note_.get_text()
-    '2 of 3 classes, worst first; columns: share of rows'
+    >>> display.caption().partition(". ")[0]
+    'Reliability diagrams of each class against the rest, the largest error first'
     """
 
     def __init__(self, tables: ClasswiseData) -> None:
@@ -79,6 +80,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
         level: float | None = 0.95,
         curve: str | None = "default",
         counts: bool = True,
+        size: Size = None,
         color: Any = None,
     ) -> Self:
         """Draw the diagrams.
@@ -86,7 +88,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
         Parameters
         ----------
         cap : int, default 12
-            The largest number of classes shown.
+            The largest number of classes shown; fewer where there is no room for them.
         ax : matplotlib Axes, optional
             Whose place the diagrams take; left out, a new figure.
         level : float or None, default 0.95
@@ -96,6 +98,8 @@ class ClasswiseDisplay(DrawnFromPredictions):
             bins by a line.
         counts : bool, default True
             Whether to draw columns that show the share of rows in each bin.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of the curves.
 
@@ -105,11 +109,10 @@ class ClasswiseDisplay(DrawnFromPredictions):
             The display, drawn.
         """
         check_count("cap", cap, 1, "a whole number of classes, at least 1")
-        n = min(int(cap), len(self.tables))
-        across = min(_ACROSS, n)
+        n, across = _room_for(ax, size, min(int(cap), len(self.tables)))
         down = math.ceil(n / across)
-        size = COLUMN * across / _ACROSS + (0.3 if across < _ACROSS else 0), 0.62 + 1.2 * down
-        with panels(ax, down, across, size, sharex=True, sharey=True) as (figure, axes):
+        usual = COLUMN * across / _ACROSS + (0.3 if across < _ACROSS else 0), 0.45 + 1.2 * down
+        with panels(ax, down, across, usual, size, sharex=True, sharey=True) as (figure, axes):
             self.figure_ = figure
             self.axes_ = list(axes.flat[:n])
             for empty in axes.flat[n:]:
@@ -119,8 +122,24 @@ class ClasswiseDisplay(DrawnFromPredictions):
                 self.axes_
             ):  # only the last diagram of a column has tick labels
                 each.tick_params(labelbottom=i + across >= n, labelleft=i % across == 0)
-            self._label_figure(n, counts)
+            self._label_figure()
+        self._sentences = self._explain(n, level, counts)
         return self
+
+    def _explain(self, n: int, level: float | None, counts: bool) -> list[str]:
+        """The sentences of the caption; `n` is the number of classes shown."""
+        first, fitted = self.tables.tables[0], self.curves_[0]
+        bins = "Points are bins" + (
+            f" with {percent(level)} confidence intervals." if level is not None else "."
+        )
+        return [
+            "Reliability diagrams of each class against the rest, the largest error first. Each "
+            f"has {rows_of_table(first)}.",
+            bins,
+            "" if fitted is None else about_curve(self._fitted, False),
+            "Grey columns show the share of rows in each bin." if counts else "",
+            shown_of(n, len(self.tables), "classes", "worst"),
+        ]
 
     def _draw_classes(
         self, level: float | None, curve: str | None, counts: bool, colour: Any
@@ -133,7 +152,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
         self.lines_, self.intervals_, self.curves_ = [], [], []
         names = short_names(self.tables.names[: len(self.axes_)], _TITLE)
         for ax, name, table in zip(self.axes_, names, self.tables.tables, strict=False):
-            fitted = fitted_curve(table, curve, None)
+            self._fitted = fitted = fitted_curve(table, curve, None)
             line, bars, joined = small_diagram(ax, table, level, fitted, counts, colour)
             ax.set_title(
                 f"{name}\nECE {table.ece:.3f}", fontsize="small", pad=3, color=INK, linespacing=1.1
@@ -142,19 +161,30 @@ class ClasswiseDisplay(DrawnFromPredictions):
             self.intervals_.append(bars)
             self.curves_.append(joined)
 
-    def _label_figure(self, n: int, counts: bool) -> None:
-        """Label the axes of the figure, and note how many of all classes are shown (`n`).
+    def _label_figure(self) -> None:
+        """Label the axes of the figure as a whole."""
+        table, figure = self.tables.tables[0], self.figure_
+        x, y = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
+        below = figure.supxlabel(x, fontsize="medium", color=INK)
+        left = figure.supylabel(y, fontsize="medium", color=INK)
+        if has_layout_engine(figure):
+            return
+        letters = figure.dpi / 72 * float(below.get_fontsize()) * 1.4
+        below.set(x=0.5, y=0.0, va="bottom")
+        left.set(x=0.0, y=0.5, ha="left")
+        fit_panels(figure, self.axes_, letters, letters)
 
-        With `counts`, the note also explains the columns.
-        """
-        table = self.tables.tables[0]
-        self.figure_.supxlabel(x_label_of(table.notion), fontsize="medium", color=INK)
-        self.figure_.supylabel(
-            y_label_of(table.notion, table.is_hard), fontsize="medium", color=INK
-        )
-        rows = "; columns: share of rows" if counts else ""
-        of = f"{n} of {len(self.tables)} classes" if n < len(self.tables) else f"All {n} classes"
-        self.note_ = self.figure_.suptitle(f"{of}, worst first{rows}", fontsize="small", color=GREY)
+
+def _room_for(ax: Axes | None, size: Size, n: int) -> tuple[int, int]:
+    """How many of `n` diagrams have room on `ax` or a figure of a chosen size, and side by side."""
+    if ax is None and size is None:
+        return n, min(_ACROSS, n)
+    width, height = figure_size(ax, (COLUMN, COLUMN), size)
+    if ax is not None:
+        width, height = (each / ax.figure.dpi for each in ax.get_window_extent().size)
+    across = max(1, min(_ACROSS, n, int((width - 0.35) / _LEAST[0])))
+    down = max(1, int((height - 0.35) / _LEAST[1]))
+    return min(n, across * down), across
 
 
 def small_diagram(

@@ -8,9 +8,11 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
-from calibrant.results._plots.canvas import Drawn
+from calibrant.results._plots.canvas import Drawn, Size, is_new_figure
+from calibrant.results._plots.captions import about_band, about_diagonal, percent
 from calibrant.results._plots.curves import ReliabilityCurveDisplay
 from calibrant.results._plots.diagram_parts import CURVE, draw_legend, strip_axes
+from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.style import COLOURS, COLUMN, INK
 from calibrant.results._plots.typing import ClinicalData, CurveData, ReliabilityData
 
@@ -26,6 +28,10 @@ _STATISTICS = {
     "brier": "Brier",
     "ici": "ICI",
 }
+
+
+# Inches that a figure needs for a diagram with the statistics beside it.
+_WITH_STATISTICS = 4.5
 
 
 class ClinicalDisplay(Drawn):
@@ -58,27 +64,45 @@ class ClinicalDisplay(Drawn):
         self.summary = summary
 
     @public
-    def plot(self, *, ax: Axes | None = None) -> Self:
+    def plot(
+        self, *, ax: Axes | None = None, legend: LegendOption = True, size: Size = None
+    ) -> Self:
         """Draw the figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; left out, on a new figure.
+            Where to draw; left out, on a new figure. Without room beside the diagram, on `ax` or in
+            one column of a paper, the statistics are in `caption` alone.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         self
             The display, drawn.
         """
-        with self._canvas(ax, (1.75 * COLUMN, 1.15 * COLUMN)) as axes:
-            drawn = ReliabilityCurveDisplay(self.curve).plot(ax=axes, counts=False)
+        check_legend(legend)
+        with self._canvas(ax, (1.75 * COLUMN, 1.15 * COLUMN), size) as axes:
+            drawn = ReliabilityCurveDisplay(self.curve).plot(ax=axes, counts=False, legend=False)
             self.line_ = drawn.line_
             self.logistic_ = self._draw_logistic(axes)
             self._draw_risks(axes)
-            axes.text(1.05, 1.0, self._statistics(), transform=axes.transAxes, va="top",
-                      fontsize="small", linespacing=1.5)  # fmt: skip
-            draw_legend(axes)
+            if is_new_figure(axes) and axes.figure.get_figwidth() >= _WITH_STATISTICS:
+                axes.text(1.05, 1.0, "\n".join(self._statistics()), transform=axes.transAxes,
+                          va="top", fontsize="small", linespacing=1.5)  # fmt: skip
+            draw_legend(axes, legend)
+        logistic = self.logistic_ is not None
+        self._sentences = [
+            f"The line is a {self.curve.called}. {about_band(self.curve)}",
+            "The dashed line is logistic recalibration." if logistic else "",
+            about_diagonal(True),
+            "The strip on top has predictions of rows with the event above its line and of the "
+            "others below it.",
+            f"{', '.join(self._statistics())}; {percent(self.curve.level)} confidence intervals.",
+        ]
         return self
 
     def _draw_logistic(self, ax: Axes) -> Any:
@@ -106,8 +130,8 @@ class ClinicalDisplay(Drawn):
         over.axhline(0.0, color=INK, linewidth=0.6)
         over.set(ylim=(-1.05, 1.05), yticks=[])
 
-    def _statistics(self) -> str:
-        """The text beside the diagram: rows, events, and values with their limits."""
+    def _statistics(self) -> list[str]:
+        """The lines beside the diagram: rows, events, and values with their limits."""
         lines = [f"n {self.summary.n:,}", f"events {self.summary.events:,.6g}"]
         for name, title in _STATISTICS.items():
             value = self.summary[name]
@@ -116,4 +140,4 @@ class ClinicalDisplay(Drawn):
                 continue
             limits = f" ({value.low:.2f} to {value.high:.2f})" if value.low == value.low else ""
             lines.append(f"{title} {value.estimate:.2f}{limits}")
-        return "\n".join(lines)
+        return lines

@@ -10,7 +10,9 @@ import numpy as np
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._measures.catalogue import find
-from calibrant.results._plots.canvas import DrawnFromPredictions
+from calibrant.results._plots.canvas import DrawnFromPredictions, Size
+from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
@@ -22,8 +24,8 @@ from calibrant.results._plots.rows_of_dots import (
     legend_of_rows,
     name_rows,
     ring_sign,
+    rows_with_room,
     sample_sign,
-    text_sign,
 )
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
@@ -80,6 +82,8 @@ class ComparisonDisplay(DrawnFromPredictions):
         measures: Sequence[str] | None = None,
         cap: int = 30,
         ax: Axes | None = None,
+        legend: LegendOption = True,
+        size: Size = None,
         color: Any = None,
     ) -> Self:
         """Draw the predictors.
@@ -94,6 +98,10 @@ class ComparisonDisplay(DrawnFromPredictions):
             The largest number of predictors shown.
         ax : matplotlib Axes, optional
             Where to draw, or whose place several measures take; left out, a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of dots and bars.
 
@@ -106,21 +114,45 @@ class ComparisonDisplay(DrawnFromPredictions):
         drawn = [self.comparison.measures[0]] if measures is None else list(measures)
         if not drawn:
             raise InputError("measures must name one measure or more")
-        self.names_ = self.comparison.order(drawn[0])[: check_cap(cap)]
+        check_legend(legend)
+        most = min(check_cap(cap), rows_with_room(ax, size))
+        self.names_ = self.comparison.order(drawn[0])[:most]
         self.dots_: dict[str, Any] = {}
         self.bars_: dict[str, Any] = {}
         self.samples_: dict[str, Any] = {}
         n = len(drawn)
-        size = COLUMN if n <= 2 else 1.4 + 1.35 * n, height_of(len(self.names_)) + 0.2
-        with self._panels(ax, (1, n), size, sharey=True) as several:
+        usual = COLUMN if n <= 2 else 1.4 + 1.35 * n, height_of(len(self.names_)) + 0.2
+        with self._panels(ax, (1, n), usual, size, sharey=True) as several:
             for axes, measure in zip(several, drawn, strict=True):
                 self._draw_panel(axes, kind, measure, color)
                 if n > 1 and kind != "ranks":  # four-digit tick labels need room
-                    axes.locator_params(axis="x", nbins=3)
+                    axes.locator_params(axis="x", nbins=3 if ax is None and size is None else 2)
             name_rows(several[0], self.names_, 12 if n == 2 else 20)
             own_figure = ax is None or n > 1
-            legend_of_rows(several[0], self._legend_entries(kind, color), on_own_figure=own_figure)
+            entries = self._legend_entries(kind, color)
+            legend_of_rows(several[0], entries, legend, on_own_figure=own_figure)
+        self._sentences = self._explain(kind, drawn)
         return self
+
+    def _explain(self, kind: str, measures: list[str]) -> list[str]:
+        """The sentences of the caption, of a kind of diagram of these measures."""
+        names, level = self.comparison.names, percent(self.comparison.level)
+        shown, listed = len(self.names_), ", ".join(measures)
+        crosses = any(marks is not None for marks in self.samples_.values())
+        dots = {
+            "values": f"Dots are bias-corrected estimates of {listed}, with {level} confidence "
+            "intervals.",
+            "ranks": f"Dots are ranks by {listed}, with {level} confidence intervals.",
+            "differences": f"Dots are differences in {listed} from the best predictor, with "
+            f"{level} intervals that hold for all pairs together. A ring is a difference whose "
+            "interval includes 0.",
+        }[kind]
+        return [
+            f"Predictors from the best to the worst by {measures[0]}.",
+            dots,
+            "Crosses are the values in the sample." if crosses else "",
+            shown_of(shown, len(names), "predictors", "best"),
+        ]
 
     def _draw_panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
         """Draw the predictors in `names_` by one measure: dots, bars, and crosses at sample values.
@@ -187,7 +219,7 @@ class ComparisonDisplay(DrawnFromPredictions):
     def _legend_entries(self, kind: str, color: Any) -> list[Any]:
         """The entries of the legend: dot and bar, and cross and ring where they are drawn.
 
-        Where not all predictors are shown, the last entry says how many are.
+        `kind` is that of the diagram.
         """
         level = f"{100 * self.comparison.level:g}%"
         words = {
@@ -200,7 +232,4 @@ class ComparisonDisplay(DrawnFromPredictions):
             signs.append(sample_sign(color))
         if kind == "differences":
             signs.append(ring_sign("not significantly different", color))
-        n, shown = len(self.comparison.names), len(self.names_)
-        if shown < n:
-            signs.append(text_sign(f"{shown} of {n} predictors, best first"))
         return signs

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, Size, fill_band, fit_height
+from calibrant.results._plots.captions import about_band, about_diagonal, about_strip, percent
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     OUTSIDE,
-    clear_corners,
     draw_band,
     draw_empty_diagram,
     draw_legend,
@@ -21,6 +21,7 @@ from calibrant.results._plots.diagram_parts import (
     strip_axes,
     y_label_of,
 )
+from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import legend_label
 from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import CurveData, DiagramData, SmoothData
@@ -36,19 +37,22 @@ class _CurveDisplay(DrawnFromPredictions):
     name: str | None
 
     @contextmanager
-    def _diagram(self, ax: Axes | None, ref_line: bool, color: Any) -> Iterator[tuple[Axes, Any]]:
+    def _diagram(
+        self, ax: Axes | None, ref_line: bool, color: Any, legend: LegendOption, size: Size
+    ) -> Iterator[tuple[Axes, Any]]:
         """Yield the axes to draw a curve on, and the curve's colour.
 
         Axes without curves first get an empty diagram, with the diagonal if `ref_line`. If `color`
         is None, the colour is the next of the cycle. Afterwards the legend is drawn, and the height
-        fitted.
+        fitted. `legend` and `size` are those of `plot`.
         """
+        check_legend(legend)
         x_label = prediction_label(self.curve.notion)
         y_label = y_label_of(self.curve.notion, self.curve.is_hard)
-        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+        with self._canvas(ax, (COLUMN, COLUMN), size) as axes:
             index = draw_empty_diagram(axes, x_label, y_label, ref_line)
             yield axes, series_style(index)["color"] if color is None else color
-            draw_legend(axes)
+            draw_legend(axes, legend)
             fit_height(axes)
 
     def _draw_line(self, x: Any, y: Any, name: str | None, text: str, looks: Looks) -> Any:
@@ -111,6 +115,8 @@ class ReliabilityCurveDisplay(_CurveDisplay):
         band: bool = True,
         counts: bool = True,
         ref_line: bool = True,
+        legend: LegendOption = True,
+        size: Size = None,
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -128,6 +134,10 @@ class ReliabilityCurveDisplay(_CurveDisplay):
             Whether to draw the strip that shows where the predictions lie.
         ref_line : bool, default True
             Whether to draw the diagonal.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of everything drawn.
         line_kwargs : mapping, optional
@@ -141,18 +151,22 @@ class ReliabilityCurveDisplay(_CurveDisplay):
         curve = self.curve
         points = {key: np.asarray(values) for key, values in curve.columns().items()}
         x, y = points["prediction"], points["mean_target"]
-        with self._diagram(ax, ref_line, color) as (axes, colour):
+        with self._diagram(ax, ref_line, color, legend, size) as (axes, colour):
             looks = {"color": colour, "linewidth": 1.5, **(line_kwargs or {})}
             self.line_ = self._draw_line(x, y, name, curve.called, looks)
             self.band_ = None
-            low = high = y
             if band and "low" in points:
-                low, high = points["low"], points["high"]
                 self.band_ = draw_band(axes, curve, colour)
-            clear_corners(axes, x, low, high)
             self.counts_ax_ = (
                 _draw_share_strip(axes, np.asarray(curve.shares), colour) if counts else None
             )
+        target = y_label_of(curve.notion, curve.is_hard)
+        self._sentences = [
+            f"The line is the {target} at each prediction, without bins: {curve.called}.",
+            about_band(curve) if self.band_ is not None else "",
+            about_diagonal(ref_line),
+            about_strip(counts, "share of rows by prediction"),
+        ]
         return self
 
 
@@ -225,6 +239,8 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         level: float | None = 0.95,
         density: bool = True,
         ref_line: bool = True,
+        legend: LegendOption = True,
+        size: Size = None,
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -242,6 +258,10 @@ class SmoothReliabilityDisplay(_CurveDisplay):
             Whether to draw the strip that shows the density of the predictions.
         ref_line : bool, default True
             Whether to draw the diagonal.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of everything drawn.
         line_kwargs : mapping, optional
@@ -252,11 +272,30 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         self
             The display, drawn.
         """
-        with self._diagram(ax, ref_line, color) as (axes, colour):
+        with self._diagram(ax, ref_line, color, legend, size) as (axes, colour):
             looks = {"color": colour, "linewidth": 1.4, **(line_kwargs or {})}
             self._draw(axes, level, colour, name, looks)
             self.density_ax_ = self._draw_density_strip(axes, colour) if density else None
+        self._sentences = self._explain(level, density, ref_line)
         return self
+
+    def _explain(self, level: float | None, density: bool, ref_line: bool) -> list[str]:
+        """The sentences of the caption; the arguments are those of `plot`."""
+        curve = self.curve
+        target, scale = y_label_of(curve.notion, curve.is_hard), "predictions"
+        if curve.kind != "unit":
+            scale = "logits"
+        line = f"The line is the {target}, smoothed over {scale} with bandwidth {curve.sigma:.2g}."
+        band = outside = ""
+        if self.band_ is not None and level is not None:
+            band = (
+                f"The band is its {percent(level)} confidence interval at each prediction by "
+                "itself; it does not include the bias of smoothing."
+            )
+        if self.outside_ is not None:
+            outside = "Black dots are bins of the same rows that lie outside the band."
+        strip = about_strip(density, f"density of the {scale}")
+        return [line, band, outside, about_diagonal(ref_line), strip]
 
     def _draw(
         self, ax: Axes, level: float | None, colour: Any, name: str | None, looks: Looks
@@ -275,13 +314,10 @@ class SmoothReliabilityDisplay(_CurveDisplay):
         x, y = np.asarray(columns["prediction"]), drawn["mean_target"]
         self.line_ = self._draw_line(x, y, name, f"smoothed, σ = {curve.sigma:.2g}", looks)
         self.band_ = None
-        low, high = y, y
         if with_band and level is not None:
-            low, high = drawn["low"], drawn["high"]
             gid = f"{100 * level:g}% interval, pointwise"
-            self.band_ = fill_band(ax, x, low, high, colour, gid=gid)
+            self.band_ = fill_band(ax, x, drawn["low"], drawn["high"], colour, gid=gid)
         self.outside_ = self._mark_outside(ax)
-        clear_corners(ax, x[supported], low[supported], high[supported])
 
     def _mark_outside(self, ax: Axes) -> Any:
         """Draw the bins outside the curve's band as dots with intervals; return them, or None."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._core.errors import InputError, one_of
-from calibrant.results._plots.canvas import fill_band, frame_strip, is_new_figure, style_frame
-from calibrant.results._plots.legends import legend_below
-from calibrant.results._plots.style import FULL_ROWS, GREY, PALE, Looks
+from calibrant.results._plots.canvas import fill_band, frame_strip, style_frame
+from calibrant.results._plots.legends import LegendOption, place_legend
+from calibrant.results._plots.style import FULL_ROWS, GREY, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
 
 if TYPE_CHECKING:
@@ -26,20 +26,14 @@ FITTED = "calibrant curve of the rows: "
 OUTSIDE = "bins outside its band"
 # Prefix that marks the shaded interval of predictions; the text of the legend follows.
 CUTOFF = "calibrant cutoff: "
-# The mark and label of bins with few rows, which are drawn paler.
+# The mark of bins with few rows, which are drawn paler.
 _FEW_ROWS = f"pale: < {FULL_ROWS} rows"
-# Bottom, width and height of the strip in units of the square, and the highest place in the figure
-# that it may reach.
+# The label of the shaded gaps of a diagram of bars.
+GAPS = "gap"
+# Bottom, width and height of the strip in units of the square.
 _STRIP = (1.04, 1.0, 0.15)
-_TOP = 0.97
-# Labels that mark the strip and the words in the corners, for curves that are drawn later.
+# The label that marks the strip, for curves that are drawn later.
 _COUNTS = "calibrant counts"
-_CORNER = "calibrant corner"
-# Where the words in the corners are, as (left, bottom, right, top).
-_CORNERS = {
-    "predictions too low": (0.0, 0.88, 0.42, 1.0),
-    "predictions too high": (0.58, 0.0, 1.0, 0.12),
-}
 
 
 def fitted_curve(
@@ -82,32 +76,19 @@ def count_curves(ax: Axes) -> int:
 def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
     """Draw an empty square diagram if the axes have no curve; return the number of curves.
 
-    With `ref_line` it has the diagonal, and words in the corners.
+    With `ref_line` it has the diagonal.
     """
+    from matplotlib.ticker import MaxNLocator
+
     if count_curves(ax):
         return count_curves(ax)
     style_frame(ax, xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
     ax.set_box_aspect(1)
-    ax.set_xticks(np.linspace(0, 1, 6))
-    ax.set_yticks(np.linspace(0, 1, 6))
+    for axis in (ax.xaxis, ax.yaxis):  # every 0.2, or on small axes every 0.5
+        axis.set_major_locator(MaxNLocator(nbins="auto", steps=[2, 5, 10]))
     if ref_line:
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
-        looks: Looks = {"fontsize": "small", "color": PALE, "zorder": 1, "gid": _CORNER}
-        for words, (left, bottom, right, top) in _CORNERS.items():
-            if top == 1:
-                ax.text(left + 0.02, top - 0.025, words, ha="left", va="top", **looks)
-            else:
-                ax.text(right - 0.02, bottom + 0.025, words, ha="right", va="bottom", **looks)
     return 0
-
-
-def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
-    """Hide the words in corners that would be covered by bars at `x` from `low` to `high`."""
-    for text in ax.texts:
-        if text.get_gid() == _CORNER:
-            left, bottom, right, top = _CORNERS[text.get_text()]
-            hit = (x >= left) & (x <= right) & (high >= bottom) & (low <= top)
-            text.set_visible(text.get_visible() and not bool(np.any(hit)))
 
 
 def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
@@ -207,25 +188,33 @@ def y_label_of(notion: str, is_hard: bool) -> str:
     return "accuracy" if notion == "confidence" else "observed frequency"
 
 
-def draw_legend(ax: Axes) -> None:
-    """Draw the legend under the diagram: the curves, then the meaning of their bars and bands.
+def draw_legend(ax: Axes, legend: LegendOption = True) -> None:
+    """Draw the legend of the diagram; `legend` says whether there is one, and where."""
+    place_legend(ax, [*predictor_entries(ax), *mark_entries(ax)], legend)
 
-    The entries are found by the ids (`gid`) of the artists on the axes.
+
+def predictor_entries(ax: Axes) -> list[Any]:
+    """The legend's entries of the curves on the axes, which are found by their ids (`gid`)."""
+    fitted = {
+        line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
+    }
+    bars = {each.get_label(): each for each in ax.containers}
+    return [
+        bars.get(line.get_label()) or _predictor_entry(line, fitted.get(line.get_label()))
+        for line in ax.get_lines()
+        if line.get_gid() == CURVE
+    ]
+
+
+def mark_entries(ax: Axes) -> list[Any]:
+    """The legend's entries of intervals, bands, gaps and the shaded interval on the axes.
+
+    They are found by the ids (`gid`) of the artists.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    fitted = {
-        line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
-    }
-    handles: list[Any] = [
-        _predictor_entry(line, fitted.get(line.get_label()))
-        for line in ax.get_lines()
-        if line.get_gid() == CURVE
-    ]
-    kinds = dict.fromkeys(str(line.get_gid()).removeprefix(FITTED) for line in fitted.values())
-    handles += [Line2D([], [], color=GREY, linewidth=1.5, label=f"line: {kind}") for kind in kinds]
-    handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
+    handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
     known = (str(each.get_gid()) for each in ax.collections)
     for label in sorted({gid for gid in known if "interval" in gid or "band" in gid}):
         if label.endswith(("pointwise", "simultaneous", "calibrated")):
@@ -239,10 +228,7 @@ def draw_legend(ax: Axes) -> None:
         for gid, patch in shaded.items()
         if gid.startswith(CUTOFF)
     ]
-    if any(each.get_gid() == _FEW_ROWS for each in ax.collections):
-        dot: Looks = {"marker": "o", "markersize": 4.5, "markeredgewidth": 0, "alpha": 0.45}
-        handles.append(Line2D([], [], color=GREY, linestyle="none", label=_FEW_ROWS, **dot))
-    legend_below(ax, handles)
+    return handles + [each for each in ax.containers if each.get_label() == GAPS][:1]
 
 
 def _predictor_entry(bins: Any, fitted: Any) -> Any:
@@ -288,29 +274,12 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
-def _make_room(ax: Axes) -> None:
-    """Lower the caller's axes if the strip over them would not fit on the figure.
-
-    New figures of Calibrant, and those with a layout engine, make room by themselves.
-    """
-    figure: Any = ax.figure.figure
-    if is_new_figure(ax) or figure.get_layout_engine() is not None:
-        return
-    ax.apply_aspect()
-    box = ax.get_position()
-    over_them = _STRIP[0] + _STRIP[2]
-    if box.y0 + box.height * over_them > _TOP:
-        height = (_TOP - box.y0) / over_them
-        ax.set_position((box.x0, box.y0, box.width, height))
-
-
 def strip_axes(ax: Axes, label: str) -> Any:
     """The axes of the strip (a low plot) over a diagram, made with this label by the first call."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
         over = ax.inset_axes((0, *_STRIP), label=_COUNTS)
-        _make_room(ax)
         over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
         frame_strip(over, label)
     return over

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, fill_band
-from calibrant.results._plots.diagram_parts import clear_corners, draw_empty_diagram
-from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.canvas import Drawn, Size, fill_band
+from calibrant.results._plots.captions import about_diagonal, percent
+from calibrant.results._plots.diagram_parts import draw_empty_diagram
+from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
     dot_sign,
@@ -57,19 +56,26 @@ class ForestDisplay(Drawn):
         self.quantity = quantity
 
     @public
-    def plot(self, *, ax: Axes | None = None) -> Self:
+    def plot(
+        self, *, ax: Axes | None = None, legend: LegendOption = True, size: Size = None
+    ) -> Self:
         """Draw the forest plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         self
             The display, drawn.
         """
+        check_legend(legend)
         own, mean = self.centres.each[self.quantity], self.centres[self.quantity]
         kept = [j for j, value in enumerate(own["value"]) if value == value]
         names, counts, value, low, high = (
@@ -77,7 +83,7 @@ class ForestDisplay(Drawn):
         )
         label, right = _AXES[self.quantity]
         n = len(kept)
-        with self._canvas(ax, (COLUMN, height_of(n + 2) + 0.25)) as axes:
+        with self._canvas(ax, (COLUMN, height_of(n + 2) + 0.25), size) as axes:
             draw_dots(axes, value, (low, high))
             axes.hlines(n + 0.5, mean.new_low, mean.new_high, color=GREY, linewidth=1.2)
             diamond = [(mean.low, n + 0.5), (mean.estimate, n + 0.15),
@@ -96,7 +102,15 @@ class ForestDisplay(Drawn):
             signs = [dot_sign("centre", None), bar_sign(level, None),
                      dot_sign("mean of centres", INK, marker="D"),
                      dot_sign("a new centre", GREY, marker="", linestyle="-")]  # fmt: skip
-            legend_of_rows(axes, signs, on_own_figure=ax is None)
+            legend_of_rows(axes, signs, legend, on_own_figure=ax is None)
+        level = percent(self.centres.level)
+        reference = "" if right is None else f" The dashed line is at {right:g}, its ideal value."
+        self._sentences = [
+            f"The {label} of each of {n} centres, with {level} confidence intervals; numbers of "
+            "rows are in parentheses.",
+            "The diamond is the mean of centres by random effects, as wide as its interval; the "
+            f"line through it is the {level} prediction interval of a new centre.{reference}",
+        ]
         return self
 
 
@@ -122,24 +136,31 @@ class CentreCurveDisplay(Drawn):
         self.centres = centres
 
     @public
-    def plot(self, *, ax: Axes | None = None) -> Self:
+    def plot(
+        self, *, ax: Axes | None = None, legend: LegendOption = True, size: Size = None
+    ) -> Self:
         """Draw the curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         self
             The display, drawn.
         """
+        check_legend(legend)
         points, level = self.centres.curve, f"{100 * self.centres.level:g}%"
         x = points["prediction"]
         if not x.size:
             raise InputError("there is no mean curve: fewer than three centres have a fitted curve")
-        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+        with self._canvas(ax, (COLUMN, COLUMN), size) as axes:
             draw_empty_diagram(axes, "predicted probability", "observed frequency", True)
             new = fill_band(axes, x, points["new_low"], points["new_high"], GREY, alpha=0.2)
             band = fill_band(axes, x, points["low"], points["high"], COLOURS[0], alpha=0.3)
@@ -147,6 +168,10 @@ class CentreCurveDisplay(Drawn):
             for artist, words in ((self.line_, "mean of centres"), (band, f"its {level} interval"),
                                   (new, f"a new centre, {level}")):  # fmt: skip
                 artist.set_label(words)
-            clear_corners(axes, np.asarray(x), points["new_low"], points["new_high"])
-            legend_below(axes, [self.line_, band, new])
+            place_legend(axes, [self.line_, band, new], legend)
+        self._sentences = [
+            f"The line is the mean calibration curve of the centres, with its {level} confidence "
+            f"interval; the grey band is the {level} prediction interval of a new centre.",
+            about_diagonal(True),
+        ]
         return self

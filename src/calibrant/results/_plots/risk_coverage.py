@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, style_frame
-from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.canvas import DrawnFromPredictions, Size, fill_band, style_frame
+from calibrant.results._plots.captions import percent
+from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.names import legend_label
 from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import RiskCoverageData
@@ -62,6 +63,8 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         ax: Axes | None = None,
         name: str | None = None,
         band: bool = True,
+        legend: LegendOption = True,
+        size: Size = None,
         color: Any = None,
     ) -> Self:
         """Draw the curve.
@@ -74,6 +77,10 @@ class RiskCoverageDisplay(DrawnFromPredictions):
             The name of the predictor, for the legend.
         band : bool, default True
             Whether to draw the limits, at each coverage by itself.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of everything drawn.
 
@@ -82,9 +89,10 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         self
             The display, drawn.
         """
+        check_legend(legend)
         columns = {key: np.asarray(values) for key, values in self.curve.columns().items()}
         x = columns["coverage"]
-        with self._canvas(ax, (COLUMN, 2.6)) as axes:
+        with self._canvas(ax, (COLUMN, 2.6), size) as axes:
             index = sum(line.get_gid() == _CURVE for line in axes.get_lines())
             colour = series_style(index)["color"] if color is None else color
             text = f"AURC {self.curve.aurc:.3g}"
@@ -96,13 +104,22 @@ class RiskCoverageDisplay(DrawnFromPredictions):
                 label = f"{100 * self.curve.level:g}% at each coverage"
                 ends = columns["low"], columns["high"]
                 self.band_ = fill_band(axes, x, *ends, colour, label=label)
-            self._style_axes(axes, columns)
+            self._style_axes(axes, columns, legend)
+        level = percent(self.curve.level)
+        self._sentences = [
+            "The line is the risk if only the rows with the highest confidence are kept, against "
+            "their share, the coverage. A low line ranks well; it does not show calibration.",
+            f"The band is its {level} confidence interval, at each coverage by itself."
+            if band
+            else "",
+            f"AURC, the area under the line, is {self.curve.aurc:.3g}.",
+        ]
         return self
 
-    def _style_axes(self, ax: Axes, columns: dict[str, Any]) -> None:
+    def _style_axes(self, ax: Axes, columns: dict[str, Any], legend: LegendOption) -> None:
         """Label the axes, fit the vertical one to the curves, and draw the grid and the legend.
 
-        `columns` are the points of the curve, as arrays.
+        `columns` are the points of the curve, as arrays; `legend` is that of `plot`.
         """
         hard = "error rate" if self.curve.notion == "confidence" else "share of y = 0"
         risk = hard if self.curve.is_hard else "mean of 1 − soft label"
@@ -116,4 +133,4 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         ax.set_ylim(0, min(top, needed) if len(seen) == 1 else max(top, needed))
         style_frame(ax)
         handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
-        legend_below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])
+        place_legend(ax, [*handles, *([self.band_] if self.band_ is not None else [])], legend)

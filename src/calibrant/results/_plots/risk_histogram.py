@@ -8,9 +8,10 @@ import numpy as np
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, style_frame
+from calibrant.results._plots.canvas import DrawnFromPredictions, Size, style_frame
+from calibrant.results._plots.captions import rows_of_table
 from calibrant.results._plots.diagram_parts import prediction_label
-from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLOURS, COLUMN, INK, Looks
 from calibrant.results._plots.typing import ReliabilityData
@@ -65,6 +66,8 @@ class RiskHistogramDisplay(DrawnFromPredictions):
         ax: Axes | None = None,
         name: str | None = None,
         of: str = "outcome",
+        legend: LegendOption = True,
+        size: Size = None,
         colors: tuple[Any, Any] | None = None,
     ) -> Self:
         """Draw the histogram.
@@ -78,6 +81,10 @@ class RiskHistogramDisplay(DrawnFromPredictions):
         of : {"outcome", "rows"}, default "outcome"
             What heights are shares of: of the rows with the same outcome, which shows rare events
             too, or of all rows.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         colors : tuple of two matplotlib colors, optional
             Colors of rows with the event, and of the others.
 
@@ -87,6 +94,7 @@ class RiskHistogramDisplay(DrawnFromPredictions):
             The display, drawn.
         """
         one_of("of", of, ("outcome", "rows"))
+        check_legend(legend)
         up, down = (COLOURS[1], COLOURS[0]) if colors is None else colors
         table = self.table
         cells = {key: np.asarray(values, dtype=float) for key, values in table.columns().items()}
@@ -95,7 +103,7 @@ class RiskHistogramDisplay(DrawnFromPredictions):
         events = share * np.nan_to_num(cells["mean_target"])
         totals = np.array([events.sum(), (share - events).sum()])
         over = np.where(totals > 0, totals, 1.0) if of == "outcome" else np.ones(2)
-        with self._canvas(ax, (COLUMN, 2.2)) as axes:
+        with self._canvas(ax, (COLUMN, 2.2), size) as axes:
             names = _OUTCOMES.get(table.notion, ("y = 1", "y = 0"))
             labels = [
                 f"{each}: {part:.3g} %" for each, part in zip(names, 100 * totals, strict=True)
@@ -107,7 +115,13 @@ class RiskHistogramDisplay(DrawnFromPredictions):
             shown = self.name if name is None else name
             if shown is not None:
                 axes.set_title(short_name(shown, 40), fontsize="medium", color=INK)
-            legend_below(axes, [self.events_, self.rest_])
+            place_legend(axes, [self.events_, self.rest_], legend)
+        shares = "rows with the same outcome" if of == "outcome" else "all rows"
+        self._sentences = [
+            f"Predictions by outcome ({rows_of_table(table)}): above the line are rows with "
+            f"{names[0]}, below it rows with {names[1]}.",
+            f"Heights are shares of {shares}.",
+        ]
         return self
 
 

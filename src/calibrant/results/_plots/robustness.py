@@ -9,8 +9,10 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn
-from calibrant.results._plots.rows_of_dots import draw_dots, height_of, name_rows
+from calibrant.results._plots.canvas import Drawn, Size
+from calibrant.results._plots.captions import shown_of
+from calibrant.results._plots.legends import place_legend
+from calibrant.results._plots.rows_of_dots import draw_dots, height_of, name_rows, rows_with_room
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import RobustnessData
 
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RELATIONS = ("bins", "loss", "dominance")
+# What a correlation near 1 means, by relation.
+_MEANINGS = {
+    "bins": "Near 1, two numbers of bins order the predictors alike.",
+    "loss": "Near 1, the error and the loss order the predictors alike.",
+    "dominance": "Near 1, the error orders the predictors as dominance does.",
+}
 
 
 class RankRobustnessDisplay(Drawn):
@@ -58,6 +66,7 @@ class RankRobustnessDisplay(Drawn):
         relation: str = "bins",
         measures: Sequence[str] | None = None,
         ax: Axes | None = None,
+        size: Size = None,
         color: Any = None,
     ) -> Self:
         """Draw the correlations of one relation.
@@ -71,6 +80,8 @@ class RankRobustnessDisplay(Drawn):
             to rank.
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of everything drawn.
 
@@ -90,9 +101,11 @@ class RankRobustnessDisplay(Drawn):
                 f"there is no rank correlation with relation={relation!r}"
                 + ("" if measures is None else f" of {list(measures)!r}")
             )
+        n = len(rows)
+        rows = rows[: rows_with_room(ax, size)]
         value = np.array([row.value for row in rows])
         margin = np.array([row.margin for row in rows])
-        with self._canvas(ax, (COLUMN, height_of(len(rows)))) as axes:
+        with self._canvas(ax, (COLUMN, height_of(len(rows))), size) as axes:
             limits = np.maximum(value - margin, -1), np.minimum(value + margin, 1)
             if rows[0].low is not None:
                 limits = np.array([row.low for row in rows]), np.array([row.high for row in rows])
@@ -101,6 +114,15 @@ class RankRobustnessDisplay(Drawn):
             low = min(0.0, float(limits[0].min()) - 0.05)
             axes.set(xlim=(low, 1), xlabel=f"rank correlation (N = {rows[0].n})")
             axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
+            place_legend(axes, [])
+        bars = "95% intervals over groups of predictors"
+        if rows[0].low is None:
+            bars = "95% margins of independent predictors"
+        self._sentences = [
+            f"Dots are rank correlations over {rows[0].n} predictors; bars are {bars}.",
+            _MEANINGS[relation],
+            shown_of(len(rows), n, "correlations", "first"),
+        ]
         return self
 
 

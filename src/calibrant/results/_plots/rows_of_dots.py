@@ -9,8 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._core.validation import check_count
-from calibrant.results._plots.canvas import style_frame
-from calibrant.results._plots.legends import legend_below, legend_below_figure
+from calibrant.results._plots.canvas import (
+    Size,
+    figure_size,
+    has_chosen_size,
+    is_new_figure,
+    style_frame,
+)
+from calibrant.results._plots.figure_cells import cell_of
+from calibrant.results._plots.fitting import SMALLEST
+from calibrant.results._plots.legends import LegendOption, legend_below_figure, place_legend
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
 
@@ -31,6 +39,20 @@ def check_cap(cap: Any) -> int:
 def height_of(n: int) -> float:
     """The height in inches of a figure with `n` rows."""
     return max(0.6, _ROW * n) + 0.85
+
+
+def rows_with_room(ax: Axes | None, size: Size) -> int:
+    """The largest number of rows whose names do not touch, on `ax` or a figure of a chosen size.
+
+    A figure of the usual size grows with its rows.
+    """
+    if ax is not None and not is_new_figure(ax):
+        height = ax.get_window_extent().height / ax.figure.dpi - 0.1
+    elif size is not None:
+        height = figure_size(ax, (0.0, 0.0), size)[1] - 0.95
+    else:
+        return 10**6
+    return max(1, int(height / (1.25 * SMALLEST / 72)))
 
 
 def draw_dots(
@@ -90,12 +112,32 @@ def name_rows(
 ) -> None:
     """Write names to the left of the rows, with `counts` in parentheses if they are given.
 
-    Names are shortened to `most` letters.
+    Names are shortened to `most` letters, or to fewer where the cell of the axes is narrow. They
+    are smaller where rows are close, and only some rows have theirs where that is not enough.
     """
     if counts is not None:
         names = [f"{name} ({n})" for name, n in zip(names, counts, strict=True)]
-    ax.set_yticks(range(len(names)), short_names(names, most))
+    labels, step = ax.get_yticklabels(), 1
+    letters = float(labels[0].get_fontsize()) if labels else 8.0
+    if not is_new_figure(ax) or has_chosen_size(ax):
+        room, pitch = _room_for_names(ax, len(names))
+        step = max(1, int(np.ceil(1.15 * SMALLEST / pitch)))
+        letters = max(SMALLEST, min(letters, pitch * step / 1.15))
+        most = max(6, min(most, int(room / (0.62 * letters))))
+    shown = short_names(names, most)
+    ax.set_yticks(range(0, len(names), step), shown[::step], fontsize=letters)
     ax.tick_params(axis="y", length=0)
+
+
+def _room_for_names(ax: Axes, n: int) -> tuple[float, float]:
+    """The width that names may have, and the height of each of `n` rows, both in points."""
+    inch = ax.figure.dpi
+    if is_new_figure(ax):
+        width, height = (each / inch for each in ax.figure.bbox.size)
+        return 72 * 0.45 * width, 72 * (height - 0.95) / max(n, 1)
+    box = ax.get_window_extent()
+    left, _, right, _ = cell_of(ax)
+    return 72 * 0.5 * (right - left) / inch, 72 * (box.height / inch - 0.1) / max(n, 1)
 
 
 def draw_chance_marks(ax: Axes, values: ArrayLike) -> Any:
@@ -139,17 +181,14 @@ def bar_sign(label: str, color: Any) -> Any:
     return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
-def text_sign(label: str) -> Any:
-    """An entry of the legend with text alone, without a mark."""
-    return dot_sign(label, None, marker="")
-
-
-def legend_of_rows(ax: Axes, handles: list[Any], *, on_own_figure: bool) -> None:
-    """Put a legend under the rows of dots.
+def legend_of_rows(
+    ax: Axes, handles: list[Any], legend: LegendOption, *, on_own_figure: bool
+) -> None:
+    """Put a legend under the rows of dots, or where `legend` says.
 
     On a figure or subfigure of their own it goes under everything there, otherwise under the axes.
     """
     if on_own_figure:
-        legend_below_figure(ax.figure, handles)
+        legend_below_figure(ax.figure, handles, legend)
     else:
-        legend_below(ax, handles)
+        place_legend(ax, handles, legend)

@@ -1,4 +1,4 @@
-"""Slices as rows of dots, the worst first, each with what chance alone would show."""
+"""Slices as rows of dots, the worst first, each with its noise floor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn
+from calibrant.results._plots.canvas import Drawn, Size
+from calibrant.results._plots.captions import percent, shown_of
+from calibrant.results._plots.legends import LegendOption, check_legend
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
@@ -22,8 +24,8 @@ from calibrant.results._plots.rows_of_dots import (
     legend_of_rows,
     name_rows,
     ring_sign,
+    rows_with_room,
     sample_sign,
-    text_sign,
 )
 from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import NamedRowsData
@@ -36,11 +38,11 @@ _CHANCE = 0.05
 
 
 class SlicesDisplay(Drawn):
-    """The calibration error of each slice, the hardest to explain by chance first.
+    """The calibration error of each slice, the smallest p-value first.
 
-    Use `Slices.plot`. An upright mark is what a calibrated model would stay below in 95 of 100
-    slices of that size; a ring is a slice that chance explains, once the number of slices is taken
-    into account.
+    Use `Slices.plot`. An upright mark is the noise floor: a calibrated model would stay below it in
+    95 of 100 slices of that size. A ring is a slice whose error is not significant, corrected for
+    the number of slices.
 
     Parameters
     ----------
@@ -73,7 +75,15 @@ class SlicesDisplay(Drawn):
         self.slices = slices
 
     @public
-    def plot(self, *, cap: int = 30, ax: Axes | None = None, color: Any = None) -> Self:
+    def plot(
+        self,
+        *,
+        cap: int = 30,
+        ax: Axes | None = None,
+        legend: LegendOption = True,
+        size: Size = None,
+        color: Any = None,
+    ) -> Self:
         """Draw the slices.
 
         Parameters
@@ -82,6 +92,10 @@ class SlicesDisplay(Drawn):
             The largest number of slices shown.
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of the dots.
 
@@ -91,7 +105,8 @@ class SlicesDisplay(Drawn):
             The display, drawn.
         """
         slices = self.slices
-        n = min(check_cap(cap), len(slices))
+        check_legend(legend)
+        n = min(check_cap(cap), len(slices), rows_with_room(ax, size))
         columns = {key: values[:n] for key, values in slices.columns().items()}
         noise, chance = np.array(columns["noise_95"]), np.array(columns["p_corrected"])
         sample, limits = columns[slices.measure], None
@@ -101,7 +116,7 @@ class SlicesDisplay(Drawn):
             # The dot is the estimate, which lies in the interval. The noise floor applies to the
             # sample value, which gets a cross.
             values = _estimates_or_values(columns["estimate"], sample)
-        with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
+        with self._canvas(ax, (COLUMN, height_of(n) + 0.25), size) as axes:
             self.dots_, self.bars_ = draw_dots(
                 axes, values, limits, filled=~(chance >= _CHANCE), color=color
             )
@@ -110,20 +125,40 @@ class SlicesDisplay(Drawn):
             name_rows(axes, columns[slices.by], 26, columns["n"])
             axes.set_xlim(left=0)
             axes.set_xlabel(f"{slices.measure} by {short_name(slices.by)} (rows)")
-            legend_of_rows(axes, self._legend_entries(n, color), on_own_figure=ax is None)
+            legend_of_rows(axes, self._legend_entries(color), legend, on_own_figure=ax is None)
+        self._sentences = self._explain(n)
         return self
 
-    def _legend_entries(self, n: int, color: Any) -> list[Any]:
-        """The legend's entries for the marks that are drawn; `n` is the number of slices shown."""
-        signs = [dot_sign("beyond chance", color)]
+    def _explain(self, n: int) -> list[str]:
+        """The sentences of the caption; `n` is the number of slices shown."""
+        slices, level = self.slices, percent(self.slices.level)
+        dots = f"Dots are {slices.measure} in each slice by {slices.by}"
+        if self.bars_ is not None:
+            dots = f"Dots are bias-corrected estimates of {slices.measure} in each slice by "
+            dots += f"{slices.by}, with {level} confidence intervals"
+        noise = ""
         if self.noise_ is not None:
-            signs += [ring_sign("chance explains it", color), chance_sign("95% point of chance")]
+            noise = (
+                "Upright marks are noise floors: a calibrated model would stay below them in 95% "
+                "of slices of that size. Rings are slices whose error is not significant at 5%, "
+                "corrected for the number of slices."
+            )
+        return [
+            f"{dots}, the smallest p-value first; numbers of rows are in parentheses.",
+            noise,
+            "Crosses are the values in the sample." if self.samples_ is not None else "",
+            shown_of(n, len(slices), "slices", "first"),
+        ]
+
+    def _legend_entries(self, color: Any) -> list[Any]:
+        """The legend's entries for the marks that are drawn."""
+        signs = [dot_sign("significant", color)]
+        if self.noise_ is not None:
+            signs += [ring_sign("not significant", color), chance_sign("noise floor (95%)")]
         if self.bars_ is not None:
             signs.append(bar_sign(f"{100 * self.slices.level:g}% interval", color))
         if self.samples_ is not None:
             signs.append(sample_sign(color))
-        if n < len(self.slices):
-            signs.append(text_sign(f"{n} of {len(self.slices)} slices, worst first"))
         return signs
 
 

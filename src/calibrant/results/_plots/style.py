@@ -63,7 +63,7 @@ COLUMN_STYLE: dict[str, Any] = {
     "savefig.dpi": 300,
 }
 
-INK, GREY, PALE = "#333333", "#8a8a8a", "#b0b0b0"
+INK, GREY = "#333333", "#8a8a8a"
 
 
 # Bins with fewer rows than this are drawn paler, the fewer the paler.

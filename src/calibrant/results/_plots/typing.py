@@ -188,6 +188,8 @@ class ComparisonData(Protocol):
     @property
     def measures(self) -> tuple[str, ...]: ...
     @property
+    def recipe(self) -> Mapping[str, Any]: ...
+    @property
     def level(self) -> float: ...
     @property
     def tables(self) -> Sequence[ReliabilityData]: ...
@@ -273,7 +275,7 @@ class WindowsData(Protocol):
 class VoteProfileData(Protocol):
     """Predictions beside votes: a `VoteProfile`.
 
-    Each table has what was seen and what right predictions would show: `bins` of predictions,
+    Each table has what was seen and what calibrated predictions would show: `bins` of predictions,
     `distances` between predictions and votes, `entropies` by the entropy of the predictions, and
     `bands` by the entropy of the votes. `level` is that of their limits.
     """
@@ -323,6 +325,8 @@ class ReportData(Protocol):
     def votes(self) -> Any: ...
     @property
     def annotators(self) -> Any: ...
+    @property
+    def conventions(self) -> Any: ...
     @property
     def glossary(self) -> Sequence[Any]: ...
     @property

@@ -1,4 +1,4 @@
-"""Predictions beside votes in four diagrams, each with what so many votes let one expect."""
+"""Predictions beside votes in four diagrams, each with what calibrated predictions would show."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, style_frame
+from calibrant.results._plots.canvas import Drawn, Size, style_frame
+from calibrant.results._plots.captions import percent
 from calibrant.results._plots.diagram_parts import x_label_of
-from calibrant.results._plots.legends import legend_below, legend_below_figure
+from calibrant.results._plots.legends import (
+    LegendOption,
+    check_legend,
+    legend_below_figure,
+    place_legend,
+)
 from calibrant.results._plots.style import COLUMN, GREY, Looks, series_style
 
 if TYPE_CHECKING:
@@ -22,9 +28,16 @@ if TYPE_CHECKING:
 
 SEEN, EXPECTED = series_style(0)["color"], series_style(1)["color"]
 _BAND = {"color": EXPECTED, "alpha": 0.25, "linewidth": 0}
-_SEEN: dict[str, Any] = {"color": SEEN, "markersize": 4, "label": "seen"}
+_SEEN: dict[str, Any] = {"color": SEEN, "markersize": 4, "label": "observed"}
 _DIAGONAL: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (5, 4))}
-KINDS = ("reliability", "distances", "entropies", "bands")
+# What each diagram shows, for captions.
+_MEANINGS = {
+    "reliability": "Points are bins of predictions: the mean share of votes in each.",
+    "distances": "The histogram is of distances between a row's prediction and its votes.",
+    "entropies": "Points are bins by the entropy of the prediction: their votes' mean entropy.",
+    "bands": "Points are bands by the entropy of the votes: the mean distance to the prediction.",
+}
+KINDS = tuple(_MEANINGS)
 
 
 class VoteProfileDisplay(Drawn):
@@ -41,33 +54,53 @@ class VoteProfileDisplay(Drawn):
 
     @property
     def expected(self) -> str:
-        """The label of what right predictions would show with as many votes (drawn in orange)."""
-        return f"right predictions, as many votes ({100 * self.profile.level:g}%)"
+        """The label of what calibrated predictions would show with as many votes, in orange."""
+        return f"expected if calibrated ({percent(self.profile.level)})"
 
     @public
-    def plot(self, *, kind: str | None = None, ax: Axes | None = None) -> Self:
+    def plot(
+        self,
+        *,
+        kind: str | None = None,
+        ax: Axes | None = None,
+        legend: LegendOption = True,
+        size: Size = None,
+    ) -> Self:
         """Draw one diagram, or all four.
 
         Parameters
         ----------
         kind : {"reliability", "distances", "entropies", "bands"}, optional
-            One diagram; by default all four, on a new figure.
+            One diagram; left out, all four on a new figure, or where there is room for one (on
+            `ax` or in a column), the first.
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
 
         Returns
         -------
         self
             The display, drawn.
         """
+        check_legend(legend)
         kinds = KINDS if kind is None else (one_of("kind", kind, KINDS),)
-        height = 9.6 if kind is None else 2.9
-        with self._panels(ax, (len(kinds), 1), (COLUMN, height)) as several:
+        if ax is not None or size == "column":  # room for one of them
+            kinds = kinds[:1]
+        height = 9.6 if len(kinds) > 1 else 2.9
+        with self._panels(ax, (len(kinds), 1), (COLUMN, height), size) as several:
             handles = [self._draw(*each) for each in zip(kinds, several, strict=True)]
-            if kind is None:  # all four diagrams use the same colours
-                legend_below_figure(self.figure_, handles[0])
+            if len(kinds) > 1:  # all four diagrams use the same colours
+                legend_below_figure(self.figure_, handles[0], legend)
             else:
-                legend_below(several[0], handles[0])
+                place_legend(several[0], handles[0], legend)
+        self._sentences = [
+            "Blue is observed. Orange is what calibrated predictions would show with as many "
+            f"votes: the mean, and where {percent(self.profile.level)} of samples lie.",
+            *(_MEANINGS[each] for each in kinds),
+        ]
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:
@@ -85,8 +118,8 @@ class VoteProfileDisplay(Drawn):
     def _draw_reliability(self, ax: Axes) -> list[Any]:
         """Draw the mean share of votes by bin of the predictions.
 
-        Bars about the diagonal show how far the votes of right predictions scatter. Returns the
-        handles of the legend.
+        Bars about the diagonal show how far the votes of calibrated predictions scatter. Returns
+        the handles of the legend.
         """
         at = _nonempty_bins(self.profile.bins, "mean_predicted")
         x = at["mean_predicted"]
@@ -102,15 +135,17 @@ class VoteProfileDisplay(Drawn):
     def _draw_distances(self, ax: Axes) -> list[Any]:
         """Draw a histogram of the distances between predictions and votes.
 
-        Steps show the histogram that right predictions would give. Returns the handles of the
+        Steps show the histogram that calibrated predictions would give. Returns the handles of the
         legend.
         """
         columns = {key: np.asarray(v, dtype=float) for key, v in self.profile.distances.items()}
         lower = columns["lower"]
         edges = np.append(lower, columns["upper"][-1])
         looks: Looks = {"color": SEEN, "alpha": 0.35, "linewidth": 0}
-        bars = ax.bar(lower, columns["share"], np.diff(edges), align="edge", label="seen", **looks)
-        label = "right predictions, as many votes"
+        bars = ax.bar(
+            lower, columns["share"], np.diff(edges), align="edge", label="observed", **looks
+        )
+        label = "expected if calibrated"
         steps = ax.stairs(columns["expected"], edges, color=EXPECTED, linewidth=1.4, label=label)
         ax.set(xlabel="distance of a row from its votes", ylabel="share of rows", xlim=(0, 1))
         return [bars, steps]
@@ -118,7 +153,8 @@ class VoteProfileDisplay(Drawn):
     def _draw_entropies(self, ax: Axes) -> list[Any]:
         """Draw the mean entropy of the votes by bin of the predictions' entropy.
 
-        A line and a band show what right predictions would give. Returns the handles of the legend.
+        A line and a band show what calibrated predictions would give. Returns the
+        handles of the legend.
         """
         at = _nonempty_bins(self.profile.entropies, "predicted")
         x, top = at["predicted"], float(self.profile.entropies["upper"][-1])
@@ -133,7 +169,8 @@ class VoteProfileDisplay(Drawn):
     def _draw_bands(self, ax: Axes) -> list[Any]:
         """Draw the mean distance between predictions and votes in each band of the votes' entropy.
 
-        Dashes and bars show what right predictions would give. Returns the handles of the legend.
+        Dashes and bars show what calibrated predictions would give. Returns the
+        handles of the legend.
         """
         bands = self.profile.bands
         place = np.arange(len(bands["band"]))

@@ -1,4 +1,4 @@
-"""A measure over the windows of a monitor, with what chance alone would show."""
+"""A measure over the windows of a monitor, with its noise floor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import (
     DrawnFromPredictions,
+    Size,
     fill_band,
     frame_strip,
     style_frame,
 )
-from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.captions import about_strip
+from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, Looks
 from calibrant.results._plots.typing import WindowsData
 
@@ -71,6 +73,8 @@ class WindowsDisplay(DrawnFromPredictions):
         measure: str | None = None,
         ax: Axes | None = None,
         counts: bool = True,
+        legend: LegendOption = True,
+        size: Size = None,
         color: Any = None,
     ) -> Self:
         """Draw the diagram.
@@ -84,6 +88,10 @@ class WindowsDisplay(DrawnFromPredictions):
             Where to draw; left out, on a new figure.
         counts : bool, default True
             Whether to draw the strip of rows.
+        legend : bool or str, default True
+            Whether to draw a legend where there is room, or its location inside the axes.
+        size : "column" or tuple of two floats, optional
+            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
         color : matplotlib color, optional
             Color of everything drawn.
 
@@ -93,11 +101,25 @@ class WindowsDisplay(DrawnFromPredictions):
             The display, drawn.
         """
         columns = self.windows.columns()
+        check_legend(legend)
         name = self._measure_name(measure, columns)
-        with self._canvas(ax, (COLUMN, 2.6)) as axes:
-            self._draw(axes, name, columns, COLOURS[0] if color is None else color)
+        with self._canvas(ax, (COLUMN, 2.6), size) as axes:
+            handles = self._draw(axes, name, columns, COLOURS[0] if color is None else color)
             self.counts_ax_ = _draw_row_strip(axes, columns) if counts else None
+            place_legend(axes, handles, legend)
+        self._sentences = self._explain(name, len(columns["start"]), counts)
         return self
+
+    def _explain(self, name: str, n: int, counts: bool) -> list[str]:
+        """The sentences of the caption, of `n` windows of the measure `name`."""
+        floor = ""
+        if self.noise_ is not None:
+            floor = (
+                "The grey area is the noise floor: a calibrated model would be above it in less "
+                "than 5% of windows. Rings are windows within it."
+            )
+        line = f"The line is {name} of each of {n} windows of {self.windows.every}."
+        return [line, floor, about_strip(counts, "number of rows in each window")]
 
     def _measure_name(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
         """The name of the column to draw: `measure`, or a default if that is None.
@@ -111,11 +133,11 @@ class WindowsDisplay(DrawnFromPredictions):
             raise InputError(f"these windows have no {name!r}: {nearest(name, numbers)}")
         return name
 
-    def _draw(self, ax: Axes, name: str, columns: dict[str, list[Any]], colour: Any) -> None:
-        """Draw a column over time; if it has a noise floor, shade the area that chance would show.
+    def _draw(self, ax: Axes, name: str, columns: dict[str, list[Any]], colour: Any) -> list[Any]:
+        """Draw a column over time; if it has a noise floor, shade the area up to it.
 
         Windows within that area are rings, the others dots; more than `_CROWD` windows have
-        neither.
+        neither. Returns the handles of the legend.
         """
         starts, values = columns["start"], np.array(columns[name], dtype=np.float64)
         noise = np.array(columns.get("noise_95", np.nan * values), dtype=np.float64)
@@ -125,7 +147,7 @@ class WindowsDisplay(DrawnFromPredictions):
         handles: list[Any] = [self.line_]
         self.noise_ = None
         if floored:
-            looks: Looks = {"alpha": 0.25, "zorder": 1, "label": "within chance (95%)"}
+            looks: Looks = {"alpha": 0.25, "zorder": 1, "label": "noise floor (95%)"}
             self.noise_ = fill_band(ax, x, 0, floor, GREY, **looks)
             handles.append(self.noise_)
         if len(values) <= _CROWD:
@@ -138,7 +160,7 @@ class WindowsDisplay(DrawnFromPredictions):
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
         _format_time_axis(ax)
         style_frame(ax, ylabel=name)
-        legend_below(ax, handles)
+        return handles
 
 
 def _break_at_gaps(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
