@@ -203,7 +203,7 @@ def test_decision_curves_of_one_model_s_own_column_are_refused(tmp_path, capsys)
     told = ("--label", "correct_gpt", "--models", "a=conf_gpt", "b=conf_qwen")
     assert main(["decide", str(path), *told]) == 3
     said = capsys.readouterr().err
-    assert "'correct_qwen'" in said and "one at a time" in said and "--labels" not in said
+    assert "'correct_qwen'" in said and "one by one" in said and "--labels" not in said
     for data in (FRAME, FRAME.to_dict("list")):
         with pytest.raises(InputError, match="evaluate the models one by one"):
             cal.decision_curve("correct_gpt", {"a": "conf_gpt", "b": "conf_qwen"}, data=data)

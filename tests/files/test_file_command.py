@@ -23,7 +23,7 @@ def run(*arguments):
 
 def test_a_table_in_the_terminal(tmp_path):
     path = write(tmp_path, "parquet", {"label": OUTCOMES, "p": REPORTS})
-    done = run(path, "--measures", "ece,lin_ce")
+    done = run(path, "--measures", "ece,lin_ce", "--details")
     assert done.returncode == 0 and done.stderr == ""
     assert f"{path}: 1,250 rows" in done.stdout
     for words in ("by its name", "Measures", "lin_ce", "Reliability: 15 equal-width bins"):
@@ -70,7 +70,7 @@ def test_slices_logits_edges_and_one_pass(tmp_path):
     )
     done = run(
         path, "--proba", "z", "--from-logits", "--by", "day", "--bins", "0,0.5,1", "--one-pass",
-        "--progress",
+        "--progress", "--details",
     )  # fmt: skip
     assert done.returncode == 0
     assert "Slices by day, worst first" in done.stdout and "monday" in done.stdout

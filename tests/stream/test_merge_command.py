@@ -75,7 +75,7 @@ def test_monitors_as_json_without_a_file(monitors):
 def test_accumulators_become_one_evaluation(accumulators):
     done = merge(accumulators, "a.state", "b.state", "c.state", "-o", "total.state")
     assert done.returncode == 0
-    assert "A stream of 600 rows" in done.stdout and "Reliability" in done.stdout
+    assert "A stream of 600 rows" in done.stdout and "smooth ECE" in done.stdout
     total = cal.Accumulator.load(accumulators / "total.state")
     assert total.evaluate()["ece"] == pytest.approx(cal.ece(OUTCOMES, REPORTS), rel=1e-12)
     loaded = json.loads(merge(accumulators, "total.state", "--json").stdout)
@@ -144,7 +144,7 @@ def test_a_file_given_twice_would_count_twice(monitors):
     (monitors / "link.state").symlink_to("a.state")
     for again in ("a.state", "./a.state", "link.state"):
         done = merge(monitors, "a.state", "b.state", again)
-        assert done.returncode == 3 and "one file" in done.stderr
+        assert done.returncode == 3 and "the same file" in done.stderr
 
 
 def test_a_place_that_cannot_be_written_is_said(monitors):

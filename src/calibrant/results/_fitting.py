@@ -128,9 +128,9 @@ def _table(columns: Sequence[_Column], indent: str) -> str:
     """The lines of columns side by side: names at the bottom of their lines, numbers right."""
     height = max((len(column.head) for column in columns), default=0)
     heads = [[""] * (height - len(column.head)) + column.head for column in columns]
-    rows = [zip(*heads, strict=True)]
+    lines = list(zip(*heads, strict=True))
     for cells in zip(*(column.cells for column in columns), strict=True):
-        rows.append(zip_longest(*cells, fillvalue=""))
+        lines += zip_longest(*cells, fillvalue="")
     return "\n".join(
         (
             indent
@@ -139,6 +139,5 @@ def _table(columns: Sequence[_Column], indent: str) -> str:
                 for cell, column in zip(line, columns, strict=True)
             )
         ).rstrip()
-        for row in rows
-        for line in row
+        for line in lines
     )
