@@ -51,6 +51,7 @@ from calibrant.results._audit import Audit
 from calibrant.results._bayes_error import BayesError
 from calibrant.results._bin_sensitivity import BinSensitivity
 from calibrant.results._bounds import Bound, Bounds
+from calibrant.results._box_matches import BoxMatches
 from calibrant.results._centres import Centres
 from calibrant.results._certificate import Certificate
 from calibrant.results._check import Check, Policy
@@ -103,6 +104,7 @@ __all__ = [
     "BinSensitivity",
     "Bound",
     "Bounds",
+    "BoxMatches",
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
@@ -219,12 +221,14 @@ __all__ = [
     "log_loss",
     "ls_ece",
     "manhattan",
+    "match_boxes",
     "mce",
     "multilabel",
     "noise_floor",
     "optimism",
     "rank_cs",
     "rank_robustness",
+    "read_coco",
     "read_confidences",
     "read_file",
     "recommend",
@@ -5276,6 +5280,82 @@ def manhattan(
     0.4
     """
 
+def match_boxes(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    true_boxes: ArrayLike,
+    *,
+    images: ArrayLike | None = None,
+    true_images: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    true_labels: ArrayLike | None = None,
+    crowd: ArrayLike | None = None,
+    iou: float = 0.5,
+    box_format: str = "xyxy",
+    size: Any = None,
+) -> BoxMatches:
+    """Match predicted boxes to true boxes: which are correct, and how confident each is.
+
+    In each image and class, boxes take true boxes greedily, the highest score first, as COCO's
+    evaluation does: each takes the true box that overlaps most (intersection over union) and is not
+    taken yet, if the overlap is at least `iou`. A box that takes one is correct.
+
+    Parameters
+    ----------
+    boxes : array-like of shape (n, 4)
+        Predicted boxes, in the units of `box_format`.
+    scores : array-like of shape (n,)
+        Their scores, from 0 to 1.
+    true_boxes : array-like of shape (m, 4)
+        True boxes.
+    images, true_images : array-like of shape (n,) and (m,), optional
+        The image of each box; left out, all are of one image.
+    labels, true_labels : array-like of shape (n,) and (m,), optional
+        The class of each box; left out, all are of one class.
+    crowd : array-like of bool of shape (m,), optional
+        True boxes that mark a crowd. A box that finds no true box and lies in one of them, by at
+        least `iou` of its own area, is left out; crowds are never missed.
+    iou : float in (0, 1], default 0.5
+        The overlap from which a box matches; exactly this much is enough.
+    box_format : {"xyxy", "xywh", "cxcywh"}, default "xyxy"
+        Corners; left upper corner, width and height (COCO); or centre, width and height (YOLO).
+    size : tuple of two floats or mapping, optional
+        Width and height of all images, or of each by its name. Places and sizes of boxes are then
+        relative to their image; left out, they are in the units of the boxes.
+
+    Returns
+    -------
+    BoxMatches
+        `correct`, `confidence` and `image` for other functions, `iou`, places and sizes, and the
+        true boxes that were missed.
+
+    Raises
+    ------
+    InputError
+        If boxes have no shape (n, 4), scores are not from 0 to 1, or columns are not as long.
+
+    Notes
+    -----
+    Calibration of a detector says nothing about the objects that it misses: `n_missed` does. Equal
+    scores go by overlap, so the order of rows does not matter. COCO keeps at most 100 boxes per
+    image; here all count.
+
+    References
+    ----------
+    Küppers, Kronenberger, Shantia and Haselhoff (2020), Multivariate confidence calibration for
+    object detection.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> boxes = [[0, 0, 2, 2], [0, 0, 2, 1.8], [5, 5, 6, 6]]
+    >>> m = cal.match_boxes(boxes, [0.9, 0.8, 0.4], [[0, 0, 2, 2], [8, 8, 9, 9]])
+    >>> m.correct.tolist(), m.n_missed
+    ([1, 0, 0], 1)
+    >>> round(cal.brier_score(m.correct, m.confidence), 4)
+    0.27
+    """
+
 def mce(
     y_true: ArrayLike,
     y_proba: ArrayLike,
@@ -5720,6 +5800,38 @@ def rank_robustness(
     >>> row = cal.rank_robustness(errors, losses, groups=runs).select(relation="loss")[0]
     >>> round(row.value, 2), round(row.low, 2), round(row.high, 2)
     (0.45, -0.87, 0.98)
+    """
+
+def read_coco(annotations: Any, detections: Any) -> dict[str, Any]:
+    """Read COCO's JSON files of true boxes and of detections, as arguments of `match_boxes`.
+
+    Parameters
+    ----------
+    annotations : str, path or dict
+        The file of annotations (``instances_val2017.json``), or its content.
+    detections : str, path or list
+        The file of detections, a list of objects with ``image_id``, ``category_id``, ``bbox`` and
+        ``score``, or its content.
+
+    Returns
+    -------
+    dict
+        Arguments: ``cal.match_boxes(**cal.read_coco(annotations, detections))``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or lacks a key of COCO's format.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> box = {"image_id": 7, "category_id": 1, "bbox": [0, 0, 4, 2]}
+    >>> truth = {"images": [{"id": 7, "width": 8, "height": 8}], "annotations": [box],
+    ...          "categories": [{"id": 1, "name": "cat"}]}
+    >>> m = cal.match_boxes(**cal.read_coco(truth, [{**box, "score": 0.8}]))
+    >>> m.correct.tolist(), m.label.tolist(), m.cx.tolist()
+    ([1], ['cat'], [0.25])
     """
 
 def read_confidences(
