@@ -5299,7 +5299,7 @@ def match_boxes(
     scores : array-like of shape (n,)
         Their scores, from 0 to 1.
     true_boxes : array-like of shape (m, 4)
-        True boxes.
+        Boxes around the objects that are there.
     images, true_images : array-like of shape (n,) and (m,), optional
         The image of each box; left out, all are of one image.
     labels, true_labels : array-like of shape (n,) and (m,), optional

@@ -100,7 +100,7 @@ class BoxMatches(Result):
         ----------
         bins : int, default 5
             Bins of equal width on [0, 1] of each.
-        of : sequence of str, default ("confidence", "cx", "cy", "w", "h")
+        of : sequence of str, default ('confidence', 'cx', 'cy', 'w', 'h')
             What cells are of.
 
         Returns

@@ -258,7 +258,7 @@ def panels(
         )
     ax.set_axis_off()
     subfigure: Any = ax.figure.add_subfigure(spec)
-    if ax.figure.figure.get_layout_engine() is None:  # type: ignore[union-attr]
+    if ax.figure.figure.get_layout_engine() is None:
         fill_cell(subfigure, ax)
     with style_context(ax):
         yield subfigure, subfigure.subplots(rows, columns, squeeze=False, **shared)

@@ -28,9 +28,9 @@ def rows_of_table(table: ReliabilityData) -> str:
 def about_bins(table: ReliabilityData, level: float | None, x: str, y: str, marks: str) -> str:
     """Say what each bin shows, and its interval: `marks` are ``Points`` or ``Bars``."""
     known = table.words(level)[1]
-    interval = f" with its {percent(level)} confidence interval" if level is not None else ""
+    interval = f", with its {percent(level)} confidence interval" if level is not None else ""
     if level is not None and not known.startswith(percent(level)):
-        interval = f" with the {known}"
+        interval = f", with the {known}"
     return f"{marks} are bins: the {y} of each at its {x}{interval}."
 
 

@@ -90,7 +90,7 @@ class ClinicalDisplay(Drawn):
             self.line_ = drawn.line_
             self.logistic_ = self._draw_logistic(axes)
             self._draw_risks(axes)
-            if is_new_figure(axes) and axes.figure.get_figwidth() >= _WITH_STATISTICS:
+            if is_new_figure(axes) and axes.figure.bbox.width / axes.figure.dpi >= _WITH_STATISTICS:
                 axes.text(1.05, 1.0, "\n".join(self._statistics()), transform=axes.transAxes,
                           va="top", fontsize="small", linespacing=1.5)  # fmt: skip
             draw_legend(axes, legend)

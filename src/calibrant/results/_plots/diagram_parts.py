@@ -198,7 +198,7 @@ def predictor_entries(ax: Axes) -> list[Any]:
     fitted = {
         line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
     }
-    bars = {each.get_label(): each for each in ax.containers}
+    bars: dict[Any, Any] = {each.get_label(): each for each in ax.containers}
     return [
         bars.get(line.get_label()) or _predictor_entry(line, fitted.get(line.get_label()))
         for line in ax.get_lines()

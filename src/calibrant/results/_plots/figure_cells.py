@@ -20,7 +20,7 @@ def cell_of(ax: Axes) -> Any:
     own, figure = _place(ax), root.bbox
     inch = ax.figure.dpi
     left, bottom, right, top = figure.x0, figure.y0, figure.x1, own.y1
-    title = 1.8 * ax.title.get_fontsize() / 72 * inch
+    title = 1.8 * float(ax.title.get_fontsize()) / 72 * inch
     for other in root.axes:
         if other is ax or other.get_subplotspec() is None or not _is_beside(other, ax):
             continue

@@ -34,7 +34,7 @@ class Inset:
     def __init__(self, margins: Any) -> None:
         self.margins = margins
 
-    def __call__(self, ax: Axes, renderer: Any) -> Any:
+    def __call__(self, ax: Any, renderer: Any) -> Any:
         """The place of the axes, as a fraction of their figure."""
         from matplotlib.transforms import Bbox
 
@@ -79,10 +79,12 @@ def _shrink_letters(ax: Axes) -> None:
         return
     for each in (ax, *ax.child_axes):
         for axis in (each.xaxis, each.yaxis):
-            axis.label.set_fontsize(max(SMALLEST, share * axis.label.get_fontsize()))
+            axis.label.set_fontsize(max(SMALLEST, share * float(axis.label.get_fontsize())))
             ticks = axis.get_ticklabels()
             if ticks:
-                axis.set_tick_params(labelsize=max(SMALLEST, share * ticks[0].get_fontsize()))
+                axis.set_tick_params(
+                    labelsize=max(SMALLEST, share * float(ticks[0].get_fontsize()))
+                )
 
 
 def run_layout(ax: Axes) -> None:
@@ -144,7 +146,7 @@ def wrap_labels(ax: Axes) -> None:
             label.set_text(text)
     _thin_ticks(ax)
     for strip in ax.child_axes:  # a low strip has no room for its name, which the caption has
-        strip.apply_aspect(strip.get_axes_locator()(strip, None))  # type: ignore[misc, arg-type]
+        strip.apply_aspect(strip.get_axes_locator()(strip, None))  # type: ignore[arg-type]
         height, label = strip.get_window_extent().height, strip.yaxis.label
         label.set_visible(True)  # a hidden one has no size
         label.set_visible(label.get_window_extent().height <= 0.9 * height)
@@ -211,7 +213,7 @@ def covers_data(ax: Axes, box: Any) -> bool:
     if any(_line_hits(line, box) for line in lines):
         return True
     for patch in ax.patches:
-        path = patch.get_transform().transform_path(patch.get_path())
+        path: Any = patch.get_transform().transform_path(patch.get_path())
         if len(path.vertices) and path.intersects_bbox(box, filled=True):
             return True
     if any(_collection_hits(each, box) for each in ax.collections if each.get_visible()):
@@ -231,7 +233,7 @@ def _line_hits(line: Any, box: Any) -> bool:
 
 def _collection_hits(collection: Any, box: Any) -> bool:
     """Whether the points, lines or areas of a collection are in a box in pixels."""
-    offsets = np.ma.filled(np.ma.asarray(collection.get_offsets(), dtype=float), np.nan)
+    offsets: Any = np.ma.filled(np.ma.asarray(collection.get_offsets(), dtype=float), np.nan)
     if hasattr(collection, "get_sizes") and len(offsets):  # points
         return _points_hit(collection.get_offset_transform().transform(offsets), box)
     filled = not hasattr(collection, "get_segments")

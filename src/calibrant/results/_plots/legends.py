@@ -255,7 +255,7 @@ def _place_inside(
 
 def _place_right(ax: Axes, handles: list[Any], labels: list[str], size: float | None) -> Any:
     """Draw the legend to the right of the axes, and return it."""
-    looks = {**_LOOKS, "borderaxespad": 0.0, "handletextpad": 0.5}
+    looks: dict[str, Any] = {**_LOOKS, "borderaxespad": 0.0, "handletextpad": 0.5}
     return ax.legend(
         handles, labels, loc="center left", bbox_to_anchor=(1.03, 0.5), fontsize=size, **looks
     )

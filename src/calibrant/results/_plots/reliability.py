@@ -254,7 +254,9 @@ class ReliabilityDisplay(DrawnFromPredictions):
         alone = {} if fitted is None and not bars else {"linestyle": "none"}
         alone |= {"marker": "none"} if bars else {}
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**drawn, **alone})
-        self.bars_ = self.gaps_ = self.curve_ = self.band_ = None
+        self.bars_: Any = None
+        self.gaps_: Any = None
+        self.curve_ = self.band_ = None
         shown = opacity_of(cells["n"][nonempty])
         if bars:
             own_cells = {key: part[nonempty] for key, part in cells.items()}

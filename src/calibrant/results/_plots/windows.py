@@ -189,7 +189,8 @@ def _format_time_axis(ax: Axes) -> None:
     locator = dates.AutoDateLocator(minticks=3, maxticks=7, tz=UTC)
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=UTC))
-    ax.set_xlabel("start of window, UTC")
+    # On the left, as the year is written at the right end.
+    ax.set_xlabel("start (UTC)", loc="left")
     ax.margins(x=0.03)
 
 
