@@ -140,7 +140,7 @@ class TestEveryDisplay:
     def test_everything_is_within_the_picture(self, drawn, kind):
         figure = drawn(kind)[0]
         box = figure.get_tightbbox()
-        assert box.x0 > -0.01 and box.x1 < figure.get_figwidth() + 0.01
+        assert box.x0 > -0.02 and box.x1 < figure.get_figwidth() + 0.02
         assert box.y0 > -0.01 and box.y1 < figure.get_figheight() + 0.01
 
     def test_a_display_is_as_wide_as_a_column(self, drawn, kind):
