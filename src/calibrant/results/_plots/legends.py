@@ -176,7 +176,7 @@ def _place_on_axes_of_others(ax: Axes, handles: list[Any], labels: list[str]) ->
         for columns, size in _layouts(labels, _letters(ax)):
             made = _place_below(ax, handles, labels, columns, size)
             extent = made.get_window_extent()
-            if extent.width <= 1.1 * box.width and extent.height <= (1 - _KEPT) * box.height:
+            if extent.width <= 1.1 * box.width and extent.height <= 0.4 * box.height:
                 run_layout(ax)
                 return
     if _find_clear(ax, handles, labels):
