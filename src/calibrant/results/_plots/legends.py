@@ -37,6 +37,8 @@ _LOOKS: dict[str, Any] = {
     "columnspacing": 1.2,
     "labelspacing": 0.35,
 }
+# The mark (gid) of a legend below, for which its figure has grown.
+_BELOW = "calibrant legend below"
 # Of the height that axes have without a legend, they keep at least this share above one.
 _KEPT = 0.75
 # A legend under several diagrams on axes of the caller takes at most this share of their height.
@@ -75,6 +77,7 @@ def place_legend(ax: Axes, handles: list[Any], legend: LegendOption = True) -> N
             if made.get_window_extent().width <= 0.96 * ax.figure.bbox.width:
                 break
         if _grows(ax):
+            made.set_gid(_BELOW)
             _grow(ax, _more_lines(made))
     else:
         _place_on_axes_of_others(ax, handles, labels)
@@ -139,7 +142,7 @@ def _remove(ax: Axes) -> None:
     old = ax.get_legend()
     if old is None:
         return
-    if _grows(ax):
+    if _grows(ax) and old.get_gid() == _BELOW:
         _grow(ax, -_more_lines(old))
     old.remove()
 
@@ -173,7 +176,7 @@ def _place_on_axes_of_others(ax: Axes, handles: list[Any], labels: list[str]) ->
         for columns, size in _layouts(labels, _letters(ax)):
             made = _place_below(ax, handles, labels, columns, size)
             extent = made.get_window_extent()
-            if extent.width <= 1.1 * box.width and extent.height <= (1 - _KEPT) * box.height:
+            if extent.width <= 1.1 * box.width and extent.height <= 0.4 * box.height:
                 run_layout(ax)
                 return
     if _find_clear(ax, handles, labels):
@@ -249,7 +252,7 @@ def _place_inside(
     ax: Axes, handles: list[Any], labels: list[str], where: str, size: float | None = None
 ) -> Any:
     """Draw the legend at a location inside the axes, and return it."""
-    looks = {**_LOOKS, "borderaxespad": 0.3, "borderpad": 0.2, "handletextpad": 0.5}
+    looks: dict[str, Any] = {**_LOOKS, "borderaxespad": 0.3, "borderpad": 0.2, "handletextpad": 0.5}
     return ax.legend(handles, labels, loc=where, fontsize=size, **looks)
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Letters that a name has room for beside the dots, on a figure one column of a paper wide.
 _NAMES = 20
+# The share of their height that axes of the caller keep with a legend below.
+_KEPT = 0.72
 # Inches that a row takes.
 _ROW = 0.17
 
@@ -47,7 +49,7 @@ def rows_with_room(ax: Axes | None, size: Size) -> int:
     A figure of the usual size grows with its rows.
     """
     if ax is not None and not is_new_figure(ax):
-        height = ax.get_window_extent().height / ax.figure.dpi - 0.1
+        height = _KEPT * ax.get_window_extent().height / ax.figure.dpi
     elif size is not None:
         height = figure_size(ax, (0.0, 0.0), size)[1] - 0.95
     else:
@@ -137,7 +139,7 @@ def _room_for_names(ax: Axes, n: int) -> tuple[float, float]:
         return 72 * 0.45 * width, 72 * (height - 0.95) / max(n, 1)
     box = ax.get_window_extent()
     left, _, right, _ = cell_of(ax)
-    return 72 * 0.5 * (right - left) / inch, 72 * (box.height / inch - 0.1) / max(n, 1)
+    return 72 * 0.5 * (right - left) / inch, 72 * _KEPT * box.height / inch / max(n, 1)
 
 
 def draw_chance_marks(ax: Axes, values: ArrayLike) -> Any:
