@@ -206,7 +206,7 @@ def _place_in_cell(ax: Axes, handles: list[Any], labels: list[str]) -> bool:
         in_cell = box.x0 >= left - 1 and box.x1 <= right + 1 and box.y0 >= bottom - 1
         if in_cell and now.height >= _KEPT * before.height and now.width >= _KEPT * before.width:
             return True
-        ax.set_axes_locator(locator)  # type: ignore[arg-type]
+        ax.set_axes_locator(locator)
     return False
 
 
@@ -253,7 +253,7 @@ def _place_inside(
 ) -> Any:
     """Draw the legend at a location inside the axes, and return it."""
     looks: dict[str, Any] = {**_LOOKS, "borderaxespad": 0.3, "borderpad": 0.2, "handletextpad": 0.5}
-    return ax.legend(handles, labels, loc=where, fontsize=size, **looks)
+    return ax.legend(handles, labels, fontsize=size, **{**looks, "loc": where})
 
 
 def _place_right(ax: Axes, handles: list[Any], labels: list[str], size: float | None) -> Any:
