@@ -168,12 +168,12 @@ def test_the_page_has_every_window_and_both_charts(state, tmp_path):
     text = page.read_text()
     assert "&lt;Risk&gt; &amp; co" in text and text.count('<th scope="row">2026-01-0') == 3
     assert "No alarm." in text and 'id="evidence"' in text and 'id="over-time"' in text
-    assert "It is drawn up to" not in text and 'class="verdict good"' in text
+    assert "The chart ends at" not in text and 'class="verdict good"' in text
     for day in range(10, 16):
         worse = log(tmp_path / f"{day}.csv", (day,), 0.3)
         run("monitor", state, "--update", worse, "--time", "at", "-o", page)
     assert cal.Monitor.load(state).evaluate().latest.e_value > 1e12
-    assert "It is drawn up to 10<sup>12</sup>" in page.read_text()
+    assert "The chart ends at 10<sup>12</sup>" in page.read_text()
     assert 'class="verdict bad"' in page.read_text()  # an alarm does not look like none
 
 

@@ -332,7 +332,7 @@ def test_labels_between_two_columns_have_bounds(tmp_path):
     found = json.loads(run("report", "a.csv", *ends, "--json", cwd=tmp_path).stdout)
     assert {each["name"]: each["low"] for each in found["bounds"]} == own.low
     for more, words in (
-        (("--label", "lo"), "--label alone, or both"),
+        (("--label", "lo"), "either --label, or both"),
         (("--votes", "lo"), "--votes needs known labels"),
         (("--by", "lo"), "--by needs known labels"),
     ):

@@ -65,7 +65,7 @@ def checked_rows():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ids": "g"}, "ids= needs the rows"),
+        ({"ids": "g"}, "ids= needs rows in memory"),
         ({"max_increase": {"ece": 0.1}}, "baseline"),
         ({"groups": "g", "point": True}, "groups has no effect"),
         ({"at_most": {"classwise_ece": 0.1}, "p": ["r", "p"]}, "every class of each row"),

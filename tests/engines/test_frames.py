@@ -263,7 +263,7 @@ def test_overshoot_is_brought_back_and_counted():
             for kind in (pl.LazyFrame, pl.DataFrame)
         )
         assert lazy.notes == eager.notes
-        assert "overshot" in lazy.notes[0]
+        assert "were clipped" in lazy.notes[0]
     rows = {**COLUMNS, "p0": COLUMNS["p0"].copy()}
     rows["p0"][:4] += 5e-5
     lazy, eager = (

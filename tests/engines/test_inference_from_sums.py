@@ -168,7 +168,7 @@ def test_top_labels_of_lazy_frames_have_intervals():
         ({"groups": "nobody"}, "nobody"),
         ({"bins": cal.LevelSets()}, "ece: with this many bins the interval resamples rows"),
         ({"bins": cal.Quantile(5, ties="rank")}, "bins by rank need the rows in order"),
-        ({"measure": "dist_ce"}, "no interval from sums for dist_ce: whole distributions"),
+        ({"measure": "dist_ce"}, "no interval from sums for dist_ce: it compares whole distributions"),
         ({"p": ["q", "p"], "measure": "classwise_ece"}, "it needs every class of each row"),
     ],
 )
@@ -302,7 +302,7 @@ def rare_rows():
 @pytest.mark.parametrize("measure", ["lin_ce", "ace", "confidence_ce", "auroc", "smooth_ece"])
 def test_crowded_cells_do_not_tell_the_order(measure):
     """The limits of lin_ce were three times too high, and confidence_ce was surely above 0."""
-    with pytest.raises(InputError, match=f"no interval from sums for {measure}: the order of"):
+    with pytest.raises(InputError, match=f"no interval from sums for {measure}: it needs the order of"):
         call("duckdb", cal.interval, rare_rows(), "y", "p", measure=measure)
 
 
@@ -477,7 +477,7 @@ def test_predictors_with_their_own_labels_compare_as_arrays():
 
 @pytest.mark.parametrize("argument", ["by", "ids", "votes", "models", "scale_on", "ceiling"])
 def test_comparisons_of_lazy_frames_refuse_what_needs_rows(argument):
-    with pytest.raises(InputError, match=f"{argument}= needs the rows"):
+    with pytest.raises(InputError, match=f"{argument}= needs rows in memory"):
         call("duckdb", cal.compare, frame_rows(), "y", {"a": "p", "b": "q"}, **{argument: "g"})
 
 
@@ -511,7 +511,7 @@ def test_groups_of_files_say_what_is_wrong(tmp_path):
     path = tmp_path / "rows.csv"
     lines = ["label,proba,user", "1,0.8,a", "0,0.3,", "1,0.6,b"]
     path.write_text("\n".join(lines))
-    with pytest.raises(InputError, match="line 3: groups='user' is missing in 1 row there"):
+    with pytest.raises(InputError, match="line 3: groups='user' is missing in 1 row"):
         cal.evaluate_file(path, groups="user", uncertainty=True)
     path.write_text("\n".join(line.rsplit(",", 1)[0] + ",a" for line in lines[1:3]))
     with pytest.raises(InputError, match="groups has no effect"):

@@ -100,4 +100,4 @@ def test_the_command_draws_on_a_real_terminal(tmp_path, set_limits):
     drawn = os.read(leader, 10_000).decode()
     os.close(leader)
     assert "1,250 rows" in drawn and "100%" in drawn
-    assert "ece" in out.getvalue() and "a second" not in out.getvalue()
+    assert "ECE" in out.getvalue() and "a second" not in out.getvalue()

@@ -99,7 +99,7 @@ def test_rows_are_drawn_the_same_in_one_thread_and_in_several(path, set_limits, 
     several = page_of(path)
     assert one.risk.to_dict() == several.risk.to_dict()
     note = next(note for note in one.evaluation.notes if "drawn at random" in note)
-    drawn = int(note.split(" are of ")[1].split(" ")[0].replace(",", ""))
+    drawn = int(note.split(" use ")[1].split(" ")[0].replace(",", ""))
     assert 750 < drawn < 1050 and drawn != 900
     assert one.views[0].tables["equal-width"][0].table.n.sum() == N
 
