@@ -284,7 +284,7 @@
     downloads.ofChart(byId("ranks"), [ranks],
       { what: "ranks", rows: () => spanCells(now().ranks, `rank by ${now().name}`) });
     downloads.ofChart(byId("differences"), [differences],
-      { what: "differences", rows: () => spanCells(now().differences, `${now().name} less that of the best`) });
+      { what: "differences", rows: () => spanCells(now().differences, `${now().name} minus that of the best`) });
     if (byId("curves")) await overlaid("curves", data.curves, "reliability curves");
     if (byId("risks")) {
       const risks = await draw(byId("risks"), data.specs.risks, { points: data.risks });

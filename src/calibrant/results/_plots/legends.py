@@ -279,7 +279,7 @@ def _place_below(
         ncols=columns,
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=ax.transAxes + lower,
-        borderaxespad=0.2,
+        borderaxespad=0.0,
         fontsize=size,
         **_LOOKS,
     )
