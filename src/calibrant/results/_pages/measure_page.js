@@ -33,14 +33,12 @@
   // --- results in words ---
   /** The reasons without the numbers that tiles have. @param {Measured} m */
   const reasonsOf = ({ k, measures, slope, verdict }) => {
-    const of = k > 1 ? "Confidences" : "Predictions", reversed = slope.value + config.slopeZ * slope.error < 0;
-    const means = reversed ? "lower where outcomes are more frequent: the slope is below 0"
-      : slope.value < 1 ? "too extreme: the slope is below 1" : "not extreme enough: the slope is above 1";
-    const words = /** @type {Record<string, string>} */ ({
-      slope: `${of} are ${means}.`,
-      mean: `${of} are too ${measures.mean_predicted > measures.mean_target ? "high" : "low"} on average.`,
-      "noise floor": "The error is larger than chance explains." });
-    return verdict.reasons.map((name) => words[name]);
+    const of = k > 1 ? "Confidences" : "Predictions", { value, error } = slope;
+    const means = value + config.slopeZ * error < 0 ? "lower where outcomes are more frequent: the slope is below 0"
+      : value < 1 ? "too extreme: the slope is below 1" : "not extreme enough: the slope is above 1";
+    return verdict.reasons.map((name) => /** @type {Record<string, string>} */ ({ slope: `${of} are ${means}.`,
+      "noise floor": "The error is larger than chance explains.",
+      mean: `${of} are too ${measures.mean_predicted > measures.mean_target ? "high" : "low"} on average.` })[name]);
   };
   /** The colour of the error and its noise beside the tolerance, and a sentence. @param {Measured} m */
   const toneOf = ({ verdict, measures: { ece }, floor }) => {
