@@ -6,8 +6,9 @@
 #
 # or in a shell: Rscript calibrant.R rows.csv diagram.png
 #
-# It needs the command `calibrant` (pip install calibrant) and the package jsonlite. Where the
-# command is not on the path, CALIBRANT names it.
+# It needs the package jsonlite and the command `calibrant`. To install the command, run
+# `pip install .` in a copy of the repository, in an environment of Python. Where the command is not
+# on the path, CALIBRANT names it.
 
 calibrant_json <- function(arguments) {
   command <- Sys.getenv("CALIBRANT", "calibrant")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from typing import Any
 
+import numpy as np
 import pytest
 from page_files import write_files
 
@@ -89,6 +90,18 @@ def test_dropped_files_have_the_values_of_python(opened, tmp_path):
                 assert value == pytest.approx(there[name], abs=1e-12, nan_ok=True), name
         slope = cal.cox_calibration(file.y, file.p).slope
         assert here["Calibration slope"] == pytest.approx(slope, rel=1e-12, nan_ok=True)
+
+
+def test_reversed_predictions_are_called_so_as_in_python(opened, tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = (rng.random(400) < 1.0 - p).astype(int)
+    path = tmp_path / "reversed.csv"
+    path.write_text("y,p\n" + "".join(f"{a},{b}\n" for a, b in zip(y, p, strict=True)))
+    opened.drop(path)
+    reason = "Predictions are lower where outcomes are more frequent: the slope is below 0."
+    assert opened.page.inner_text("#sentence").startswith(reason)
+    assert reason in cal.report(y, p).to_html()
 
 
 def test_a_fault_is_shown_and_columns_can_be_chosen(opened, tmp_path):

@@ -15,7 +15,7 @@ from calibrant._data.readers.csv_errors import DELIMITERS, EMPTY
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._inference.calibration_tests import SLOPE
-from calibrant._inference.numbers import SHARES
+from calibrant._inference.numbers import FEW_CLUSTERS, SHARES
 from calibrant.results._pages.measure_page import render_measure_page
 from calibrant.results._pages.page import write_page
 
@@ -68,4 +68,5 @@ def measure_config() -> dict[str, Any]:
         "tolerance": TOLERANCE,
         "draws": DRAWS,
         "blocks": MAX_BLOCKS,
+        "fewRows": FEW_CLUSTERS,
     }

@@ -7,7 +7,7 @@
  *   named: Record<string, string[]>, answered: string[], truths: string[], right: string[],
  *   confidences: string[], predicted: string[], gaps: string[], delimiters: string,
  *   shown: number, bins: number, overshoot: number, rowSum: number, logFloor: number, eps: number,
- *   z: number, level: number, tolerance: number, draws: number, blocks: number,
+ *   z: number, level: number, tolerance: number, draws: number, blocks: number, fewRows: number,
  *   shares: Record<string, number>, slopeZ: number, version: string }} Config */
 /** @typedef {{names: string[], stacked: boolean, classes: string[] | null}} Spec */
 /** @typedef {{numbers: Float64Array, texts: (string | null)[] | null, width: number}} Column */
@@ -670,22 +670,24 @@ const calibrant = (config) => {
       return flipped ? n - j : j;
     };
   };
-  /** What draws sums of residuals in bins, where predictions are right: of outcomes drawn from the
-   * predictions or, for soft labels, of the observed residuals with random signs, block by block.
+  /** What draws sums of residuals in bins, where predictions are right: of outcomes drawn from the predictions
+   * or, for soft labels, of residuals about the gaps of their bins, with random signs, block by block.
    * @type {(rows: Rows, next: () => number) => (bins: Float64Array) => void} */
   const residualDraws = ({ u, z, n, first, soft }, next) => {
     const m = config.bins, blocks = Math.min(n, config.blocks);
     const parts = Array.from({ length: m }, (_, j) => u.subarray(first[j], first[j + 1]));
     if (!soft) {
-      const events = parts.map((part) => eventsAmong(part, next));
-      const sums = parts.map((part) => part.reduce((a, b) => a + b, 0));
+      const events = parts.map((part) => eventsAmong(part, next)), sums = parts.map((part) => part.reduce((a, b) => a + b, 0));
       return (bins) => { for (let j = 0; j < m; j++) bins[j] = events[j]() - sums[j]; };
     }
     const sums = new Float64Array(blocks * m);
-    parts.forEach((part, j) => part.forEach((x, i) => {
-      const row = first[j] + i, block = n === blocks ? row : Math.floor(next() * blocks);
-      sums[block * m + j] += z[row] - x;
-    }));
+    parts.forEach((part, j) => { // a gap is an estimate: Student's quantile, by its series, for the normal one
+      const k = part.length, v = k - 1, c = config.z ** 2, known = k >= config.fewRows, row = first[j];
+      const gap = known ? part.reduce((sum, x, i) => sum + z[row + i] - x, 0) / k : 0;
+      const factor = known ? Math.sqrt(k / v) * (1 + (c + 1) / (4 * v) + (5 * c * c + 16 * c + 3) / (96 * v * v)) : 1;
+      const block = (/** @type {number} */ i) => (n === blocks ? row + i : Math.floor(next() * blocks));
+      part.forEach((x, i) => { sums[block(i) * m + j] += (z[row + i] - x - gap) * factor; });
+    });
     return (bins) => {
       bins.fill(0);
       for (let at = 0; at < sums.length; at += m) {

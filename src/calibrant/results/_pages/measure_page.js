@@ -33,11 +33,12 @@
   // --- results in words ---
   /** The reasons without the numbers that tiles have. @param {Measured} m */
   const reasonsOf = ({ k, measures, slope, verdict }) => {
-    const of = k > 1 ? "Confidences" : "Predictions", words = /** @type {Record<string, string>} */ ({
-      slope: `${of} are ${slope.value < 1 ? "too extreme: the slope is below 1" : "not extreme enough: the slope is above 1"}.`,
-      mean: `${of} are too ${measures.mean_predicted > measures.mean_target ? "high" : "low"} on average.`,
-      "noise floor": "The error is larger than chance explains." });
-    return verdict.reasons.map((name) => words[name]);
+    const of = k > 1 ? "Confidences" : "Predictions", { value, error } = slope;
+    const means = value + config.slopeZ * error < 0 ? "lower where outcomes are more frequent: the slope is below 0"
+      : value < 1 ? "too extreme: the slope is below 1" : "not extreme enough: the slope is above 1";
+    return verdict.reasons.map((name) => /** @type {Record<string, string>} */ ({ slope: `${of} are ${means}.`,
+      "noise floor": "The error is larger than chance explains.",
+      mean: `${of} are too ${measures.mean_predicted > measures.mean_target ? "high" : "low"} on average.` })[name]);
   };
   /** The colour of the error and its noise beside the tolerance, and a sentence. @param {Measured} m */
   const toneOf = ({ verdict, measures: { ece }, floor }) => {
@@ -77,7 +78,7 @@
       ["ATB", measures.atb, "Averaged two-bin error: the mean squared error below and above each cutoff. It is truthful and needs no choice of bins."],
       ["Brier score", measures.brier, "Mean squared error of the probabilities."],
       ["Log loss", measures.log_loss, `Predictions below ${config.logFloor} are clipped to it.`],
-      ["Calibration slope", slope.value, slope.why ? `Not estimable: ${slope.why}.` : "1 if calibrated; below 1, predictions are too extreme."],
+      ["Calibration slope", slope.value, slope.why ? `Not estimable: ${slope.why}.` : "1 if calibrated; below 1, predictions are too extreme; below 0, ranked in reverse."],
       ["AUROC", measures.auroc, `How well ${m.k > 1 ? "confidences" : "predictions"} rank, not how well they are calibrated.`]];
     byId("measure-table").tBodies[0].replaceChildren(...rows.map(([name, value, says]) => {
       const row = element("tr");
