@@ -168,7 +168,10 @@ def test_top_labels_of_lazy_frames_have_intervals():
         ({"groups": "nobody"}, "nobody"),
         ({"bins": cal.LevelSets()}, "ece: with this many bins the interval resamples rows"),
         ({"bins": cal.Quantile(5, ties="rank")}, "bins by rank need the rows in order"),
-        ({"measure": "dist_ce"}, "no interval from sums for dist_ce: it compares whole distributions"),
+        (
+            {"measure": "dist_ce"},
+            "no interval from sums for dist_ce: it compares whole distributions",
+        ),
         ({"p": ["q", "p"], "measure": "classwise_ece"}, "it needs every class of each row"),
     ],
 )
@@ -302,7 +305,9 @@ def rare_rows():
 @pytest.mark.parametrize("measure", ["lin_ce", "ace", "confidence_ce", "auroc", "smooth_ece"])
 def test_crowded_cells_do_not_tell_the_order(measure):
     """The limits of lin_ce were three times too high, and confidence_ce was surely above 0."""
-    with pytest.raises(InputError, match=f"no interval from sums for {measure}: it needs the order of"):
+    with pytest.raises(
+        InputError, match=f"no interval from sums for {measure}: it needs the order of"
+    ):
         call("duckdb", cal.interval, rare_rows(), "y", "p", measure=measure)
 
 

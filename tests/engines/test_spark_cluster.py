@@ -138,7 +138,7 @@ def job(tmp_path_factory) -> tuple[dict, list[dict]]:
             check=False,
         )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "Evaluation of 80000 rows" in done.stdout
+    assert "Evaluation of 80,000 rows" in done.stdout
     (log,) = (folder / "events").iterdir()
     events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     result = json.loads((folder / "calibration.json").read_text(encoding="utf-8"))
