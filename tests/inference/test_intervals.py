@@ -493,7 +493,8 @@ def test_an_evaluation_with_uncertainty():
         assert estimate.noise_floor == cal.noise_floor(y, u, measure=name, n_resamples=200, seed=3)
     assert result.verdict == cal.verdict(y, u, n_resamples=200, seed=3)
     assert result.recipe["seed"] == 3 and result.recipe["level"] == 0.95
-    assert str(result.verdict) in repr(result) and "noise_95" in repr(result)
+    assert str(result.verdict) in " ".join(repr(result).split())
+    assert "noise_95" in result.to_text()
     again = json.loads(result.to_json())
     assert again["verdict"]["verdict"] == result.verdict.verdict
     assert again["measures"][0]["interval"]["low"] == result.estimate("ece").interval.low

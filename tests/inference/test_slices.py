@@ -198,7 +198,7 @@ def test_slices_of_many_classes():
 def test_what_slices_say():
     y, u, names = sample(300)
     result = cal.evaluate(y, u, by=names, measures=["ece", "brier"])
-    text = repr(result)
+    text = result.to_text()
     assert "worst first" in text and "p_corrected" in text
     assert "<table>" in result.slices._repr_html_()
     again = json.loads(result.to_json())["slices"]

@@ -37,7 +37,7 @@ def test_every_measure_has_an_interval(tiny, y):
     if tiny > 1e-300:
         assert ratio.low <= ratio.value <= ratio.high < np.inf
     else:
-        assert ratio.note == "no event is expected: every prediction is next to 0"
+        assert ratio.note == "no event is expected: every prediction is almost 0"
     for name in ("jsd", "log_loss", "spherical_loss"):
         interval = cal.interval(y, p, measure=name, n_resamples=50)
         assert interval.low <= interval.value <= interval.high

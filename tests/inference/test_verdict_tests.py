@@ -441,7 +441,7 @@ def test_words_of_curve_mean_and_slope():
         "predictions are not extreme enough (calibration slope 1.234, 98% CI 1.004 to 1.500)"
     )
     assert slope_words(-0.5, (-0.8, -0.2), 0.97, confidence=True).startswith(
-        "confidences are lower where outcomes are more frequent (calibration slope -0.50, 97% CI"
+        "confidences are ranked in reverse (calibration slope -0.50, 97% CI"
     )
     assert mean_words(0.0131, 0.0101, confidence=False, soft=False) == (
         "predictions are too high by 0.3 points on average (mean prediction 0.013, observed "

@@ -31,14 +31,13 @@ from calibrant._cli.terminal import print_styled, spinner
 from calibrant._core.errors import InputError, counted
 from calibrant._core.given_cells import Cells
 from calibrant._core.map_names import METHODS
+from calibrant._measures.catalogue import names_in_summaries
 from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from calibrant._cli.models import Models
     from calibrant.results._comparison import Comparison
 
-# The measures of the first table, unless others are named or --details asks for all.
-_MAIN = ("ece", "smooth_ece", "brier", "accuracy", "auroc")
 DESCRIPTION = (
     "Compare models on the same rows, with confidence intervals of their measures, ranks and "
     "differences. Give one file with the predictions of several models (--models); one file for "
@@ -226,7 +225,8 @@ def _show(comparison: Comparison, *, named: bool, details: bool) -> None:
     )
     level = percent(comparison.level)
     title = f"Bias-corrected estimates with {level} confidence intervals"
-    print_table(comparison._estimate_columns(None if named or details else _MAIN), title)
+    shown = None if named or details else names_in_summaries()
+    print_table(comparison._estimate_columns(shown), title)
     if details or comparison.ceiling:
         print_table(comparison.display_columns(), "Sample values")
     if details:

@@ -88,6 +88,7 @@ __all__ = [
     "equal_mass_names",
     "find",
     "listed",
+    "names_in_summaries",
     "nearest_measure",
     "of_answers",
     "registered",
@@ -182,6 +183,7 @@ def _grouping_gap(summary: Statistics) -> float:
 
 
 _BRIER = Listed(
+    summary=3,
     headline=5,
     recalibration=4,
     compare=4,
@@ -200,7 +202,7 @@ _ECE = Measure(
     lambda s: binned_error(s.bins), of_tables=binned_errors, group="binned", label="ECE",
     soft_label="SMECE", listed=Listed(
         headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1, metric=1,
-        judge=1),
+        judge=1, summary=1),
     aliases=("SMECE", "soft_ece", "expected_calibration_error"), label_bounds="bins",
     certifiable=True,
 )  # fmt: skip
@@ -347,7 +349,8 @@ _ENTRIES: tuple[Measure, ...] = (
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
               group="unbinned", rank=1, label="smECE",
-              listed=Listed(headline=2, compare=2, metric=2, judge=2), certifiable=True)
+              listed=Listed(headline=2, compare=2, metric=2, judge=2, summary=2),
+              certifiable=True)
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
@@ -506,18 +509,18 @@ _ENTRIES: tuple[Measure, ...] = (
             _BREIMAN, "accuracy", _mean_loss("hits"), higher_is_better=True,
             label_bounds="score", group="ranking",
             rank=0, label="accuracy", loss="hits",
-            listed=Listed(headline=7, compare=6), aliases=_ACCURACY),
+            listed=Listed(headline=7, compare=6, summary=4), aliases=_ACCURACY),
     Measure("accuracy", "accuracy at the threshold 1/2", "(1/W) sum w z_top", "loss",
             _BINARY, "losses", 0, 1, _NONE, _BREIMAN, "accuracy", _mean_loss("hits"),
             higher_is_better=True,
             label_bounds="score", group="ranking", rank=0, label="accuracy", loss="hits",
-            on_request=True, folds=True, aliases=_ACCURACY),
+            on_request=True, folds=True, listed=Listed(summary=4), aliases=_ACCURACY),
     Measure("auroc", "area under the ROC curve",
             "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,
             _NONE, "Hanley and McNeil (1982), Radiology 143; DeLong, DeLong and Clarke-Pearson "
             "(1988), doi:10.2307/2531595", "auroc", lambda s: auroc(s.levels),
             higher_is_better=True, group="ranking", rank=1, label="AUROC", cost="low",
-            moved=auroc_influence, listed=Listed(compare=7, headline=9, clinical=1),
+            moved=auroc_influence, listed=Listed(compare=7, headline=9, clinical=1, summary=5),
             aliases=("roc_auc", "roc_auc_score", "AUC", "c_statistic", "concordance")),
     *(Measure("aurc", "area under the risk-coverage curve" + of_what,
               "(1/W) sum w (mean of 1 - z over rows predicted at least as high)", "scalar",
@@ -542,7 +545,7 @@ _OF_ANSWERS = Measure(
     "accuracy", lambda s: mean_target(s.bins), higher_is_better=True, group="ranking", rank=0,
     label="accuracy", cost="low", needs_order=False,
     moved=partial(accuracy_influence, coverage=1.0),
-    listed=Listed(headline=7, compare=6, monitor=4), aliases=_ACCURACY,
+    listed=Listed(headline=7, compare=6, monitor=4, summary=4), aliases=_ACCURACY,
 )  # fmt: skip
 
 
@@ -609,6 +612,12 @@ def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
     """
     ranked = [(m.rank_in(where, shape), m) for m in catalogue(shape)]
     return tuple(m for rank, m in sorted(ranked, key=lambda pair: pair[0]) if rank)
+
+
+def names_in_summaries() -> tuple[str, ...]:
+    """The names of the measures that a summary shows of many, in the order of the list."""
+    ranks = {m.name: m.rank_in("summary", shape) for shape in _BOTH for m in catalogue(shape)}
+    return tuple(sorted((name for name, rank in ranks.items() if rank), key=lambda n: ranks[n]))
 
 
 def of_answers(names: Iterable[str]) -> tuple[str, ...]:

@@ -68,6 +68,8 @@ class Listed:
         `annotator_ceiling`.
     judge : int, default 0
         The calibration of a judge's scores (`judge`) and of answers (`sampled_answers`).
+    summary : int, default 0
+        Summaries of an evaluation or a comparison of many measures.
     """
 
     headline: int = 0
@@ -82,6 +84,7 @@ class Listed:
     clinical: int = 0
     ceiling: int = 0
     judge: int = 0
+    summary: int = 0
 
 
 Group = Literal[

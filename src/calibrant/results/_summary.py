@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 
 from calibrant._core.lines import shortened_middle
 from calibrant._core.messages import ABOUT_MEASURES, CLASSES, FOUND, Note
+from calibrant._measures.catalogue import names_in_summaries
 from calibrant.results._rendering import percent, range_text, shown
 
 # An `Evaluation` and its `Estimate`s, which lie above: they print themselves by this module.
 Evaluation: TypeAlias = Any
 Estimate: TypeAlias = Any
 
-# The measures of a summary, where an evaluation has more than `_MOST`.
-_MAIN = ("ece", "smooth_ece", "brier", "accuracy", "auroc")
+# The most measures that are all shown.
 _MOST = 8
 _NAMES = {"smooth_ece": "smooth ECE"}  # smECE would be read as SMECE, which is another measure
 _LONGEST = 40  # letters of a column's name
@@ -32,7 +32,7 @@ def main_estimates(evaluation: Evaluation, named: bool = False) -> tuple[Estimat
     if named or len(estimates) <= _MOST:
         return estimates
     by_name = {each.name: each for each in estimates}
-    main = tuple(by_name[name] for name in _MAIN if name in by_name)
+    main = tuple(by_name[name] for name in names_in_summaries() if name in by_name)
     return main or estimates[:_MOST]
 
 

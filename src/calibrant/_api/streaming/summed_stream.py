@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._api.evaluate_samples import Provenance, assemble, choose_measures, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
-from calibrant._core.messages import setting, worded
+from calibrant._core.messages import Note, setting, worded
 from calibrant._data.answers import ANSWERS
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.labels import note_on_stream_labels
@@ -93,7 +93,11 @@ class SummedStream:
             },
             rules=rules,
             inferred=(
-                f"a stream of {_KINDS[self.shape]} {_GIVEN[self.given]}",
+                Note(
+                    f"a stream of {_KINDS[self.shape]} {_GIVEN[self.given]}",
+                    "shape",
+                    multiclass=self.shape == "multiclass",
+                ),
                 "labels are soft (probabilities)" if self.soft else "labels are hard",
                 *self._classes_note(),
                 *([ANSWERS] if self.shape == "answers" else []),
