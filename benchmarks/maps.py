@@ -40,7 +40,7 @@ from calibrant._core.errors import CalibrantError
 from calibrant._core.map_names import METHODS
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._recommendation import UNCHANGED
 from calibrant.scaling._load import new_scaler
 from calibrant.scaling._predictions import to_predictions
 
@@ -109,7 +109,7 @@ def measured(fit: Rows, test: Rows | None, folds: int) -> Values:
     """What each map leaves of each measure."""
     samples, rows = fit.samples, fit if test is None else test
     mapped = {
-        AS_THEY_ARE: to_predictions(rows.p, given=rows.from_logits).probabilities(),
+        UNCHANGED: to_predictions(rows.p, given=rows.from_logits).probabilities(),
     }
     groups = None if fit.groups is None else np.unique(fit.groups, return_inverse=True)[1]
     fold = fold_of(samples, groups, folds, 0)
@@ -142,7 +142,7 @@ def table(sets: dict[str, Values]) -> Iterator[str]:
     yield "|" + "---|" * (len(MEASURES) + 4)
     order = sorted(rates["log loss"], key=lambda name: -rates["log loss"][name])
     for rank, name in enumerate(order, 1):
-        ratios = [np.log(v[name] / v[AS_THEY_ARE]) for v in losses if name in v]
+        ratios = [np.log(v[name] / v[UNCHANGED]) for v in losses if name in v]
         cells = " | ".join(f"{rates[m][name]:.2f}" for m in MEASURES)
         ratio = float(np.exp(np.mean(ratios)))
         yield f"| {rank} | {name} | {len(ratios)} | {cells} | {ratio:.3f} |"

@@ -521,7 +521,7 @@ def test_groups_of_files_say_what_is_wrong(tmp_path):
     path.write_text("\n".join(line.rsplit(",", 1)[0] + ",a" for line in lines[1:3]))
     with pytest.raises(InputError, match="groups has no effect"):
         cal.evaluate_file(path, groups="user")
-    with pytest.raises(InputError, match="cannot be given together"):
+    with pytest.raises(InputError, match="cannot be combined"):
         cal.evaluate_file(path, groups="user", by="user", uncertainty=True)
 
 

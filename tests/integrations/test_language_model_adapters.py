@@ -97,7 +97,7 @@ def test_the_entry_point_is_there_and_light() -> None:
 def test_without_inspect_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai.scorer", None)
     monkeypatch.delitem(sys.modules, "calibrant.integrations.inspect_ai", raising=False)
-    with pytest.raises(cal.MissingExtra, match=r"calibrant\[inspect\]"):
+    with pytest.raises(cal.MissingExtra, match=r"pip install inspect-ai \(the extra 'inspect'\)"):
         importlib.import_module("calibrant.integrations.inspect_ai")
 
 

@@ -63,7 +63,7 @@ def test_counts_are_their_shares_in_every_engine(engine_name):
 def test_counts_of_one_class_go_with_a_column_of_all_votes(name):
     found = call(name, cal.evaluate, ROWS, "positive", "q", votes="n", measures=["ece", "brier"])
     close(found, cal.evaluate(POSITIVE / VOTES, Q, measures=["ece", "brier"]))
-    assert "counts of votes for class 1 out of votes=" in " ".join(found.inferred)
+    assert "vote counts for class 1 out of votes=, read as shares" in " ".join(found.inferred)
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -242,7 +242,7 @@ def test_votes_that_contradict_are_named():
         cal.evaluate([99, *POSITIVE[1:]], Q, votes=VOTES)
     with pytest.raises(cal.InputError, match=r"number of votes with votes="):
         cal.evaluate(POSITIVE + 1, Q)
-    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: .* are read as counts, whole"):
+    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: .* read as counts, .*whole"):
         cal.evaluate([2, 2, 2, 0.5], [0.1, 0.2, 0.3, 0.4], votes=4)
     for votes, message in (
         (0, "votes is 0"),
@@ -259,7 +259,7 @@ def test_bad_counts_of_lazy_frames_are_told_with_an_example(name):
     bad = {
         "are negative, not whole": {"c1": np.where(np.arange(N) == 3, -9, COUNTS[:, 1])},
         "have no votes": {f"c{r}": np.where(np.arange(N) == 3, 0, COUNTS[:, r]) for r in range(K)},
-        "another number of votes": {"n": np.where(np.arange(N) == 3, 99, VOTES)},
+        "do not add up to votes=": {"n": np.where(np.arange(N) == 3, 99, VOTES)},
     }
     for message, changed in bad.items():
         with pytest.raises(cal.InputError, match=f"1 of {N} rows have .*{message}|{message}"):

@@ -165,7 +165,7 @@ def test_the_command(tmp_path, capsys) -> None:
     assert "confidence intervals" not in out  # the table has none
     with pytest.raises(SystemExit):
         main(["decide", str(path), "--proba", "sure", "--thresholds", "a"])
-    assert "no list of thresholds" in capsys.readouterr().err
+    assert "'a' is not a list of thresholds" in capsys.readouterr().err
     assert main(["decide", str(path), "--proba", "sure", "-o", "x.txt"]) == 3
     assert "a picture ends in" in capsys.readouterr().err
 

@@ -92,7 +92,7 @@ def test_streams_hold_its_sums_where_it_is_named_and_merge():
     assert whole.evaluate()["top_label_ece"] == pytest.approx(cal.top_label_ece(y, p), rel=1e-12)
     usual = cal.Accumulator().update(y, p)
     assert "by_class" not in usual.packed()
-    with pytest.raises(InputError, match=r"no sums for 'top_label_ece', which measures= must name"):
+    with pytest.raises(InputError, match=r"not for 'top_label_ece': name it with measures="):
         usual.evaluate(measures=["top_label_ece"])
 
 

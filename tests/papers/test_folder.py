@@ -151,7 +151,7 @@ def test_without_matplotlib_the_way_to_get_it_is_said_first(tmp_path, monkeypatc
         raise ImportError(name)
 
     monkeypatch.setattr(optional.importlib, "import_module", absent)
-    with pytest.raises(MissingExtra, match=r"pip install 'calibrant\[plot\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install matplotlib \(the extra 'plot'\)"):
         reproduce("soft-mean", out=tmp_path / "out")
 
 

@@ -283,11 +283,13 @@ BRACKETS = re.compile(
     rf"(?P<value>{NUMBER})[*}}†]*(?:\$\^\\dagger\$)? (?:\{{\\footnotesize )?"
     rf"\[(?P<low>{NUMBER}), (?P<high>{NUMBER})\]"
 )
+IN_TABLE = re.compile(rf" (?P<value>{NUMBER})  +(?P<low>{NUMBER}) to (?P<high>{NUMBER})")
 
 
 def said(text):
-    """Every number that a text puts beside an interval."""
-    for pattern in (BESIDE, AFTER, BRACKETS):
+    """Every number that a text puts beside an interval, whose lines may be wrapped."""
+    text = re.sub(r"\n +", " ", text)
+    for pattern in (BESIDE, AFTER, BRACKETS, IN_TABLE):
         for found in pattern.finditer(text):
             yield tuple(number(found[name]) for name in ("value", "low", "high"))
 
@@ -299,6 +301,7 @@ SENTENCES = {
     "verdict": lambda: str(RESULTS["verdict"]()),
     "verdict of a square": lambda: str(RESULTS["verdict of a square"]()),
     "evaluation": lambda: repr(evaluated()),
+    "evaluation, all": lambda: evaluated().to_text(),
     "evaluation, HTML": lambda: evaluated()._repr_html_(),
     "check": lambda: " ".join(row.sentence for row in checked()),
     "check, JUnit": lambda: checked().to_junit(),
@@ -329,6 +332,7 @@ def test_the_reader_of_sentences_finds_what_is_wrong():
         "ECE 0.075 (95% CI 0 to 0.03)", "it is 0.075 on 2,000 rows, 95% CI 0 to 0.03",
         "95% CI 0 to 0.03, includes 0; estimate 0.075", r"\textbf{0.075} {\footnotesize [0, 0.03]}",
         r"0.075$^\dagger$ {\footnotesize [0, 0.03]}", "**0.075** [0, 0.03]", "0.075† [0, 0.03]",
+        "ECE 0.075 (95% CI\n    0 to 0.03)", "  ECE  0.0750  0.0000 to 0.0300  0.1033",
     )  # fmt: skip
     for text in wrong:
         with pytest.raises(AssertionError):

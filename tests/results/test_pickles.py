@@ -95,6 +95,7 @@ MAKERS = {
     "catalogue": lambda: cal.catalogue("binary"),
     "reproduction": lambda: reproduce("logit-smoothing", quick=True),
     "sums": lambda: cal.Accumulator().update(Y, P),
+    "boxes": lambda: cal.match_boxes([[0, 0, 2, 2], [5, 5, 6, 6]], [0.9, 0.4], [[0, 0, 2, 1]]),
     "scaler": lambda: cal.PlattScaling().fit(Y, P),
 }
 COPIES = {
@@ -186,8 +187,8 @@ def test_every_class_of_results_is_among_them(made):
         # Slow to make (tests/audits), or never seen: what a table for a paper is written from.
         if not each.__module__.endswith(("._audit", "._paper_tables"))
     }
-    # Made when asked for, and a base of Comparison.
-    computed = {"Difference", "RankedPairs", "_Bars"}
+    # Made when asked for, a base of Comparison, and what a table is printed from.
+    computed = {"Difference", "RankedPairs", "_Bars", "_Column"}
     assert {each.__name__ for each in wanted - kinds} <= computed
     difference = made["comparison"].difference("a", "b", "ece")
     assert pickle.loads(pickle.dumps(difference)) == difference

@@ -118,9 +118,10 @@ def test_a_measure_that_is_asked_for_twice_is_there_once():
 
 
 def test_text_and_html_show_the_values():
-    assert "ece" in repr(HARD) and "0.0728" in repr(HARD)
+    assert "ECE" in repr(HARD) and "0.0728" in repr(HARD)
+    assert "ece" in HARD.to_text() and "0.0728" in HARD.to_text()
     html = HARD._repr_html_()
-    assert html.count("<table>") == 3 and "0.0728" in html
+    assert html.count("<table>") == 4 and "0.0728" in html  # the summary has one of its own
 
 
 class TestReliability:

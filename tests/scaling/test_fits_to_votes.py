@@ -187,4 +187,4 @@ def test_predictors_are_compared_after_maps_fitted_to_counts():
             measures=["ece"], n_resamples=50,
             scale_on={**given, "y_proba": dict.fromkeys("ab", proba)},
         )  # fmt: skip
-        assert any(f"temperature_={expected:.3f}"[:18] in note for note in found.notes)
+        assert any(f"temperature {expected:.4f};" in note for note in found.notes)

@@ -116,7 +116,7 @@ def test_isotonic_maps_beyond_probabilities_are_refused(kind, shape, name, place
     content = json.loads(scaler.to_json())
     each = content["learned"][name]["each"]
     each[-1][place] = -3.0 if place == 0 else 8.0
-    with pytest.raises(StateError, match=r"damaged.*no probabilities"):
+    with pytest.raises(StateError, match=r"damaged.*are not probabilities"):
         scaling.from_json(json.dumps(content))
 
 

@@ -82,9 +82,8 @@ class TestComparisons:
         expected = [(0, 0, 0)] + [(d.estimate, d.low, d.high) for d in differences]
         np.testing.assert_allclose(rows_of(display, "brier"), expected)
         assert filled(display.dots_["brier"]) == [True] + [bool(d.better) for d in differences]
-        assert (
-            display.axes_[0].get_xlabel() == f"difference in brier\nfrom {found.order('brier')[0]}"
-        )
+        best = found.order("brier")[0]
+        assert display.axes_[0].get_xlabel() == f"Brier score minus that of\n{best}"
 
     def test_measures_side_by_side_are_in_the_order_of_the_first(self, found):
         display = found.plot(measures=["brier", "ece"], cap=3)

@@ -336,7 +336,7 @@ class TestErrors:
     def test_bad_input_is_told_before_anything_is_drawn(self):
         with pytest.raises(InputError, match="predictions must lie in"):
             ReliabilityDisplay.from_predictions([0, 1], [0.2, 70])
-        with pytest.raises(InputError, match="notion='classwise' has none"):
+        with pytest.raises(InputError, match="notion='classwise' does not allow"):
             ReliabilityDisplay.from_predictions([0, 1], [[0.2, 0.8], [1, 0]], notion="classwise")
         assert plt.get_fignums() == []
 

@@ -76,7 +76,7 @@ def test_calibrated_windows_reach_their_95_percent_point_one_time_in_twenty():
 def test_no_floor_is_made_up_for_soft_labels_or_weights():
     soft = cal.Monitor().update(REPORTS**1.2, REPORTS, time=0).evaluate()
     weighted = cal.Monitor().update(OUTCOMES, REPORTS, time=0, sample_weight=WEIGHTS).evaluate()
-    for table, said in ((soft, "soft labels"), (weighted, "weights other than 1")):
+    for table, said in ((soft, "soft labels"), (weighted, "weighted rows")):
         assert np.isnan(table.latest.noise_95) and np.isnan(table.latest.p_value)
         assert any(said in note for note in table.notes)
     ones = cal.Monitor().update(OUTCOMES, REPORTS, time=0, sample_weight=np.ones(N)).evaluate()

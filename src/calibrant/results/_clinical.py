@@ -306,7 +306,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         by = f", by {named}" if self.subgroups else ""
         rows, events = counted(self.n, "row"), counted(self.events, "event", ",.6g")
         if self.n_weighted is not None:
-            events += f" ({self.n_weighted:,.6g} weighted)"
+            events += f" of a total weight of {self.n_weighted:,.6g}"
         if self.prevalence is not None:
             events += f", reweighted to a prevalence of {in_full(self.prevalence)}"
         return (

@@ -91,12 +91,15 @@ def _hints(of: Any) -> dict[str, Any]:
 
 @cache
 def _names() -> dict[str, Any]:
-    """All names of the modules of results."""
+    """All names of the modules of results, without what is `Any` there: aliases of classes that
+    lie above a module.
+    """
     folder = import_module("calibrant.results")
     names: dict[str, Any] = {}
     for module in pkgutil.iter_modules(folder.__path__):
         if not module.ispkg:
-            names |= vars(import_module(f"calibrant.results.{module.name}"))
+            own = vars(import_module(f"calibrant.results.{module.name}"))
+            names |= {name: value for name, value in own.items() if value is not Any}
     return names
 
 
