@@ -6,11 +6,11 @@ import itertools
 import re
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy.optimize import linprog, minimize
 
 import calibrant as cal
+from needs import need
 
 BINARY = [m.name for m in cal.catalogue("binary") if m.label_bounds]
 MULTI = [m.name for m in cal.catalogue("multiclass") if m.label_bounds]
@@ -247,7 +247,7 @@ def test_predictions_between_the_ends_may_be_perfect():
 
 def test_rows_of_frames_logits_weights_and_gaps():
     p, lo, hi, w, _ = binary_case(14, n=30)
-    frame = pl.DataFrame({"p": p, "lo": lo, "hi": hi, "w": w})
+    frame = need("polars").DataFrame({"p": p, "lo": lo, "hi": hi, "w": w})
     plain = cal.evaluate(cal.Between(lo, hi), p, sample_weight=w)
     named = cal.evaluate(cal.Between("lo", "hi"), "p", data=frame, sample_weight="w")
     assert named.to_dict() == plain.to_dict()
@@ -270,11 +270,14 @@ def test_classes_named_by_columns():
         f"{name}{r}": x[:, r] for name, x in (("p", p), ("a", lo), ("b", hi)) for r in (0, 1, 2)
     }
     names = [[f"{name}{r}" for r in (0, 1, 2)] for name in "pab"]
-    found = cal.evaluate(cal.Between(names[1], names[2]), names[0], data=pl.DataFrame(columns))
+    found = cal.evaluate(
+        cal.Between(names[1], names[2]), names[0], data=need("polars").DataFrame(columns)
+    )
     assert found.low == cal.evaluate(cal.Between(lo, hi), p).low
 
 
 def test_the_table_of_bins_and_its_diagram():
+    need("matplotlib")
     bounds = cal.evaluate(cal.Between([0.1, 0.6, 0.7], [0.3, 0.9, 0.8]), [0.25, 0.55, 0.5], bins=2)
     bins = bounds.reliability.columns()
     assert bins["low"] == pytest.approx([0.1, 0.65]) and bins["high"] == pytest.approx([0.3, 0.85])
@@ -290,6 +293,10 @@ def test_the_table_of_bins_and_its_diagram():
 
 
 def test_the_report_is_a_page_of_bounds(tmp_path):
+    need("jinja2")
+    need("altair")
+    need("vl_convert")
+    need("matplotlib")
     p, lo, hi, *_ = binary_case(16, n=50)
     bounds = cal.report(cal.Between(lo, hi), p, name="my sets", measures=["brier"], source="a file")
     assert list(bounds) == ["ece", "brier"]
