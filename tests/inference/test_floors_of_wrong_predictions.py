@@ -49,6 +49,13 @@ def test_the_floor_of_soft_labels_falls_with_the_rows(measure, power):
     assert many < few * 64**-power * 1.3
 
 
+def test_the_floor_of_hle_rms_falls_with_the_rows_of_soft_labels_too():
+    """A variance taken for z (1 - z) in place of that of soft labels would keep it from falling."""
+    for n, most in ((2_000, 0.0125), (50_000, 0.0095)):
+        p, _, z = wrong_rows(n)
+        assert cal.noise_floor(z, p, measure="hle_rms").upper < most
+
+
 def test_the_floor_of_clusters_is_that_of_their_sizes_and_not_of_the_error():
     """Fifty clusters of 2,000 independent rows: rows vary as if there were no clusters."""
     n = 100_000

@@ -33,11 +33,13 @@ _FIRST_WIDTH, _CLOSE, _MOST_STEPS = 0.05, 1e-4, 40
 _SPECTRUM = 7.5
 # Up to this many frequencies, a product of matrices is faster than a transform.
 _FEW_WAVES = 48
+# The fields of a table of level sets that sums over cells have; the first is the weight again.
+_SUMMED = ("n", "sum_w", "sum_wu", "sum_wz", "sum_wz2")
 
 
 class CellSums(Protocol):
     """Sums over cells of nearly equal predictions in many draws (resampled data sets), (draws,
-    cells): of the weight w, of w u (prediction u) and of w z (target z).
+    cells): of the weight w, of w u (prediction u), of w z (target z) and of w z^2.
 
     `u` is the mean prediction of each cell, (cells,).
     """
@@ -50,6 +52,8 @@ class CellSums(Protocol):
     def wu(self) -> Array: ...
     @property
     def wz(self) -> Array: ...
+    @property
+    def wz2(self) -> Array: ...
 
     def once(self, make: Callable[[Array], Any]) -> Any:
         """The value ``make(u)`` for the cells' mean predictions u, computed once and cached for all
@@ -129,12 +133,8 @@ def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
     The cells with weight in a draw are its levels, that is, its distinct predictions.
     """
     out = np.empty(sums.w.shape[0])
-    for i, (w, wu, wz) in enumerate(zip(sums.w, sums.wu, sums.wz, strict=True)):
-        nonempty = w > 0
-        levels = np.zeros((1, int(nonempty.sum()), len(FIELDS)))
-        for name, column in (("n", w), ("sum_w", w), ("sum_wu", wu), ("sum_wz", wz)):
-            levels[0, :, FIELDS.index(name)] = column[nonempty]
-        out[i] = formula(BinTable(levels, has_squares=False))
+    for i, w in enumerate(sums.w):
+        out[i] = formula(BinTable(_levels(sums, slice(i, i + 1))[:, w > 0]))
     return out
 
 
@@ -142,15 +142,16 @@ def levels_of_draws(sums: CellSums) -> BinTable:
     """The sums of all draws as one table of level sets: each draw is a class of the table, and each
     cell a level.
     """
-    levels = np.zeros((*sums.w.shape, len(FIELDS)))
-    for name, column in (
-        ("n", sums.w),
-        ("sum_w", sums.w),
-        ("sum_wu", sums.wu),
-        ("sum_wz", sums.wz),
-    ):
+    return BinTable(_levels(sums, slice(None)))
+
+
+def _levels(sums: CellSums, draws: slice) -> Array:
+    """The sums of some draws as level sets, (draws, cells, fields)."""
+    w, wu, wz, wz2 = sums.w[draws], sums.wu[draws], sums.wz[draws], sums.wz2[draws]
+    levels = np.zeros((*w.shape, len(FIELDS)))
+    for name, column in zip(_SUMMED, (w, w, wu, wz, wz2), strict=True):
         levels[:, :, FIELDS.index(name)] = column
-    return BinTable(levels, has_squares=False)
+    return levels
 
 
 def ls_eces(sums: CellSums) -> Array:
