@@ -155,6 +155,29 @@ def test_outcomes_of_many_rows_have_binomial_quantiles():
     assert (np.abs(again.mean(axis=0) - rows[0] * rates) < error).all()
 
 
+@each_array_engine
+@pytest.mark.parametrize("large", [False, True])
+def test_outcomes_of_draws_of_more_and_fewer_rows(engine_name, large):
+    """Each draw has a number of rows of its own; the later ones, more than the first. Beside cells
+    of large variance the others have such numbers too.
+    """
+    n_draws = 2_000
+    rng = np.random.default_rng(6)
+    rows = (
+        np.array([3, 20, 5]) + rng.integers(0, 5, (n_draws, 3)) * (np.arange(n_draws) > 0)[:, None]
+    )
+    rates = np.array([0.3, 0.2, 0.7])
+    if large:
+        rows, rates = np.column_stack([rows, np.full(n_draws, 5_000)]), np.append(rates, 0.4)
+    hits = on(engine_name, draws.Outcomes(rows, n_draws, (2, 7)).draw, rates)
+    assert (hits >= 0).all() and (hits <= rows).all()
+    errors = (hits - rows * rates) / np.sqrt(rows * rates * (1 - rates))
+    assert (np.abs(errors.mean(axis=0)) < 5 / np.sqrt(n_draws)).all()
+    assert (np.abs(errors.std(axis=0) - 1) < 0.1).all()
+    # Draws are independent: none counts the numbers of the next.
+    assert (np.abs((errors[:-1] * errors[1:]).mean(axis=0)) < 5 / np.sqrt(n_draws)).all()
+
+
 @compiled_only
 @pytest.mark.parametrize("k", [2, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -186,7 +209,7 @@ def sums_of(case):
     w, wz = cells(case)
     u = np.linspace(0.001, 0.999, w.shape[1])
     return SimpleNamespace(
-        u=u, w=w, wu=w * u, wz=wz, once=lambda make: make(u),
+        u=u, w=w, wu=w * u, wz=wz, wz2=wz, once=lambda make: make(u),
         of_weights=lambda make: make(sums_of(case), w),
         rising_bins=lambda: draws.rising_bins(w, wz), isotonic=lambda: draws.fit_isotonic(w, wz),
     )  # fmt: skip

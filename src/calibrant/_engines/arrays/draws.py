@@ -123,8 +123,8 @@ class Outcomes:
 
     @property
     def _rows_per_draw(self) -> int:
-        """The total number of rows of the first draw."""
-        return int(self.rows[0].sum())
+        """The total number of rows of a draw, the largest where draws differ."""
+        return int(self.rows.sum(axis=1).max(initial=0))
 
     @property
     def _draws_each_row(self) -> bool:
@@ -199,13 +199,16 @@ def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts
     A row's outcome is 1 if its random number in `numbers` (draws, rows in order of cells) is at
     most its cell's number in `lasts`; `rows` are the numbers of rows in each cell.
     """
-    of_cell = np.broadcast_to(rows, hits.shape).ravel()
-    lasts_of_cell = np.broadcast_to(lasts, hits.shape).ravel()
+    # A last cell has the numbers that a draw of fewer rows leaves.
+    unused = numbers.shape[1] - rows.sum(axis=1, keepdims=True)
+    shape = (len(hits), len(lasts) + 1)
+    of_cell = np.broadcast_to(np.hstack([rows, unused]), shape).ravel()
+    lasts_of_cell = np.broadcast_to(np.append(lasts, -1), shape).ravel()
     # One entry more than numbers, so that empty cells at the end begin at an entry too.
     below = np.zeros(numbers.size + 1, dtype=np.int8)
     below[:-1] = numbers.ravel() <= np.repeat(lasts_of_cell, of_cell)
     counts = np.add.reduceat(below, np.cumsum(of_cell) - of_cell, dtype=np.int32)
-    hits[...] = np.where(of_cell > 0, counts, 0).reshape(hits.shape)
+    hits[...] = np.where(of_cell > 0, counts, 0).reshape(shape)[:, :-1]
 
 
 def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
