@@ -242,18 +242,36 @@ cdef inline double place_of(double doubled, double m, double twice, double less)
 
 
 cdef inline Py_ssize_t begin_of(
-    const double* doubled, Py_ssize_t size, Py_ssize_t a, double j, double m, double twice,
-    double less,
+    const double* doubled, Py_ssize_t size, Py_ssize_t a, Py_ssize_t guess, double j, double m,
+    double twice, double less,
 ) noexcept nogil:
-    """The first level from `a` on whose place among m bins is above j."""
-    cdef Py_ssize_t b = size, middle
-    cdef double bound = j * twice / m
+    """The first level from `a` on whose place among m bins is above j; near `guess`, if it can be
+    guessed.
+    """
+    cdef Py_ssize_t b = size, middle, step = 1
+    cdef double bound = j * twice / m, near = 1e-9 * bound
+    if a < guess < size:  # steps away from the guess double until the level is between two of them
+        if doubled[guess] < bound:
+            a = guess + 1
+            while a + step < size and doubled[a + step] < bound:
+                a += step + 1
+                step += step
+            b = min(size, a + step)
+        else:
+            b = guess
+            while b - step > a and doubled[b - step] >= bound:
+                b -= step
+                step += step
+            a = max(a, b - step)
     while a < b:
         middle = (a + b) >> 1
         if doubled[middle] < bound:
             a = middle + 1
         else:
             b = middle
+    # Places are divided and compared only where rounding could decide.
+    if (a == 0 or doubled[a - 1] < bound - near) and (a == size or doubled[a] > bound + near):
+        return a
     while a > 0 and place_of(doubled[a - 1], m, twice, less) > j:
         a -= 1
     while a < size and place_of(doubled[a], m, twice, less) <= j:
@@ -268,7 +286,7 @@ def rising_bins(
 
     The number of bins is raised until the first fall, draw by draw.
     """
-    cdef Py_ssize_t d, c, size = w.shape[1], n, m, j, at, last, best
+    cdef Py_ssize_t d, c, size = w.shape[1], n, m, j, at, last, best, width
     cdef double* doubled = <double*> malloc(3 * (size + 1) * sizeof(double))
     if doubled == NULL:
         raise MemoryError
@@ -294,9 +312,14 @@ def rising_bins(
                 some = False
                 before = 0.0
                 last = 0
+                width = 0
                 for j in range(1, m + 1):
-                    at = n if j == m else begin_of(doubled, n, last, j, m, twice, less)
+                    if j == m:
+                        at = n
+                    else:  # bins of equal mass have about as many levels as the one before
+                        at = begin_of(doubled, n, last, last + width, j, m, twice, less)
                     if at > last:
+                        width = at - last
                         mean = (target[at] - target[last]) / (weight[at] - weight[last])
                         if some and mean - before < -rounding:
                             falls = True
