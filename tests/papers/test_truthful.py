@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import re
 import sys
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -116,6 +117,15 @@ def test_the_kept_pools_show_what_the_paper_says():
         assert least["classwise_ce"] > max(least["conf_ece"], least["conf_ce"])
         order = done.tables[f"{name}_dominance"].columns
         assert order["2000 bins"][2] > 0.99  # corrected ConfCE along the dominance set
+
+
+def test_wheels_leave_all_pools_out_but_the_smallest():
+    """A pattern of setuptools counts from the package's folder, and its stars cross folders."""
+    project = need("tomllib").loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["exclude-package-data"]["*"]
+    kept = [f"_research/papers/pools/{file}" for file in truthful.KEPT.values()]
+    held = [path for path in kept if not any(fnmatch(path, pattern) for pattern in patterns)]
+    assert held == ["_research/papers/pools/fashion_cross.csv.gz"]
 
 
 def test_a_pool_that_a_wheel_lacks_is_named(monkeypatch):
@@ -333,7 +343,7 @@ def test_a_kept_pool_has_the_runs_epochs_and_halves_of_its_readme(name):
     ],
 )  # fmt: skip
 def test_table_1_of_a_kept_pool_is_what_was_recorded(name, recorded):
-    """Printed values, intervals and nulls between 2,000 and 5 bins, as the documentation has them."""
+    """Printed values, intervals and nulls between 2,000 and 5 bins, as the page has them."""
     table = kept_table(name)
     docs = (ROOT / "docs/research/papers.md").read_text(encoding="utf-8")
     for error, intervals in recorded.items():
