@@ -19,6 +19,7 @@ from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import (
     pool,
     truthful,
+    truthful_claims,
     truthful_orders,
     truthful_ranks,
     truthful_theory,
@@ -456,6 +457,16 @@ def test_ranks_of_halves_are_those_of_scipy():
     rho = np.mean(halves)
     reach = stats.t.ppf(0.975, df) * variance**0.5 / (1 - rho**2)
     assert ranks.interval(cell).low == pytest.approx(np.tanh(np.arctanh(rho) - reach), rel=1e-9)
+
+
+def test_losses_of_a_halved_pool_are_compared_on_one_half_with_real_labels():
+    columns = {key: np.asarray(v) for key, v in kept_pool("cifar100_cross").columns.items()}
+    own = (columns["labels"] == "real") & (columns["half"] == 0)
+    found = truthful_claims.straight_lines(kept_pool("cifar100_cross").columns)
+    pairs = zip(found["loss"], found["over"], found["R^2"], strict=True)
+    for first, second, square in pairs:
+        rho = np.corrcoef(columns[first][own], columns[second][own])[0, 1]
+        assert square == pytest.approx(rho**2, rel=1e-9) and square > 0.93
 
 
 def test_sentences_about_table_1_follow_the_numbers():

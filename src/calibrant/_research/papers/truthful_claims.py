@@ -35,7 +35,7 @@ def straight_lines(columns: Columns) -> Columns:
     measured on halves of the test images it takes one half, with its real labels.
     """
     if "half" in columns:
-        columns = HalvedPool(dict(columns)).of_half(0)
+        columns = HalvedPool({name: list(values) for name, values in columns.items()}).of_half(0)
     errors = np.asarray(columns["classification_error"])
     better, rows = errors <= np.median(errors), []
     for first, second in combinations(LOSSES, 2):
