@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 Columns = Mapping[str, Sequence[Any]]
-# Texts of so many characters are not broken in a table of the page.
-SHORT = 20
 
 
 class PageRow(NamedTuple):
@@ -247,11 +245,7 @@ class Reproduction:
 
 
 def _unbroken(text: str) -> str:
-    """A text for a cell: a short one stays on one line, as do intervals with their values, such as
-    "0.75 [0.61, 0.84]".
-    """
-    if len(text) <= SHORT:
-        return text.replace(" ", "\u00a0")
+    """A text whose intervals, such as "0.75 [0.61, 0.84]", stay on one line with their values."""
     return re.sub(r"\S+ \[[^\]]*\]", lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
