@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import re
 import sys
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import (
     pool,
     truthful,
+    truthful_claims,
     truthful_orders,
     truthful_ranks,
     truthful_theory,
@@ -115,6 +118,15 @@ def test_the_kept_pools_show_what_the_paper_says():
         assert least["classwise_ce"] > max(least["conf_ece"], least["conf_ce"])
         order = done.tables[f"{name}_dominance"].columns
         assert order["2000 bins"][2] > 0.99  # corrected ConfCE along the dominance set
+
+
+def test_wheels_leave_all_pools_out_but_the_smallest():
+    """A pattern of setuptools counts from the package's folder, and its stars cross folders."""
+    project = need("tomllib").loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["exclude-package-data"]["*"]
+    kept = [f"_research/papers/pools/{file}" for file in truthful.KEPT.values()]
+    held = [path for path in kept if not any(fnmatch(path, pattern) for pattern in patterns)]
+    assert held == ["_research/papers/pools/fashion_cross.csv.gz"]
 
 
 def test_a_pool_that_a_wheel_lacks_is_named(monkeypatch):
@@ -279,29 +291,137 @@ def test_a_cifar_pool_is_trained_and_measured(tmp_path, monkeypatch, capfd):
 
 
 @cache
-def kept_pool():
-    columns = truthful._pools(None, TaskProgress(show=False))["cifar100_within"]
-    return truthful_ranks.HalvedPool(columns)
+def kept_pool(name="cifar100_within"):
+    path = Path(truthful.__file__).parent / "pools" / truthful.KEPT[name]
+    return truthful_ranks.HalvedPool(pool.read_table(path))
 
 
-def test_table_1_of_the_kept_pool_is_what_was_recorded():
-    """Values, intervals and nulls between 2,000 and 5 bins, as docs/research/papers.md has them."""
-    table = truthful_ranks.TableOne(kept_pool(), 0)
-    recorded = {
-        "conf_ece": ("-0.15 [-0.56, 0.32]", "-0.28 [-0.73, 0.33]", "-0.27 [-0.72, 0.33]"),
-        "conf_ce": ("-0.25 [-0.50, 0.05]", "-0.27 [-0.66, 0.24]", "-0.23 [-0.65, 0.30]"),
-        "conf_ce_corrected": ("0.25 [-0.08, 0.52]", "0.02 [-0.42, 0.45]", "-0.08 [-0.54, 0.41]"),
-        "classwise_ce": ("0.77 [0.58, 0.88]", "0.54 [0.39, 0.66]", "0.84 [0.70, 0.92]"),
-    }
+@cache
+def kept_table(name):
+    return truthful_ranks.TableOne(kept_pool(name), int(name.endswith("cross")))
+
+
+@pytest.mark.parametrize("name", ["cifar100_within", "cifar100_cross"])
+def test_a_kept_pool_has_the_runs_epochs_and_halves_of_its_readme(name):
+    readme = (Path(truthful.__file__).parent / "pools" / "README.md").read_text(encoding="utf-8")
+    said = " ".join(readme.split(f"- `{truthful.KEPT[name]}`:")[1].split("\n- ")[0].split())
+    columns = {key: np.asarray(values) for key, values in kept_pool(name).columns.items()}
+    real = columns["labels"] == "real"
+    runs, epochs = len(set(columns["trace"])), int(columns["epoch"].max())
+    assert f"{runs} runs of" in said and f"{epochs} epochs each" in said
+    assert f"{runs * epochs:,} checkpoints" in said
+    # Every run, epoch and half is there once; labels are drawn for one split of every second epoch.
+    for rows, halves, of_each in ((real, range(8), 1), (~real, (0, 1), 2)):
+        keys = (columns[key][rows].tolist() for key in ("trace", "epoch", "half"))
+        there = list(zip(*keys, strict=True))
+        traces, times = sorted(set(columns["trace"].tolist())), range(of_each, epochs + 1, of_each)
+        assert sorted(there) == [(t, e, h) for t in traces for e in times for h in halves]
+    assert "eight halves" in readme and "four random splits" in readme
+    n_networks = {"cifar100_within": 1, "cifar100_cross": 10}[name]
+    assert len(set(columns["architecture"])) == n_networks
+    assert kept_table(name).networks in ("1 network", "10 networks")
+    # No cell is missing, and the errors are those of 5,000 images of 100 classes.
+    assert set(columns["n_test"]) == {5000} and set(columns["n_classes"]) == {100}
+    assert np.isfinite(kept_pool(name).table).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded"),
+    [
+        ("cifar100_within", {
+            "conf_ece": ("-0.07 [-0.35, 0.22]", "-0.17 [-0.49, 0.19]", "-0.17 [-0.47, 0.17]"),
+            "conf_ce": ("-0.19 [-0.37, 0.02]", "-0.20 [-0.45, 0.08]", "-0.11 [-0.40, 0.21]"),
+            "conf_ce_corrected":
+                ("0.36 [-0.14, 0.71]", "0.23 [-0.17, 0.57]", "0.07 [-0.29, 0.41]"),
+            "classwise_ce": ("0.75 [0.61, 0.84]", "0.55 [0.44, 0.64]", "0.84 [0.75, 0.90]"),
+        }),
+        ("cifar100_cross", {
+            "conf_ece": ("-0.01 [-0.34, 0.32]", "0.00 [-0.50, 0.51]", "0.14 [-0.10, 0.37]"),
+            "conf_ce": ("-0.02 [-0.32, 0.28]", "0.25 [-0.21, 0.62]", "0.15 [-0.20, 0.46]"),
+            "conf_ce_corrected": ("0.71 [0.42, 0.87]", "0.70 [0.28, 0.90]", "0.42 [0.12, 0.65]"),
+            "classwise_ce": ("0.63 [0.53, 0.71]", "0.52 [0.45, 0.59]", "0.71 [0.61, 0.79]"),
+        }),
+    ],
+)  # fmt: skip
+def test_table_1_of_a_kept_pool_is_what_was_recorded(name, recorded):
+    """Printed values, intervals and nulls between 2,000 and 5 bins, as the page has them."""
+    table = kept_table(name)
     docs = (ROOT / "docs/research/papers.md").read_text(encoding="utf-8")
     for error, intervals in recorded.items():
         cell = truthful_ranks.WIDEST[error]
         assert tuple(str(real.interval(cell)) for real in table.real.values()) == intervals
-        assert " | ".join(intervals) in docs
-    nulls = [null.value[truthful_ranks.WIDEST["conf_ece"].at] for null in table.null.values()]
-    assert [round(float(value), 2) for value in nulls] == [0.21, 0.09, 0.10]
-    assert "0.09 to 0.21" in docs
-    assert table.real["all epochs"].n == 2200
+        nulls = [null.value[cell.at] for null in table.null.values()]
+        row = (f"{table.printed(cell):.3f}", *intervals, f"{min(nulls):.2f} to {max(nulls):.2f}")
+        assert " | ".join(row) in docs
+    assert table.real["all epochs"].n == {"cifar100_within": 4000, "cifar100_cross": 1000}[name]
+
+
+def test_sentences_of_the_documentation_about_table_1_follow_the_numbers():
+    """What it calls confirmed, undecided and not confirmed, recomputed from the intervals."""
+    one, ten = kept_table("cifar100_within"), kept_table("cifar100_cross")
+    docs = " ".join((ROOT / "docs/research/papers.md").read_text(encoding="utf-8").split())
+    widest = truthful_ranks.WIDEST
+    for real in one.real.values():
+        assert real.interval(widest["classwise_ce"]).sign() == 1
+        assert real.contrast(widest["classwise_ce"], widest["conf_ece"]).sign() == 1
+        assert real.contrast(widest["conf_ce_corrected"], widest["conf_ce"]).sign() == 1
+        for error in ("conf_ece", "conf_ce", "conf_ce_corrected"):
+            assert real.interval(widest[error]).sign() == 0
+        for m in ("20", "5"):
+            cell = truthful_ranks.Cell("classwise_ce", "loss", m)
+            assert real.interval(cell).high < one.printed(cell)
+    moved = max((2 * real.over_images[widest[e].at]) ** 0.5 for real in one.real.values()
+                for e in ("conf_ece", "conf_ce", "conf_ce_corrected"))  # fmt: skip
+    assert f"by up to {moved:.2f} (one standard deviation)" in docs
+    assert "7 times as wide" in one._margins() and "seven times as wide" in docs
+    inside, of_corrected = [], []
+    for real in ten.real.values():
+        for error in ("conf_ce_corrected", "classwise_ce"):
+            assert real.interval(widest[error]).sign() == 1
+        assert real.interval(widest["classwise_ce"]).high < ten.printed(widest["classwise_ce"])
+        held = [
+            cell
+            for cell in truthful_ranks.CELLS
+            if real.interval(cell).low <= ten.printed(cell) <= real.interval(cell).high
+        ]
+        inside.append(len(held))
+        of_corrected.append(sum(cell.error == "conf_ce_corrected" for cell in held))
+    assert of_corrected == [6, 6, 0]
+    assert "contain the paper's value in {}, {} and {}".format(*inside) in docs
+    assert f"({ten.real['error below 50 %'].n} checkpoints)" in docs
+    at = truthful_ranks.Cell("conf_ece", "loss", "2000").at
+    found, null = (side["all epochs"].value[at] for side in (ten.real, ten.null))
+    assert f"({found:.2f}, paper 0.974)" in docs and f"the same ({null:.2f})" in docs
+
+
+def test_runs_or_networks_left_out_give_nearly_the_same_intervals():
+    """Runs of one network are not independent of each other: whole networks are left out here."""
+    by_network = truthful_ranks.HalvedPool(kept_pool("cifar100_cross").columns)
+    by_network.trace = np.asarray(by_network.columns["architecture"])
+    clustered = truthful_ranks.TableOne(by_network, 1)
+    for part, real in kept_table("cifar100_cross").real.items():
+        assert len(clustered.real[part].left_out) <= 10 < len(real.left_out) <= 50
+        for cell in truthful_ranks.WIDEST.values():
+            by_run, by_net = real.interval(cell), clustered.real[part].interval(cell)
+            assert by_net == pytest.approx(by_run, abs=0.04)
+
+
+def test_null_cells_are_correlations_of_checkpoints_with_drawn_labels():
+    """One null cell by scipy, and that bias is gone from all."""
+    from scipy import stats
+
+    columns = {key: np.asarray(v) for key, v in kept_pool("cifar100_cross").columns.items()}
+    drawn, cell = columns["labels"] == "drawn", truthful_ranks.Cell("conf_ece", "2000", "5")
+    halves = []
+    for half in (0, 1):
+        own = drawn & (columns["half"] == half)
+        halves.append(stats.spearmanr(columns["conf_ece_2000"][own], columns["conf_ece_5"][own])[0])
+    null = kept_table("cifar100_cross").null["all epochs"]
+    np.testing.assert_allclose(null.halves[(..., *cell.at)], halves, rtol=1e-12)
+    # The same checkpoints have larger errors with their real labels: they are not calibrated.
+    same = (columns["labels"] == "real") & (columns["half"] < 2) & (columns["epoch"] % 2 == 0)
+    assert columns["conf_ece_5"][drawn].mean() < 0.8 * columns["conf_ece_5"][same].mean()
+    assert abs(columns["temperature"][drawn] - 1).mean() < 0.02
 
 
 def test_ranks_of_halves_are_those_of_scipy():
@@ -315,7 +435,7 @@ def test_ranks_of_halves_are_those_of_scipy():
     late = (columns["labels"] == "real") & (columns["epoch"] > 60)
     x, y = columns["classification_error"], columns["conf_ce_20"]
     halves, without = [], []
-    for half in range(4):
+    for half in range(8):
         own = late & (columns["half"] == half)
         halves.append(stats.spearmanr(x[own], y[own]).statistic)
         traces = sorted(set(columns["trace"]))
@@ -323,36 +443,59 @@ def test_ranks_of_halves_are_those_of_scipy():
             stats.spearmanr(x[kept], y[kept]).statistic
             for kept in (own & (columns["trace"] != trace) for trace in traces)
         ])  # fmt: skip
-    over_traces = 21 / 22 * sum((v - np.mean(without)) ** 2 for v in np.mean(without, axis=0))
-    # Complementary halves share no image: half of their squared difference is one half's variance.
-    of_a_half = ((halves[0] - halves[1]) ** 2 + (halves[2] - halves[3]) ** 2) / 4
+    over_traces = 39 / 40 * sum((v - np.mean(without)) ** 2 for v in np.mean(without, axis=0))
+    # Complementary halves share no image: half of their squared difference is one half's variance,
+    # and the mean over all halves has half of that; the rest is between the means of splits.
+    pairs = np.reshape(halves, (4, 2))
+    of_a_half = ((pairs[:, 0] - pairs[:, 1]) ** 2 / 2).mean()
     assert float(ranks.value[cell.at]) == pytest.approx(np.mean(halves), rel=1e-12)
     assert float(ranks.over_traces[cell.at]) == pytest.approx(over_traces, rel=1e-9)
-    between = (halves[0] + halves[1] - halves[2] - halves[3]) ** 2 / 16
+    between = pairs.mean(axis=1).var()
     assert float(ranks.over_images[cell.at]) == pytest.approx(of_a_half / 2 + between, rel=1e-9)
     variance = over_traces + float(ranks.over_images[cell.at])
-    df = variance**2 / (over_traces**2 / 21 + float(ranks.over_images[cell.at]) ** 2 / 2)
+    df = variance**2 / (over_traces**2 / 39 + float(ranks.over_images[cell.at]) ** 2 / 4)
     rho = np.mean(halves)
     reach = stats.t.ppf(0.975, df) * variance**0.5 / (1 - rho**2)
     assert ranks.interval(cell).low == pytest.approx(np.tanh(np.arctanh(rho) - reach), rel=1e-9)
 
 
+def test_losses_of_a_halved_pool_are_compared_on_one_half_with_real_labels():
+    columns = {key: np.asarray(v) for key, v in kept_pool("cifar100_cross").columns.items()}
+    own = (columns["labels"] == "real") & (columns["half"] == 0)
+    found = truthful_claims.straight_lines(kept_pool("cifar100_cross").columns)
+    pairs = zip(found["loss"], found["over"], found["R^2"], strict=True)
+    for first, second, square in pairs:
+        rho = np.corrcoef(columns[first][own], columns[second][own])[0, 1]
+        assert square == pytest.approx(rho**2, rel=1e-9) and square > 0.93
+
+
 def test_sentences_about_table_1_follow_the_numbers():
     """Turned over, the same pool says the opposite."""
-    table = truthful_ranks.TableOne(kept_pool(), 0)
+    table = kept_table("cifar100_within")
     assert "in every part it holds that classwise LinCE keeps the order" in table._verdicts()
     columns = dict(kept_pool().columns)
     columns["classwise_ce_5"] = [-value for value in columns["classwise_ce_5"]]
     turned = truthful_ranks.TableOne(truthful_ranks.HalvedPool(columns), 0)
     assert "in no part does it hold that classwise LinCE keeps the order" in turned._verdicts()
-    assert turned.claims()["all epochs"][3].startswith("does not hold: -0.77")
+    assert turned.claims()["all epochs"][3].startswith("does not hold: -0.75")
 
 
-def test_the_page_has_table_1_with_its_null():
-    done = reproduce("truthful", quick=True)
-    table = done.tables["cifar100_within_table_1"].columns
+@pytest.mark.parametrize("name", ["cifar100_within", "cifar100_cross"])
+def test_the_page_has_table_1_with_its_null(name):
+    section = truthful._halved_section(name, kept_pool(name).columns)
+    tables = {table.name: table for table in section.tables}
+    table = tables[f"{name}_table_1"].columns
     assert len(table["error"]) == 24 and {"paper", "all epochs", "null, all epochs"} <= set(table)
-    cells = done.tables["cifar100_within_cells"].columns
+    assert f"({name.partition('_')[2]}-model)" in tables[f"{name}_table_1"].caption
+    printed = [f"{values[name.endswith('cross')][0]:.2f}" for values in TABLE_1.values()]
+    assert table["paper"] == printed
+    cells = tables[f"{name}_cells"].columns
     assert len(cells["part"]) == 72 and not np.isnan(cells["null"]).any()
+    along = tables[f"{name}_dominance"].columns
+    assert along["2000 bins"][2] > 0.99  # corrected ConfCE along the dominance set
+    # On the page an interval stays on one line with its value.
+    texts = tables[f"{name}_claims"].page_rows()[0].texts
+    assert re.search(r"undecided: \S+\xa0\[\S+,\xa0\S+\]$", texts[2])
     need("matplotlib")
-    assert done.figures["cifar100_within_cells"].svg.startswith(b"<?xml")
+    figures = {figure.name: figure for figure in section.figures}
+    assert figures[f"{name}_cells"].svg.startswith(b"<?xml")

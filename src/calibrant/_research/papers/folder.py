@@ -34,6 +34,7 @@ import io
 import json
 import os
 import platform
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -97,7 +98,7 @@ class Table:
         previous = None
         for i, values in enumerate(zip(*self.columns.values(), strict=True)):
             repeats = values[0] == previous
-            texts = [shown(value) for value in values]
+            texts = [_unbroken(shown(value)) for value in values]
             if repeats:
                 texts[0] = ""
             marks = [self.marks.get((i, name)) for name in self.columns]
@@ -241,6 +242,11 @@ class Reproduction:
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write everything, or nothing; a folder of an earlier run is replaced."""
         return replace_folder(folder, self.files(), {"name": self.name, "recipe": self.recipe})
+
+
+def _unbroken(text: str) -> str:
+    """A text whose intervals, such as "0.75 [0.61, 0.84]", stay on one line with their values."""
+    return re.sub(r"\S+ \[[^\]]*\]", lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -45,6 +45,7 @@ from calibrant.results._robustness import RankCorrelation, RankRobustness
 SEED = 42
 KEPT = {
     "cifar100_within": "cifar100_within.csv.gz",
+    "cifar100_cross": "cifar100_cross.csv.gz",
     "within": "fashion_within.csv.gz",
     "cross": "fashion_cross.csv.gz",
 }
@@ -65,7 +66,7 @@ def reproduce(
 ) -> Reproduction:
     """The theory's examples, and the ranking of pools of predictors beside the paper's table 1.
 
-    `data` is a folder of saved logits (see `pool`) or a pool's table; without it the two pools that
+    `data` is a folder of saved logits (see `pool`) or a pool's table; without it the pools that
     come with the library are ranked. A folder may also hold the answers of language models (see
     `truthful_language_models`). `quick` draws fewer samples.
     """
@@ -253,11 +254,12 @@ def _halved_section(name: str, columns: Columns) -> Section:
     table 1 with intervals and the null beside it.
     """
     pool = HalvedPool(columns)
-    table = TableOne(pool, 1 if name.endswith("cross") else 0)
+    setting = "cross" if name.endswith("cross") else "within"
+    table = TableOne(pool, int(setting == "cross"))
     one, (chains, along) = pool.of_half(0), pool.dominance()
     lengths = sorted(len(chain) for chain in chains)
     return Section(
-        f"Table 1 on CIFAR-100: the pool {name}",
+        f"Table 1 on CIFAR-100, {table.networks}: the pool {name}",
         (
             *table.paragraphs(),
             *((OTHER_RECIPE,) if name in KEPT else ()),
@@ -268,9 +270,9 @@ def _halved_section(name: str, columns: Columns) -> Section:
         (
             Table(
                 f"{name}_table_1",
-                "Spearman rank correlations and the paper's table 1: mean over the halves, with "
-                "the 95 % interval over traces and test images, and the null of exactly "
-                "calibrated predictors.",
+                f"Spearman rank correlations and the paper's table 1 ({setting}-model): mean over "
+                "the halves, with the 95 % interval over traces and test images, and the null of "
+                "exactly calibrated predictors.",
                 table.wide(),
             ),
             Table(f"{name}_claims", "The paper's claims, and whether they hold.", table.claims()),

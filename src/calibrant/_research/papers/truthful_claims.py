@@ -17,8 +17,10 @@ from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import classification_error
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce
 from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._inference.ranks import average_ranks
 from calibrant._research.papers.folder import Columns, Section, Table, columns_of
 from calibrant._research.papers.pool import BIN_COUNTS, LOSSES, pool_files, read_trace
+from calibrant._research.papers.truthful_ranks import HalvedPool
 from calibrant.examples import load
 from calibrant.scaling._temperature import TemperatureScaling
 
@@ -29,8 +31,11 @@ MOST_PREDICTORS = 60
 
 def straight_lines(columns: Columns) -> Columns:
     """How near to a straight line one loss is in another, over a pool: columns of R^2 for all
-    predictors, and for the half of them with the smaller classification errors.
+    predictors, and for the half of them with the smaller classification errors. Of a pool that was
+    measured on halves of the test images it takes one half, with its real labels.
     """
+    if "half" in columns:
+        columns = HalvedPool({name: list(values) for name, values in columns.items()}).of_half(0)
     errors = np.asarray(columns["classification_error"])
     better, rows = errors <= np.median(errors), []
     for first, second in combinations(LOSSES, 2):
@@ -86,20 +91,23 @@ def fixed_and_quantile(predictors: Sequence[Array], labels: Any) -> Columns:
     """Columns of rank correlations over predictors: of each error in fixed bins with itself in
     quantile bins, and of both with the classification error.
     """
-    from scipy.stats import rankdata
-
-    losses = rankdata([classification_error(labels, p) for p in predictors])
+    losses = _ranked([classification_error(labels, p) for p in predictors])
     rows = []
     for m in BIN_COUNTS:
         kinds = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
         both = [[_errors(labels, p, bins) for p in predictors] for bins in kinds]
         for name in both[0][0]:
-            fixed, quantile = (rankdata([each[name] for each in kind]) for kind in both)
+            fixed, quantile = (_ranked([each[name] for each in kind]) for kind in both)
             pairs = ((fixed, quantile), (losses, fixed), (losses, quantile))
             titles = "fixed / quantile", "error / fixed", "error / quantile"
             found = (_correlation(*pair) for pair in pairs)
             rows.append({"error": name, "bins": m, **dict(zip(titles, found, strict=True))})
     return columns_of(rows)
+
+
+def _ranked(values: Sequence[float]) -> Array:
+    """The average ranks of some numbers."""
+    return average_ranks(np.asarray(values)[:, None]).ravel()
 
 
 def _errors(labels: Any, p: Array, bins: EqualWidth | Quantile) -> dict[str, float]:

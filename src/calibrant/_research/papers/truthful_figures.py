@@ -57,9 +57,8 @@ def draw_cells(columns: Mapping[str, Sequence[Any]], names: Mapping[str, str]) -
                 axis.hlines(y, low, high, color=COLOURS[i], linewidth=1.4)
                 axis.plot(value, y, "o", color=COLOURS[i], markersize=4, label=part)
                 look = {"markerfacecolor": "white", "color": COLOURS[i], "markersize": 4}
-                axis.plot(
-                    column["null"][own], y, "D", **look, label="null" if part == parts[-1] else None
-                )
+                axis.plot(column["null"][own], y, "D", **look)
+            axis.plot([], [], "D", markerfacecolor="white", color="#666666", label="null")
             axis.plot(
                 column["paper"][own], np.arange(own.sum()), "x", color="#000000", label="paper"
             )

@@ -80,8 +80,11 @@ class Cell(NamedTuple):
     @property
     def words(self) -> str:
         """The cell in a sentence."""
-        first = "the classification error" if self.first == "loss" else f"{self.first} bins"
-        return f"{NAMES[self.error]}, {first} against {self.second} bins"
+        first, second = (
+            f"{int(m):,} bins" if m != "loss" else "the classification error"
+            for m in (self.first, self.second)
+        )
+        return f"{NAMES[self.error]}, {first} against {second}"
 
 
 class Interval(NamedTuple):
@@ -287,6 +290,11 @@ class TableOne:
                 f"traces or more, with labels {REAL!r} and as many with labels {DRAWN!r}"
             )
 
+    @property
+    def networks(self) -> str:
+        """How many networks were trained, in words."""
+        return counted(len(set(self.pool.columns["architecture"])), "network")
+
     def printed(self, cell: Cell) -> float:
         """The paper's value of a cell."""
         return TABLE_1[cell][self.setting][0]
@@ -376,10 +384,9 @@ class TableOne:
 
     def _what_was_done(self) -> str:
         real = next(iter(self.real.values()))
-        networks = len(set(self.pool.columns["architecture"]))
         return (
             f"{real.n:,} checkpoints: {counted(len(real.left_out), 'training run')} (traces) of "
-            f"{counted(networks, 'network')}, each with a temperature fitted on one half of the "
+            f"{self.networks}, each with a temperature fitted on one half of the "
             f"test images and measured on the other, for {len(real.halves)} halves. Each value is "
             "the mean over the halves; its 95 % interval reflects traces and test images. In the "
             "null, labels are drawn from the same scaled predictions, which are then exactly "
@@ -388,14 +395,15 @@ class TableOne:
 
     def _count_of(self, name: str) -> str:
         """How many cells of one part agree with the paper."""
-        found = [(self.real[name].interval(cell), self.printed(cell)) for cell in CELLS]
+        real = self.real[name]
+        found = [(real.interval(cell), self.printed(cell)) for cell in CELLS]
         inside = sum(each.low <= paper <= each.high for each, paper in found)
         verdicts = [_verdict(each, paper) for each, paper in found]
         return (
-            f"{name[0].upper()}{name[1:]}: of {len(CELLS)} cells, {verdicts.count(HOLDS)} have the "
-            f"paper's sign, {verdicts.count(FAILS)} have the other sign, and "
-            f"{verdicts.count(OPEN)} are undecided. The interval contains the paper's value in "
-            f"{inside}."
+            f"{name[0].upper()}{name[1:]} ({real.n:,} checkpoints): of {len(CELLS)} cells, "
+            f"{verdicts.count(HOLDS)} have the paper's sign, {verdicts.count(FAILS)} have the "
+            f"other sign, and {verdicts.count(OPEN)} are undecided. The interval contains the "
+            f"paper's value in {inside}."
         )
 
     def _verdicts(self) -> str:
@@ -411,7 +419,7 @@ class TableOne:
             ("", "it depends on the part whether"),
         )
         said = [f"{start} {'; '.join(lists[key])}." for key, start in named if lists[key]]
-        return " ".join(f"Between 2,000 and 5 bins {each}" for each in said)
+        return " ".join(f"Between 2,000 and 5 bins, {each}" for each in said)
 
     def _margins(self) -> str:
         """What the paper's margin would be here, beside the intervals and the two noises."""
