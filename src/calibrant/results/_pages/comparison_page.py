@@ -169,20 +169,21 @@ def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict
         "differences": [
             {
                 "name": d.first,
-                "value": d.estimate,
-                "lo": d.low,
-                "hi": d.high,
+                "value": behind,
+                "lo": low,
+                "hi": high,
                 "clear": d.better is not None,
-                "shown": shown(d.estimate),
-                "interval": range_text(d.low, d.high),
+                "shown": shown(behind),
+                "interval": range_text(low, high),
             }
             for d in differences
+            for behind, low, high in [d.behind]
         ],
         "difference_table": [
             [
                 d.first,
-                shown(d.estimate),
-                range_text(d.low, d.high),
+                shown(d.behind[0]),
+                range_text(*d.behind[1:]),
                 _DECIDED[None if d.better is None else d.better == best],
                 shown(d.value),
             ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._measures.catalogue import find
+from calibrant._measures.coefficients import find_compared
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size
 from calibrant.results._plots.captions import percent, shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
@@ -171,7 +171,9 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            called = find(measure, self.comparison.shape).called(soft=self.comparison.soft)
+            comparison, near = self.comparison, self.comparison.closeness.get(measure)
+            called = find_compared(measure, comparison.shape).called(soft=comparison.soft)
+            called += "" if near is None else f" (from {near.target:g})"
             ax.set_xlabel(f"{called} minus that of\n{short_name(self._best_name(measure), 20)}")
         elif kind == "ranks":
             n = len(self.comparison.names)
@@ -198,7 +200,7 @@ class ComparisonDisplay(DrawnFromPredictions):
         comparison = self.comparison
         if kind == "differences":
             rows = {
-                d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
+                d.first: (*d.behind, d.better is not None, getattr(d, "farther", d.value))
                 for d in comparison.differences(measure)
             }
             return {self._best_name(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
