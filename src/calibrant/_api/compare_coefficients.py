@@ -17,6 +17,7 @@ import numpy as np
 
 from calibrant._api.cox_limits import clipping_note
 from calibrant._core.errors import InputError, NotDefined, errors_about
+from calibrant._core.messages import name_of
 from calibrant._core.typing import Array
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.coefficients import (
@@ -59,9 +60,10 @@ class NamedMeasures:
     def check_without(self, **given: Any) -> None:
         """Raise an InputError if coefficients are combined with what they have no values for."""
         for option, value in given.items():
-            if self.coefficients and value not in (None, False):
+            if self.coefficients and value is not None and value is not False:
+                name = self.coefficients[0].name
                 raise InputError(
-                    f"{option}= and {self.coefficients[0].name} cannot be combined: "
+                    f"{name_of(option)} and the measure {name} cannot be combined: "
                     f"{_INSTEAD[option]}"
                 )
 

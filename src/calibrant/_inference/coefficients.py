@@ -388,7 +388,8 @@ def distance_limits(
     the same function over all differences and totals within theirs.
     """
     (least, most), (low, high) = difference, total
-    return 0.0 - max(min(most, -low), min(-least, high)), max(min(most, high), min(-least, -low))
+    below, above = max(min(most, -low), min(-least, high)), max(min(most, high), min(-least, -low))
+    return 0.0 - below, 0.0 + above
 
 
 def fit_coefficient(

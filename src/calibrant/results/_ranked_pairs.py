@@ -79,14 +79,25 @@ class Difference:
 
 @dataclass(frozen=True)
 class CoefficientDifference(Difference):
-    """The slope or an intercept of `first` less that of `second`, and which is closer to its
-    target.
+    """The difference of two slopes or intercepts, and which of them is closer to its target.
 
     The better predictor is the one whose value is closer to `target`. Two slopes may differ
     significantly and be equally far from 1, such as 0.8 and 1.2: `better` is then None.
 
     Attributes
     ----------
+    measure : str
+        "slope", "intercept" or "intercept_in_the_large".
+    first, second : str
+        The predictors.
+    value, estimate : float
+        The value of the first minus that of the second.
+    low, high : float
+        Confidence interval of the true difference.
+    level : float
+        Level of both intervals.
+    better : str or None
+        The predictor that is closer to the target; None where the interval of `farther` includes 0.
     target : float
         The value of calibrated predictions: 1 for a slope, 0 for an intercept.
     p_value : float
@@ -98,11 +109,11 @@ class CoefficientDifference(Difference):
     --------
     >>> import calibrant as cal
     >>> y = [0, 1, 1, 0, 1] * 50
-    >>> p, sharp = [0.3, 0.6, 0.7, 0.6, 0.4] * 50, [0.1, 0.8, 0.9, 0.8, 0.2] * 50
-    >>> found = cal.compare(y, {"p": p, "sharp": sharp}, measures=["slope"])
-    >>> apart = found.difference("sharp", "p", "slope")
+    >>> models = {"sharp": [0.1, 0.8, 0.9, 0.8, 0.2] * 50, "flat": [0.3, 0.6, 0.7, 0.6, 0.4] * 50}
+    >>> found = cal.compare(y, models, measures=["slope"])
+    >>> apart = found.difference("sharp", "flat", "slope")
     >>> round(apart.value, 2), round(apart.farther, 2), apart.better
-    (0.0, 0.0, None)
+    (-1.03, 0.19, None)
     """
 
     target: float = 0.0
@@ -317,7 +328,8 @@ class RankedPairs:
             `predictor`, the measure's sample value, its `estimate`, `rank`, `best` (in four
             digits) and `ranks` as in `ranking`; `behind_best`, `low` and `high`, the
             bias-corrected difference from the best predictor and its confidence interval. For
-            slopes and intercepts, that is how much farther from 1 or 0 the predictor is.
+            slopes and intercepts, that is how much farther from 1 or 0 the predictor is, and
+            `difference` and `p_value` are those of the values.
         """
         columns = self.ranking(measure)
         columns["best"] = [round(confidence, 4) for confidence in columns["best"]]
@@ -331,6 +343,11 @@ class RankedPairs:
                 behind[name].behind[i] if name in behind else math.nan
                 for name in columns["predictor"]
             ]
+        if canonical_compared(measure) in self.closeness:
+            nan = math.nan
+            apart = [behind.get(name) for name in columns["predictor"]]
+            columns["difference"] = [nan if each is None else each.value for each in apart]
+            columns["p_value"] = [getattr(each, "p_value", nan) for each in apart]
         return columns
 
     def tied(self, measure: str = "ece") -> list[str]:
