@@ -422,4 +422,5 @@ def test_the_diagram_of_differences_has_the_distances(shown):
     drawn = shown.plot(kind="differences", measures=["slope"])
     dots = np.asarray(drawn.dots_["slope"].get_offsets())[:, 0]
     assert sorted(dots) == [0.0, shown.difference("a", "b", "slope").farther]
-    assert "(from 1)" in drawn.axes_[0].get_xlabel()
+    assert drawn.axes_[0].get_xlabel().startswith("|slope \N{MINUS SIGN} 1| minus that of")
+    assert "differences in |slope \N{MINUS SIGN} 1|" in drawn.caption()

@@ -140,6 +140,10 @@ class Closeness:
     farther: Array
     p_values: Array
 
+    def distance_of(self, name: str) -> str:
+        """The distance of the coefficient of this name from its target, as a formula."""
+        return f"|{name} \N{MINUS SIGN} {self.target:g}|" if self.target else f"|{name}|"
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RankedPairs:

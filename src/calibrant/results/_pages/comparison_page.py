@@ -104,10 +104,12 @@ def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
 def _best_sentence(comparison: ComparisonData, measure: str) -> str:
     """The first sentence of the page: the best predictor by a measure, and whether clearly."""
     best, tied = shortened(comparison.order(measure)[0]), comparison.tied(measure)
+    near = comparison.closeness.get(measure)
+    first = "best" if near is None else f"closest to {near.target:g}"
     if not tied:
-        return f"{best} is best."
+        return f"{best} is {first}."
     if len(tied) == len(comparison.names) - 1:
-        return "None of them is clearly best."
+        return f"None of them is clearly {first}."
     return f"{best} comes first, but not clearly."
 
 
@@ -141,7 +143,7 @@ def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict
         "name": measure,
         "called": called,
         "sentence": comparison.sentence(measure),
-        "higher": bool(comparison.higher_is_better[comparison.measures.index(measure)]),
+        "sorted": _direction(comparison, measure),
         "ranks": [
             {
                 "name": name,
@@ -190,6 +192,14 @@ def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict
             for d in differences
         ],
     }
+
+
+def _direction(comparison: ComparisonData, measure: str) -> str:
+    """How values are sorted from the best, in the words of `aria-sort`."""
+    if measure in comparison.closeness:
+        return "other"
+    higher = comparison.higher_is_better[comparison.measures.index(measure)]
+    return "descending" if higher else "ascending"
 
 
 def _interval_texts(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:

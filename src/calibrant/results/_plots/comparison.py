@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._measures.coefficients import find_compared
+from calibrant._measures.catalogue import find
 from calibrant.results._plots.canvas import DrawnFromPredictions, Size
 from calibrant.results._plots.captions import percent, shown_of
 from calibrant.results._plots.legends import LegendOption, check_legend
@@ -138,12 +138,14 @@ class ComparisonDisplay(DrawnFromPredictions):
         """The sentences of the caption, of a kind of diagram of these measures."""
         names, level = self.comparison.names, percent(self.comparison.level)
         shown, listed = len(self.names_), ", ".join(measures)
+        near = self.comparison.closeness
+        differ = ", ".join(near[m].distance_of(m) if m in near else m for m in measures)
         crosses = any(marks is not None for marks in self.samples_.values())
         dots = {
             "values": f"Dots are bias-corrected estimates of {listed}, with {level} confidence "
             "intervals.",
             "ranks": f"Dots are ranks by {listed}, with {level} confidence intervals.",
-            "differences": f"Dots are differences in {listed} from the best predictor, with "
+            "differences": f"Dots are differences in {differ} from the best predictor, with "
             f"{level} intervals that hold for all pairs together. A ring is a difference whose "
             "interval includes 0.",
         }[kind]
@@ -171,10 +173,7 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            comparison, near = self.comparison, self.comparison.closeness.get(measure)
-            called = find_compared(measure, comparison.shape).called(soft=comparison.soft)
-            called += "" if near is None else f" (from {near.target:g})"
-            ax.set_xlabel(f"{called} minus that of\n{short_name(self._best_name(measure), 20)}")
+            ax.set_xlabel(f"{self._difference_of(measure)} minus that of\n{short_name(self._best_name(measure), 20)}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")
@@ -183,6 +182,13 @@ class ComparisonDisplay(DrawnFromPredictions):
         else:
             ax.set_xlabel(measure)
             ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
+
+    def _difference_of(self, measure: str) -> str:
+        """What differences of a measure are differences of: its name, or a distance as a formula."""
+        comparison, near = self.comparison, self.comparison.closeness.get(measure)
+        if near is not None:
+            return str(near.distance_of(measure))
+        return find(measure, comparison.shape).called(soft=comparison.soft)
 
     def _best_name(self, measure: str) -> str:
         """The name of the best predictor by this measure."""
