@@ -219,9 +219,7 @@ def test_limits_of_distances_hold_near_the_target_too(first, rho):
         held = 0
         for one, other in d:
             s, t = one - other, one + other
-            ends = distance_limits(
-                (s - halves[0], s + halves[0]), (t - halves[1], t + halves[1])
-            )
+            ends = distance_limits((s - halves[0], s + halves[0]), (t - halves[1], t + halves[1]))
             held += ends[0] <= abs(first) - abs(second) <= ends[1]
         assert held / len(d) >= 0.94
 
@@ -247,8 +245,7 @@ def test_everything_said_of_the_order_agrees():
         h = rng.normal(0, 1.5, 400)
         y = (rng.random(400) < expit(h)).astype(int)
         models = {
-            name: expit(rng.uniform(0.7, 1.6) * (h + 0.5 * rng.normal(size=400)))
-            for name in "abcd"
+            name: expit(rng.uniform(0.7, 1.6) * (h + 0.5 * rng.normal(size=400))) for name in "abcd"
         }
         found = cal.compare(y, models, measures=NAMES)
         for name, target in zip(NAMES, TARGETS, strict=True):
@@ -366,7 +363,7 @@ def test_what_cannot_be_fitted_names_the_model():
     y, a, b = world(100)
     with pytest.raises(NotDefined, match="b: slope not estimable: the predictions do not vary"):
         compared(y, a, np.full(100, 0.5))
-    with pytest.raises(NotDefined, match="a: .*the predictions separate the outcomes"):
+    with pytest.raises(NotDefined, match=r"a: .*the predictions separate the outcomes"):
         cal.compare((a > 0.5) * 1, {"a": a, "b": b}, measures=["slope"])
 
 

@@ -173,7 +173,8 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            ax.set_xlabel(f"{self._difference_of(measure)} minus that of\n{short_name(self._best_name(measure), 20)}")
+            best = short_name(self._best_name(measure), 20)
+            ax.set_xlabel(f"{self._difference_of(measure)} minus that of\n{best}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")
@@ -184,7 +185,7 @@ class ComparisonDisplay(DrawnFromPredictions):
             ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
 
     def _difference_of(self, measure: str) -> str:
-        """What differences of a measure are differences of: its name, or a distance as a formula."""
+        """What is subtracted: a measure by its name, or a distance as a formula."""
         comparison, near = self.comparison, self.comparison.closeness.get(measure)
         if near is not None:
             return str(near.distance_of(measure))
