@@ -106,8 +106,10 @@ def add_coefficients(
     limits = np.array([[(*f.limits(found.level), f.value) for f in fits] for fits in singles])
     pairs, farther, p_values = np.zeros((m, k, k, 3)), np.zeros((m, k, k, 3)), np.ones((m, k, k))
     for a, b in combinations(range(k), 2):
-        for j, (each, *both) in enumerate(zip(named.coefficients, *pair(a, b), strict=True)):
-            pairs[j, a, b], farther[j, a, b], p = _compared(each, *both, found.level)
+        ours, theirs = pair(a, b)
+        for j, each in enumerate(named.coefficients):
+            compared = _compared(each, ours[j], theirs[j], found.level)
+            pairs[j, a, b], farther[j, a, b], p = compared
             for table in (pairs, farther):
                 table[j, b, a] = 0.0 - table[j, a, b, [1, 0, 2]]
             p_values[j, a, b] = p_values[j, b, a] = p
@@ -142,7 +144,7 @@ def _compared(
     low, high = total.limits(level)
     ends = apart.limits(level)
     farther = distance_limits(ends, (low - middle, high - middle))
-    (estimate, _) = distance_limits((apart.value,) * 2, (total.value - middle,) * 2)
+    estimate, _ = distance_limits((apart.value,) * 2, (total.value - middle,) * 2)
     return (
         np.array([*ends, apart.value]),
         np.array([*farther, estimate]),
