@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import calibrant as cal
+from calibrant._measures.coefficients import COEFFICIENTS
 
 from .populations import Array, Drawn
 
@@ -19,8 +20,10 @@ A, B = "a", "b"
 Find = Callable[[Drawn, Sequence[str], int], list[Any]]
 
 
-class Undefined(NamedTuple):
-    """Stands for the interval of a measure that a sample does not have: AUROC of one class."""
+class Ends(NamedTuple):
+    """Low, high and value; nan where a sample does not have a measure, such as the AUROC of one
+    class.
+    """
 
     low: float = math.nan
     high: float = math.nan
@@ -30,12 +33,22 @@ class Undefined(NamedTuple):
 def singles(sample: Drawn, measures: Sequence[str], n_resamples: int) -> list[Any]:
     """The interval of each measure."""
     return [
-        cal.interval(
+        fitted(sample.y, sample.u, sample.w, measure, sample.groups)
+        if measure in COEFFICIENTS
+        else cal.interval(
             sample.y, sample.u, measure=measure, sample_weight=sample.w, groups=sample.groups,
             votes=sample.votes, n_resamples=n_resamples,
         )
         for measure in measures
     ]  # fmt: skip
+
+
+def fitted(y: Array, u: Array, w: Array | None, name: str, groups: Any = None) -> Ends:
+    """The interval and the value of a coefficient of Cox's recalibration."""
+    cox = cal.cox_calibration(y, u, sample_weight=w, groups=groups)
+    field = "intercept_at_slope_1" if name == "intercept_in_the_large" else name
+    low, high, value = (getattr(cox, field + end) for end in ("_low", "_high", ""))
+    return Ends(low, high, value)
 
 
 def differences(sample: Drawn, measures: Sequence[str], n_resamples: int) -> list[Any]:
@@ -62,7 +75,7 @@ def intervals_of(find: Find, sample: Drawn, measures: Sequence[str], n_resamples
         return find(sample, measures, n_resamples)
     except cal.NotDefined:
         if len(measures) == 1:
-            return [Undefined()]
+            return [Ends()]
         return [intervals_of(find, sample, [each], n_resamples)[0] for each in measures]
 
 
@@ -83,13 +96,15 @@ def labels_of(sample: Drawn) -> tuple[Any, Any]:
 
 
 def _values(y: Array, u: Array, w: Array | None, measures: Sequence[str]) -> Array:
+    coefficients = {n: fitted(y, u, w, n).value for n in measures if n in COEFFICIENTS}
+    others = [name for name in measures if name not in coefficients]
     try:
-        found = cal.evaluate(y, u, measures=list(measures), sample_weight=w)
+        found = cal.evaluate(y, u, measures=others, sample_weight=w) if others else {}
     except cal.NotDefined:
         if len(measures) == 1:
             return np.array([math.nan])
         return np.concatenate([_values(y, u, w, [measure]) for measure in measures])
-    return np.array([found[measure] for measure in measures])
+    return np.array([(coefficients if m in coefficients else found)[m] for m in measures])
 
 
 # --- a plain bootstrap ----------------------------------------------------------------------------

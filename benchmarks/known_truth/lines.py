@@ -18,6 +18,7 @@ import numpy as np
 
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Measure, catalogue
+from calibrant._measures.coefficients import COEFFICIENTS, Coefficient
 from calibrant._measures.statistics import STATISTICS
 
 from .estimates import differences, intervals_of, labels_of, plain_bootstrap, singles, values
@@ -109,7 +110,9 @@ def truth_of_side(world: str, which: int) -> Truth:
     return Truth(population.side(which) if population.pair else population)
 
 
-def true_values(world: str, sample: Drawn, measures: Sequence[Measure], pairs: bool) -> Array:
+def true_values(
+    world: str, sample: Drawn, measures: Sequence[Measure | Coefficient], pairs: bool
+) -> Array:
     """The true value of each measure in the bins of the sample, or the true difference."""
     population = WORLDS[world]
     if not pairs:
@@ -120,11 +123,13 @@ def true_values(world: str, sample: Drawn, measures: Sequence[Measure], pairs: b
         _of_side(truth_of_side(world, which), y, sample.u[which], sample.w, measures)
         for which, y in enumerate(labels_of(sample))
     )
-    return first - second
+    difference = first - second
+    # Intercepts of logits on one line are the same, but for rounding.
+    return np.where(np.abs(difference) < 1e-12, 0.0, difference)
 
 
 def _of_side(
-    truth: Truth, y: Array, u: Array, w: Array | None, measures: Sequence[Measure]
+    truth: Truth, y: Array, u: Array, w: Array | None, measures: Sequence[Measure | Coefficient]
 ) -> Array:
     like = to_samples(y, u, sample_weight=w)
     return np.array([truth.value(measure, like) for measure in measures])
@@ -132,9 +137,14 @@ def _of_side(
 
 def measures_of(
     population: Population, measures: Iterable[str] | None = None
-) -> tuple[Measure, ...]:
+) -> tuple[Measure | Coefficient, ...]:
     """The measures that a population has a truth for, of those that are named."""
     chosen = set(measures if measures is not None else population.measures) or None
+    fitted = tuple(COEFFICIENTS[name] for name in COEFFICIENTS if name in (chosen or ()))
+    return _catalogued(population, chosen) + fitted
+
+
+def _catalogued(population: Population, chosen: set[str] | None) -> tuple[Measure, ...]:
     known = [
         m for m in catalogue("multiclass" if population.n_classes > 1 else "binary")
         if chosen is None or m.name in chosen

@@ -13,6 +13,8 @@ from .worlds import KINDS, SAID, SAID_RIGHT, SAID_SHARES, by_name, sigmoid, soft
 MEASURES = ("ece", "smooth_ece", "lin_ce", "brier", "ks_error", "mce")
 # Losses of soft labels whose votes are not known have no simple truth.
 SOFT = tuple(measure for measure in MEASURES if measure != "brier")
+# Fitted coefficients, which `compare` takes as measures.
+FITTED = ("slope", "intercept", "intercept_in_the_large")
 OF_CLASSES = (*MEASURES, "classwise_ece", "ace", "confidence_ce")
 
 
@@ -158,6 +160,20 @@ PAIRS: dict[str, dict[str, Population]] = {
         ),
         "30 classes, frequent and rare": _pair(
             _frequent_and_rare, rows=(1000,), measures=("ece", "classwise_ce", "confidence_ce")
+        ),
+    },
+    "pairs of fits": {
+        "two similar networks": _pair(slopes(1.3, 1.25, noise=0.5), rows=(2000,), measures=FITTED),
+        "two networks, 300 rows": _pair(slopes(1.5, 1.0, noise=0.5), rows=(300,), measures=FITTED),
+        "slopes of 1.5 and 1.35": _pair(_SLOPES, rows=(2000,), measures=FITTED),
+        "two networks, clusters": _pair(
+            slopes(1.5, 1.35, noise=0.5), rows=(2000,), clusters="small", measures=FITTED
+        ),
+        "two networks, survey weights": _pair(
+            slopes(1.5, 1.35, noise=0.5), rows=(2000,), weights=1.0, measures=FITTED
+        ),
+        "two networks, other rows": _pair(
+            slopes(1.5, 1.0, noise=0.5), rows=(2000,), other_rows=True, measures=FITTED
         ),
     },
     "pairs of other data": {

@@ -19,9 +19,11 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, class_columns
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.coefficients import Coefficient
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 
+from .estimates import fitted
 from .populations import Array, Population
 
 FIXED, MASS = EqualWidth(15), Quantile(15)
@@ -46,8 +48,13 @@ class Truth:
         self._whole: dict[str, float] = {}
         self._tables: dict[Any, BinTable] = {}
 
-    def value(self, measure: Measure, like: Samples | None) -> float:
+    def value(self, measure: Measure | Coefficient, like: Samples | None) -> float:
         """The measure in the population, in the bins of a sample."""
+        if isinstance(measure, Coefficient):
+            u, q, _ = self.top
+            if measure.name not in self._whole:
+                self._whole[measure.name] = fitted(q, u, None, measure.name).value
+            return self._whole[measure.name]
         if self.population.calibrated and _is_zero_if_calibrated(measure):
             return 0.0
         statistic = STATISTICS[measure.statistic]

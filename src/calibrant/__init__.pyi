@@ -2301,8 +2301,8 @@ def compare(
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
-        losses.
+        Names of `catalogue()`, and "slope", "intercept" and "intercept_in_the_large" of
+        `cox_calibration`; by default ECE, smECE, the truthful errors and the usual losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number is the number of equal-width bins for ordinary errors and of quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to
@@ -2370,6 +2370,10 @@ def compare(
     -----
     If a `calibrant.scaling` map was fitted in this session to rows that are compared here, `notes`
     says to which share of the rows.
+
+    Slopes and intercepts are those of `clinical_summary`. A slope is better the closer it is to 1,
+    an intercept the closer to 0: ranks and `better` follow from the difference of the distances.
+    `difference` has that of the values too, from the joint sandwich covariance of both fits.
 
     `order_bias` is computed for truthful errors named in `measures`, for independent rows without
     weights.

@@ -188,7 +188,9 @@ def test_every_class_of_results_is_among_them(made):
         if not each.__module__.endswith(("._audit", "._paper_tables"))
     }
     # Made when asked for, a base of Comparison, and what a table is printed from.
-    computed = {"Difference", "RankedPairs", "_Bars", "_Column"}
+    computed = {
+            "Closeness", "CoefficientDifference", "Difference", "RankedPairs", "_Bars", "_Column",
+        }  # fmt: skip
     assert {each.__name__ for each in wanted - kinds} <= computed
     difference = made["comparison"].difference("a", "b", "ece")
     assert pickle.loads(pickle.dumps(difference)) == difference

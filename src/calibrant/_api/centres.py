@@ -24,11 +24,12 @@ from calibrant._data.links import logit, sigmoid
 from calibrant._data.slice_names import in_natural_order, rows_by_name
 from calibrant._inference.cells import Problem
 from calibrant._inference.clinical import observed_expected
-from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
+from calibrant._inference.coefficients import fit_coefficient
 from calibrant._inference.means import influences, mean_limits, moment_limits
 from calibrant._inference.random_effects import random_effects
 from calibrant._inference.significance import student_quantile
 from calibrant._inference.spline_curve import fitted_spline, spline_basis
+from calibrant._measures.coefficients import COEFFICIENTS
 from calibrant._measures.ranking import auroc_influence
 from calibrant.results._centres import AcrossCentres, Centres
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_of_models
+from calibrant._api.compare_coefficients import NamedMeasures, coefficients_of_rows
 from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
@@ -105,8 +106,8 @@ def compare(
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures
-        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
-        losses.
+        Names of `catalogue()`, and "slope", "intercept" and "intercept_in_the_large" of
+        `cox_calibration`; by default ECE, smECE, the truthful errors and the usual losses.
     bins
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
@@ -148,6 +149,10 @@ def compare(
     If a `calibrant.scaling` map was fitted in this session to rows that are compared here, `notes`
     says to which share of the rows.
 
+    Slopes and intercepts are those of `clinical_summary`. A slope is better the closer it is to 1,
+    an intercept the closer to 0: ranks and `better` follow from the difference of the distances.
+    `difference` has that of the values too, from the joint sandwich covariance of both fits.
+
     `order_bias` is computed for truthful errors named in `measures`, for independent rows without
     weights.
 
@@ -169,6 +174,9 @@ def compare(
     check_level(level)
     checked_tolerance(tolerance)
     shares = check_answered(answered)
+    named = NamedMeasures.of(measures)
+    measures = named.others
+    named.check_without(by=by, ceiling=ceiling)
     rows["data"] = scan_if_path(rows.get("data"))
     if is_lazy(rows["data"]):
         check_without(
@@ -194,13 +202,14 @@ def compare(
                 data=rows["data"],
             ),
             reading,
-            measures,
+            named,
             bins,
             level=float(level),
             n_resamples=int(n_resamples),
             seed=int(seed),
         )
     absent = (models, ids, by, votes, resample, scale_on, ceiling or None, answered)
+    absent += (named.coefficients or None,)
     needs_rows = isinstance(bins, Cells) or any(value is not None for value in absent)
     if not needs_rows and _is_on_device(y_proba):
         # Imported where large tensors are given.
@@ -232,12 +241,13 @@ def compare(
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
-    if not chosen:
+    if not (chosen or named.coefficients):
         raise InputError("measures must name at least one measure")
     rules = both_rules(read_cells(bins, data), first.n, cells=ids is None and by is None)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(compared.groups, first, compared.data)
     drawn_anew = check_resample(resample, first.votes)
+    named.check_without(resample=drawn_anew if drawn_anew == "votes" else None)
 
     summaries = {name: Summary(each, *rules) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
@@ -275,7 +285,7 @@ def compare(
     biases, no_biases = _order_biases(
         samples, chosen if measures is not None else (), np.array(values), limits, resampling
     )
-    return Comparison(
+    found = Comparison(
         names=tuple(samples),
         measures=tuple(m.name for m in chosen),
         higher_is_better=tuple(m.higher_is_better for m in chosen),
@@ -314,6 +324,10 @@ def compare(
         risks=_risk_curves(samples, summaries, chosen, float(level), index),
         answered=None if shares is None else tuple(shares[name] for name in samples),
     )
+    if not named.coefficients:
+        return found
+    uncertainties = {name: each.uncertainty for name, each in zip(samples, resamples, strict=True)}
+    return coefficients_of_rows(found, named, uncertainties)
 
 
 def _risk_curves(

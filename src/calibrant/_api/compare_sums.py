@@ -38,6 +38,8 @@ class SummedComparison:
 
     measures: Any
     resampling: Resampling
+    # Whether no coefficients are compared too, so that some measure must be named.
+    alone: bool = True
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -116,7 +118,7 @@ class SummedComparison:
         shape = first.samples.shape
         if self.measures is not None:
             chosen = choose_measures(self.measures, shape)
-            if not chosen:
+            if not chosen and self.alone:
                 raise InputError("measures must name at least one measure")
             for each in predictors.values():
                 each.sums.refuse(chosen)
@@ -129,6 +131,10 @@ class SummedComparison:
         kept = reasons.pop("", [])
         notes = tuple(f"{', '.join(names)}: not computed, {why}" for why, names in reasons.items())
         return tuple(measure for measure in every if measure.name in kept), notes
+
+    def uncertainties(self, several: Sequence[PooledSums]) -> list[Uncertainty]:
+        """The Uncertainty of each of several sums, of the rows that they stand for."""
+        return [self._uncertainty(sums, ()) for sums in several]
 
     def _uncertainty(self, sums: PooledSums, chosen: tuple[Measure, ...]) -> Uncertainty:
         """The Uncertainty of the measures from one predictor's sums."""

@@ -14,12 +14,12 @@ from calibrant._api.baseline import Side
 from calibrant._api.limits import LimitOn, checked_limit, effective_rows, rows_to_pass
 from calibrant._api.resampling import Resampling
 from calibrant._core.errors import NotDefined
-from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
+from calibrant._inference.coefficients import FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
-from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
 from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.coefficients import Coefficient
 from calibrant._measures.gap_scale import GapScale, gap_scale
 from calibrant._measures.statistics import Statistics
 from calibrant._summaries.samples import Summary
@@ -135,9 +135,21 @@ class LimitedModel:
             level = self.checks.level
             both = Differences(*self._pair(other, level), paired)
             return partial(both.limits, what, values)
-        ours, theirs = (SamplingErrors(each.fit(what).influences) for each in (self, other))
-        limits = difference_limits if paired else independent_limits
-        return partial(limits, values[0] - values[1], ours, theirs)
+        ours, theirs = self._fits_of_pair(other, what)
+        apart = ours.plus(theirs, -1.0, paired=paired)
+
+        def limits(level: float) -> tuple[float, float, float]:
+            """The lower limit, the upper limit and the estimate of a coefficient's change."""
+            low, high = apart.limits(level)
+            return low, high, apart.value
+
+        return limits
+
+    def _fits_of_pair(
+        self, other: LimitedModel, what: Coefficient
+    ) -> tuple[FittedCoefficient, FittedCoefficient]:
+        """The fits of both models from which the difference of a coefficient is computed."""
+        return self.fit(what), other.fit(what)
 
     def _pair(self, other: LimitedModel, level: float) -> tuple[Uncertainty, Uncertainty]:
         """The two objects that compute intervals of differences at a level."""
@@ -225,6 +237,16 @@ class SumsModel(LimitedModel):
             np.array_equal(getattr(new, each), getattr(old, each))
             for each in ("predictions", "targets")
         )
+
+    def _fits_of_pair(
+        self, other: LimitedModel, what: Coefficient
+    ) -> tuple[FittedCoefficient, FittedCoefficient]:
+        if self.joint is None:
+            return super()._fits_of_pair(other, what)
+        # Only rows that both have in common say how the two fits vary together.
+        both = self._pair(other, self.checks.level)
+        ours, theirs = (fit_coefficient(what, each.plain_problem, each.groups) for each in both)
+        return replace(ours, value=self.value(what)), replace(theirs, value=other.value(what))
 
     def _pair(self, other: LimitedModel, level: float) -> tuple[Uncertainty, Uncertainty]:
         assert self.joint is not None

@@ -15,9 +15,9 @@ from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_tolerance, is_number
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import effective
-from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
+from calibrant._measures.coefficients import Coefficient, find_compared
 from calibrant._measures.gap_scale import GapScale
 from calibrant.results._check import FEWEST_ROWS, POLICIES, Kind, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
@@ -107,7 +107,7 @@ def _parse_limits(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
                 f"got {limits!r}"
             )
         for name, value in (limits or {}).items():
-            what = COEFFICIENTS.get(name) or find(name, shape)
+            what = find_compared(name, shape)
             _check_decidable(what, kind, value)
             yield LimitOn(what, Limit(what.name, kind, float(value)))
 

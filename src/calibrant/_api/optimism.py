@@ -17,8 +17,9 @@ from calibrant._api.rows import as_samples, group_index
 from calibrant._core.errors import CalibrantError, InputError, errors_about
 from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_resamples, public
-from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
+from calibrant._inference.coefficients import fit_coefficient
 from calibrant._measures.catalogue import find
+from calibrant._measures.coefficients import COEFFICIENTS
 from calibrant._summaries.samples import Summary
 from calibrant.results._optimism import Optimism, OptimismOfMeasure
 

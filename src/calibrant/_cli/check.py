@@ -302,8 +302,8 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     from calibrant._api.limits import limits_of, limits_of_slices
     from calibrant._api.slices import has_sums_of_slices
     from calibrant._data.checks import shape_from_notes
-    from calibrant._inference.coefficients import COEFFICIENTS
     from calibrant._measures.catalogue import catalogue
+    from calibrant._measures.coefficients import COEFFICIENTS
     from calibrant._summaries.requirements import known_measures
     from calibrant.results._check import with_policy
 
@@ -394,7 +394,7 @@ def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[s
     """
     from calibrant._api.check_sums import check_sums, check_values
     from calibrant._api.limits import limits_of
-    from calibrant._inference.coefficients import COEFFICIENTS
+    from calibrant._measures.coefficients import COEFFICIENTS
 
     check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = load_sums(path)
@@ -474,7 +474,7 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
     Coefficients such as the slope need rows in memory, and are an error.
     """
     from calibrant._api.files.evaluate_file import evaluate_file
-    from calibrant._inference.coefficients import COEFFICIENTS
+    from calibrant._measures.coefficients import COEFFICIENTS
 
     names = list(
         dict.fromkeys(name for limits in _limit_arguments(options).values() for name in limits)

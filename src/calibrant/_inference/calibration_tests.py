@@ -20,7 +20,6 @@ from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.budget import FITTED_CELLS_FROM
 from calibrant._inference.cells import Drawn, Problem
 from calibrant._inference.coefficients import (
-    COEFFICIENTS,
     FittedCoefficient,
     fit_coefficient,
     fit_logistic,
@@ -31,6 +30,7 @@ from calibrant._inference.numbers import CONVINCING, SHARES, WAVES
 from calibrant._inference.rounding import ROUNDED_FLOOR, SLACK
 from calibrant._inference.tails import upper_tail
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.coefficients import COEFFICIENTS
 from calibrant.results._uncertainty import NoiseFloor
 
 SLOPE, MEAN, FLOOR, CURVE = "slope", "mean", "noise floor", "curve"

@@ -7,7 +7,8 @@ the logit of its prediction.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,16 +19,17 @@ from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.blocks import cluster_sums, effective
 from calibrant._inference.cells import Problem
-from calibrant._inference.means import Influences
+from calibrant._inference.means import Influences, added_variances
 from calibrant._inference.noise_model import NoiseModel
 from calibrant._inference.numbers import MOST_LEVERAGE
-from calibrant._inference.rounding import LEAST_P
+from calibrant._inference.rounding import LEAST_P, ROUNDED_ERRORS
 from calibrant._inference.significance import (
     chi_square_tail,
     f_tail,
     quadratic_form,
     student_quantile,
 )
+from calibrant._measures.coefficients import Coefficient
 
 # The 95 % point of a chi-square with one degree of freedom.
 CHI_SQUARE_95 = 3.8414588206941236
@@ -228,6 +230,16 @@ class CoxFits:
     # Degrees of freedom of the limits; infinite where they are normal.
     df: float = math.inf
 
+    def of(self, coefficient: Coefficient) -> FittedCoefficient:
+        """One coefficient of the fits, without influences of rows."""
+        fit = self.both if coefficient.with_slope else self.large
+        if fit is None:
+            return FittedCoefficient(math.nan, math.nan, math.inf, None, self.why_not)
+        value = (fit.intercept, fit.slope)[coefficient.row]
+        large = self.large_error
+        error = self.both_errors[coefficient.row] if coefficient.with_slope else large
+        return FittedCoefficient(value, error, self.df)
+
 
 def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
     """Fit slope and intercepts on the logits h of the predictions, (n,).
@@ -309,31 +321,6 @@ def _robust_p(
 # --- single coefficients --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Coefficient:
-    """A coefficient of Cox's recalibration, ``logit P(z = 1) = a + b logit u``, with its range."""
-
-    name: str
-    title: str
-    # Its place in (intercept, slope), and whether the slope is fitted too.
-    row: int
-    with_slope: bool
-    low: float = -math.inf
-    high: float = math.inf
-    higher_is_better: bool = False
-
-
-_ALL = (
-    Coefficient("slope", "calibration slope b", 1, True),
-    Coefficient("intercept", "calibration intercept a, fitted with the slope", 0, True),
-    Coefficient("intercept_in_the_large", "calibration in the large: a where b = 1", 0, False),
-)
-COEFFICIENTS = {each.name: each for each in _ALL} | {
-    "calibration_slope": _ALL[0],
-    "intercept_at_slope_1": _ALL[2],
-}
-
-
 @dataclass(frozen=True, eq=False)
 class FittedCoefficient:
     """An estimated coefficient: `value` and its standard error `error`, with `df` degrees of
@@ -354,6 +341,29 @@ class FittedCoefficient:
         half = student_quantile(0.5 + level / 2.0, self.df) * self.error
         return self.value - half, self.value + half
 
+    def plus(
+        self, other: FittedCoefficient, sign: float, *, paired: bool = True
+    ) -> FittedCoefficient:
+        """This coefficient plus `sign` times another one: their difference, or their sum.
+
+        On the same rows (`paired`) the influences of each row, or cluster, on both estimates are
+        added before they are squared: this is the sandwich covariance of the stacked estimating
+        equations of both fits, with HC3's correction for small samples. On other rows variances
+        add. The degrees of freedom are Satterthwaite's, so that a few heavy rows count as few.
+        """
+        value = self.value + sign * other.value
+        assert self.influences is not None and other.influences is not None
+        if paired:
+            both = self.influences.plus(other.influences, sign)
+            variance, df = both.variance, both.df
+        else:
+            variance, df = added_variances((self.influences, other.influences))
+        # Before and after temperature scaling the intercept is the same, but for rounding.
+        least = ROUNDED_ERRORS * (self.error + other.error)
+        error = math.sqrt(variance)
+        value, error = (0.0 if abs(each) <= least else each for each in (value, error))
+        return FittedCoefficient(value, error, max(df, 1.0))
+
     def p_value(self, hypothesis: float) -> float:
         """The p-value of the `hypothesis` that the true value is this: below 1 - level where the
         interval of that level excludes it.
@@ -367,26 +377,49 @@ class FittedCoefficient:
         return max(2.0 * float(ndtr(x) if math.isinf(self.df) else stdtr(self.df, x)), LEAST_P)
 
 
+def distance_limits(
+    difference: tuple[float, float], total: tuple[float, float]
+) -> tuple[float, float]:
+    """The lower and the upper limit of ``|d1| - |d2|``, from those of ``d1 - d2`` and ``d1 + d2``.
+
+    ``|d1| - |d2|`` is the smaller in size of the two, and positive where their signs agree. It is 0
+    where one of the two is 0. So it differs from 0 only if both do, and needs no correction for two
+    tests (an intersection-union test; Berger, 1982, doi:10.2307/1268136). Its limits are those of
+    the same function over all differences and totals within theirs.
+    """
+    (least, most), (low, high) = difference, total
+    below, above = max(min(most, -low), min(-least, high)), max(min(most, high), min(-least, -low))
+    return 0.0 - below, 0.0 + above
+
+
 def fit_coefficient(
     coefficient: Coefficient, problem: Problem, groups: Index | None
 ) -> FittedCoefficient:
     """Fit a coefficient to one predicted probability a row; NaN, with the reason, where it is not
     estimable.
     """
+    return fit_coefficients((coefficient,), problem, groups)[0]
+
+
+def fit_coefficients(
+    coefficients: Sequence[Coefficient], problem: Problem, groups: Index | None
+) -> list[FittedCoefficient]:
+    """Fit several coefficients to the same rows, as `fit_coefficient` does each."""
     # Predictions of 0 and 1 have no logit: they are clipped, as `cox_calibration` does.
     h = logit(np.clip(problem.u, EPS, 1.0 - EPS))
     fits = cox_fits(problem, h, groups)
-    fit = fits.both if coefficient.with_slope else fits.large
-    if fit is None:
-        return FittedCoefficient(math.nan, math.nan, math.inf, None, fits.why_not)
-    parameters = (fit.intercept, fit.slope)
-    error = fits.both_errors[coefficient.row] if coefficient.with_slope else fits.large_error
     rows = (problem.z, h, problem.weights, groups, problem.counts)
-    influence = parameter_influences(fit, *rows)[coefficient.row]
-    counts: Array | float = 1.0
-    if problem.counts is not None and groups is None:
-        influence, counts = influence / problem.counts, problem.counts
     units = effective(problem.weights, groups, problem.counts)
-    return FittedCoefficient(
-        parameters[coefficient.row], error, fits.df, Influences(influence, units, None, counts)
-    )
+    moved = {
+        fit: parameter_influences(fit, *rows) for fit in (fits.both, fits.large) if fit is not None
+    }
+    out = []
+    for each in coefficients:
+        fit, own = fits.both if each.with_slope else fits.large, fits.of(each)
+        if fit is not None:
+            influence, counts = moved[fit][each.row], np.ones(1)
+            if problem.counts is not None and groups is None:
+                influence, counts = influence / problem.counts, problem.counts
+            own = replace(own, influences=Influences(influence, units, None, counts))
+        out.append(own)
+    return out

@@ -8,7 +8,7 @@ DiCiccio and Efron, 1992, doi:10.1093/biomet/79.2.231).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -166,7 +166,11 @@ class Influences:
         """The influences on the difference of two estimates from the same rows: the first less
         `other`.
         """
-        return replace(self, values=self.values - other.values)
+        return self.plus(other, -1.0)
+
+    def plus(self, other: Influences, sign: float) -> Influences:
+        """The influences on an estimate plus `sign` times another one from the same rows."""
+        return replace(self, values=self.values + sign * other.values)
 
 
 def influences(
@@ -186,6 +190,15 @@ def influences(
         return Influences(of_rows, units, None if weights is None else w / total)
     shares = None if np.array_equal(w, counts) else w / total / counts
     return Influences(of_rows / counts, units, shares, counts)
+
+
+def added_variances(parts: Sequence[Influences]) -> tuple[float, float]:
+    """The variance of a sum or difference of estimates from different rows, and its degrees of
+    freedom by Welch and Satterthwaite; infinite where all variances are 0.
+    """
+    total = sum(each.variance for each in parts)
+    squares = sum(each.variance**2 / max(each.df, 0.5) for each in parts)
+    return total, total**2 / squares if squares > 0 else math.inf
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:

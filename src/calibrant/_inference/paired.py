@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._core.typing import Array, Index
 from calibrant._inference.few_events import Losses
-from calibrant._inference.means import Influences, mean_limits, moment_limits
+from calibrant._inference.means import Influences, added_variances, mean_limits, moment_limits
 from calibrant._inference.tails import quantiles
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
@@ -189,10 +189,6 @@ def _independent_mean_limits(
 
     The degrees of freedom are those of Welch and Satterthwaite.
     """
-    variances = [each.variance for each in (first, second)]
-    squares = sum(
-        variance**2 / max(each.df, 0.5)
-        for variance, each in zip(variances, (first, second), strict=True)
-    )
-    units = 1.0 + sum(variances) ** 2 / squares if squares > 0 else first.units + second.units
-    return moment_limits(sum(variances), first.third - second.third, units, level)
+    variance, df = added_variances((first, second))
+    units = 1.0 + df if math.isfinite(df) else first.units + second.units
+    return moment_limits(variance, first.third - second.third, units, level)

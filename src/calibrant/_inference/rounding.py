@@ -12,6 +12,8 @@ SLACK = 1e-12
 ROUNDED_ERROR, ROUNDED_FLOOR = 1e-14, 1e-13
 # A standard error, and a skewness, below these counts as 0.
 NO_ERROR, NO_SKEW = 1e-9, 1e-3
+# A difference of two estimates, or its standard error, below this share of theirs counts as 0.
+ROUNDED_ERRORS = 1e-7
 # The ridge that is added to a covariance that may be singular, over its mean variance.
 JITTER = 1e-9
 # A miss probability below this counts as 0: it is a rounding error.

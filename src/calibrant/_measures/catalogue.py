@@ -643,8 +643,8 @@ _ELSEWHERE = {
     "ks": "did you mean 'ks_error'?",
     **dict.fromkeys(
         ("slope", "calibration_slope", "intercept", "intercept_in_the_large"),
-        "it is fitted to all rows: clinical_summary and cox_calibration give it for each model "
-        "with its interval, and check can limit it",
+        "it is fitted to all rows: clinical_summary and cox_calibration give it with its interval, "
+        "compare compares models by it, and check can limit it",
     ),
     "f1": "it does not measure calibration; 'classification_error' is the rate of errors",
 }

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # names that a type checker sees; `X as X` makes them public
     from calibrant.results._order_bias import CoveredOrder as CoveredOrder
     from calibrant.results._order_bias import OrderBias as OrderBias
     from calibrant.results._order_bias import PredictorBias as PredictorBias
+    from calibrant.results._ranked_pairs import CoefficientDifference as CoefficientDifference
     from calibrant.results._ranked_pairs import Difference as Difference
     from calibrant.results._reliability import ClasswiseReliability as ClasswiseReliability
     from calibrant.results._reliability import ReliabilityTable as ReliabilityTable
@@ -94,7 +95,7 @@ _MODULES = {
     "_judged_rate": ("JudgedQuantity", "JudgedRate"),
     "_optimism": ("Optimism", "OptimismOfMeasure"),
     "_order_bias": ("CoveredOrder", "OrderBias", "PredictorBias"),
-    "_ranked_pairs": ("Difference",),
+    "_ranked_pairs": ("CoefficientDifference", "Difference"),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "_reliability_curve": ("ReliabilityCurve",),
     "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),

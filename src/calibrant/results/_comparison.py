@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
-from calibrant._measures.catalogue import Shape, find
+from calibrant._measures.catalogue import Shape
+from calibrant._measures.coefficients import find_compared
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
 from calibrant.results._notebook import html_box, html_details, html_list, html_table
@@ -21,7 +22,7 @@ from calibrant.results._paper_tables import (
     markdown_table,
     paper_table,
 )
-from calibrant.results._ranked_pairs import Difference, RankedPairs
+from calibrant.results._ranked_pairs import CoefficientDifference, Difference, RankedPairs
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import (
     as_frame,
@@ -91,6 +92,9 @@ class Comparison(RankedPairs, WithPage, Result):
         Whether the order by each named truthful error is that of the losses.
     risks : tuple of RiskCoverage
         The risk-coverage curve of each predictor, where `aurc` is among the measures.
+    closeness : dict of str to Closeness
+        For slopes and intercepts among the measures: how much farther from 1 or 0 each predictor is
+        than each other, which orders them.
     answered : tuple of float or None
         Share of the questions to which each predictor gave a confidence, if that is known.
 
@@ -113,7 +117,7 @@ class Comparison(RankedPairs, WithPage, Result):
     _json_types: ClassVar = {
         "intervals": dict[str, dict[str, list[Any]]],
         "rankings": dict[str, dict[str, list[Any]]],
-        "differences": dict[str, list[Difference]],
+        "differences": dict[str, list[Difference | CoefficientDifference]],
     }
 
     robustness: RankRobustness | None
@@ -485,7 +489,9 @@ class Comparison(RankedPairs, WithPage, Result):
     @property
     def _sentence_names(self) -> dict[str, str]:
         """The name of each measure in sentences, such as SMECE for ECE of soft labels."""
-        return {name: find(name, self.shape).called(soft=self.soft) for name in self.measures}
+        return {
+            name: find_compared(name, self.shape).called(soft=self.soft) for name in self.measures
+        }
 
     def _page(self, name: str | None, source: Any) -> str:
         """The HTML page of the result; `name` is its title, `source` says where rows come from."""

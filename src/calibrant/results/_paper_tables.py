@@ -35,6 +35,7 @@ _SAMPLE = "sample"
 _SAMPLE_NOTE = (
     f"{_SAMPLE}: the value in the sample; the other number is the bias-corrected estimate"
 )
+_NEAR_NOTE = "→: better the closer to this number; differences are those of the distances from it"
 # Where intervals stand.
 LAYOUTS = ("beside", "stacked")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -73,6 +74,8 @@ class MeasureColumn:
     cells: tuple[Cell, ...]
     # Whether a second column follows, of the values of the sample.
     raw: bool
+    # The value that is best, for slopes and intercepts.
+    target: float | None = None
 
 
 class PaperTable(NamedTuple):
@@ -92,8 +95,8 @@ class Markup(NamedTuple):
     """How LaTeX or Markdown writes what a table holds.
 
     `text` escapes a text, `bold`, `interval` and `under` (an interval below) are formats, `tied` is
-    the mark of a tie, `higher` and `lower` are arrows that say what is better, and `power_of_ten`
-    writes the scale of a column.
+    the mark of a tie, `higher` and `lower` are arrows that say what is better, `near` is
+    the format of a value that is best, and `power_of_ten` writes the scale of a column.
     """
 
     text: Callable[[str], str]
@@ -103,6 +106,7 @@ class Markup(NamedTuple):
     under: str
     higher: str
     lower: str
+    near: str
     power_of_ten: Callable[[int], str]
 
 
@@ -200,7 +204,9 @@ def _measure_column(
         interval = f"[{', '.join(ends)}]" if ends else ""
         own.append(Cell(value=value, interval=interval, raw=value, best=False, tied=False))
     differs = any(cell.raw != cell.value for cell in own)
-    return MeasureColumn(title, higher, exponent, tuple(own), differs)
+    near = comparison.closeness.get(measure)
+    target = None if near is None else near.target
+    return MeasureColumn(title, higher, exponent, tuple(own), differs, target)
 
 
 def _places_for_widths(widths: Any) -> int:
@@ -234,6 +240,7 @@ def _headings(table: PaperTable, markup: Markup) -> list[str]:
     for column in table.columns:
         power = markup.power_of_ten(column.exponent) if column.exponent else ""
         arrow = markup.higher if column.higher_is_better else markup.lower
+        arrow = arrow if column.target is None else markup.near.format(column.target)
         head = f"{markup.text(column.title)} {arrow}{power}"
         heads += [head, _SAMPLE] if column.raw else [head]
     return heads
@@ -261,6 +268,8 @@ def _table_notes(table: PaperTable) -> list[str]:
             f"† not significantly different from the best: the {percent(table.level)} "
             "interval of the difference includes 0"
         )
+    if any(column.target is not None for column in table.columns):
+        notes.append(_NEAR_NOTE)
     if any(column.raw for column in table.columns):
         notes.append(_SAMPLE_NOTE)
     return notes
@@ -276,7 +285,10 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
         body += [r"\midrule"] if i == table.n_predictors else []
         body.append(" & ".join([_first_cell(name), *_row_texts(table, i, _LATEX)]) + r" \\")
         body += _row_of_intervals(table, i) if table.stacked and table.intervals else []
-    notes = [latex_text(note).replace("†", _LATEX.tied) for note in _table_notes(table)]
+    notes = [
+        latex_text(note).replace("†", _LATEX.tied).replace("→", r"$\to$")
+        for note in _table_notes(table)
+    ]
     return _tabular(_headings(table, _LATEX), body, notes, caption, label)
 
 
@@ -430,6 +442,7 @@ _LATEX = Markup(
     under="",  # they are a row of their own
     higher=r"$\uparrow$",
     lower=r"$\downarrow$",
+    near=r"$\to {:g}$",
     power_of_ten=lambda exponent: rf" ($\times 10^{{{exponent}}}$)",
 )
 _MARKDOWN = Markup(
@@ -440,5 +453,6 @@ _MARKDOWN = Markup(
     under="<br>{}",
     higher="↑",
     lower="↓",
+    near="→ {:g}",
     power_of_ten=lambda exponent: f" (×10{str(exponent).translate(_SUPERSCRIPT)})",
 )

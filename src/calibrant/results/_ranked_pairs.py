@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._measures.catalogue import canonical
+from calibrant._measures.coefficients import canonical_compared
 from calibrant.results._rendering import shortened
 from calibrant.results._summary import plain_name
 
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _NORMAL = NormalDist()
+# Of two, and of more.
+_CLOSEST = "closer", "closest"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,79 @@ class Difference:
     better: str | None
     estimate: float = 0.0
 
+    @property
+    def behind(self) -> tuple[float, float, float]:
+        """The estimate, the lower and the upper limit of the difference that ranks follow from."""
+        return self.estimate, self.low, self.high
+
+
+@dataclass(frozen=True)
+class CoefficientDifference(Difference):
+    """The difference of two slopes or intercepts, and which of them is closer to its target.
+
+    The better predictor is the one whose value is closer to `target`. Two slopes may differ
+    significantly and be equally far from 1, such as 0.8 and 1.2: `better` is then None.
+
+    Attributes
+    ----------
+    measure : str
+        "slope", "intercept" or "intercept_in_the_large".
+    first, second : str
+        The predictors.
+    value, estimate : float
+        The value of the first minus that of the second.
+    low, high : float
+        Confidence interval of the true difference.
+    level : float
+        Level of both intervals.
+    better : str or None
+        The predictor that is closer to the target; None where the interval of `farther` includes 0.
+    target : float
+        The value of calibrated predictions: 1 for a slope, 0 for an intercept.
+    p_value : float
+        P-value of the hypothesis that both have the same true value.
+    farther, farther_low, farther_high : float
+        How much farther from the target the first is than the second, with its confidence interval.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0, 1] * 50
+    >>> models = {"sharp": [0.1, 0.8, 0.9, 0.8, 0.2] * 50, "flat": [0.3, 0.6, 0.7, 0.6, 0.4] * 50}
+    >>> found = cal.compare(y, models, measures=["slope"])
+    >>> apart = found.difference("sharp", "flat", "slope")
+    >>> round(apart.value, 2), round(apart.farther, 2), apart.better
+    (-1.03, 0.19, None)
+    """
+
+    target: float = 0.0
+    p_value: float = math.nan
+    farther: float = 0.0
+    farther_low: float = 0.0
+    farther_high: float = 0.0
+
+    @property
+    def behind(self) -> tuple[float, float, float]:
+        return self.farther, self.farther_low, self.farther_high
+
+
+@dataclass(frozen=True, eq=False)
+class Closeness:
+    """How far predictors are from the `target` of a coefficient, every two compared.
+
+    `farther` is (predictors, predictors, 3): limits and estimate of how much farther the first is
+    from the target than the second. `p_values` is (predictors, predictors): whether both have the
+    same value.
+    """
+
+    target: float
+    farther: Array
+    p_values: Array
+
+    def distance_of(self, name: str) -> str:
+        """The distance of the coefficient of this name from its target, as a formula."""
+        return f"|{name} \N{MINUS SIGN} {self.target:g}|" if self.target else f"|{name}|"
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RankedPairs:
@@ -77,6 +152,8 @@ class RankedPairs:
     `values` is (predictors, measures). `limits` is (predictors, measures, 3): the lower and upper
     limit and the bias-corrected estimate of each value. `pairs` is (measures, predictors,
     predictors, 3): the same three numbers of the first predictor's value less that of the second.
+    `closeness` has the slopes and intercepts among the measures, which are better the closer they
+    are to a target: their order follows from it.
 
     Examples
     --------
@@ -94,6 +171,7 @@ class RankedPairs:
     limits: Array
     pairs: Array
     level: float
+    closeness: Mapping[str, Closeness] = field(default_factory=dict)
 
     @property
     @abstractmethod
@@ -108,7 +186,7 @@ class RankedPairs:
 
     def _measure_index(self, measure: str) -> int:
         """The index, in `measures`, of the measure of this name; an error if there is none."""
-        measure = canonical(measure)
+        measure = canonical_compared(measure)
         if measure not in self.measures:
             hint = nearest(measure, self.measures)
             raise InputError(f"this comparison has no measure {measure!r}: {hint}")
@@ -117,8 +195,11 @@ class RankedPairs:
     def _ranks(self, measure: str) -> Ranks:
         """The ranks and the order of the predictors by one measure."""
         j = self._measure_index(measure)
-        higher = self.higher_is_better[j]
-        return ranks_of(self.pairs[j], self.values[:, j], higher_is_better=higher, level=self.level)
+        pairs, values, higher = self.pairs[j], self.values[:, j], self.higher_is_better[j]
+        near = self.closeness.get(self.measures[j])
+        if near is not None:
+            pairs, values = near.farther, np.abs(values - near.target)
+        return ranks_of(pairs, values, higher_is_better=higher, level=self.level)
 
     def difference(self, first: str, second: str, measure: str = "ece") -> Difference:
         """Say how much larger a measure is for `first` than for `second`.
@@ -133,7 +214,8 @@ class RankedPairs:
         Returns
         -------
         Difference
-            The difference with its interval.
+            The difference with its interval. For a slope or an intercept, a `CoefficientDifference`
+            with the difference of their distances from 1 or 0.
         """
         a, b, j = (
             self._predictor_index(first),
@@ -142,6 +224,8 @@ class RankedPairs:
         )
         value = float(self.values[a, j] - self.values[b, j])
         measure = self.measures[j]
+        if measure in self.closeness:
+            return self._coefficient_difference(a, b, j)
         if a == b:
             return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
         low, high, estimate = (float(x) for x in self.pairs[j, a, b])
@@ -151,6 +235,20 @@ class RankedPairs:
         if low > 0 or high < 0:
             better = first if (low > 0) == self.higher_is_better[j] else second
         return Difference(measure, first, second, value, low, high, self.level, better, estimate)
+
+    def _coefficient_difference(self, a: int, b: int, j: int) -> CoefficientDifference:
+        """The difference of the coefficient j of two predictors."""
+        name, first, second = self.measures[j], self.names[a], self.names[b]
+        near = self.closeness[name]
+        low, high, apart = self.pairs[j, a, b].tolist()
+        least, most, farther = near.farther[a, b].tolist()
+        better = None
+        if least > 0 or most < 0:
+            better = second if least > 0 else first
+        return CoefficientDifference(
+            name, first, second, apart, low, high, self.level, better, apart, near.target,
+            float(near.p_values[a, b]), farther, least, most,
+        )  # fmt: skip
 
     def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
         """Give the difference of every predictor from one of them, best first.
@@ -233,7 +331,9 @@ class RankedPairs:
         dict of str to list
             `predictor`, the measure's sample value, its `estimate`, `rank`, `best` (in four
             digits) and `ranks` as in `ranking`; `behind_best`, `low` and `high`, the
-            bias-corrected difference from the best predictor and its confidence interval.
+            bias-corrected difference from the best predictor and its confidence interval. For
+            slopes and intercepts, that is how much farther from 1 or 0 the predictor is, and
+            `difference` and `p_value` are those of the values.
         """
         columns = self.ranking(measure)
         columns["best"] = [round(confidence, 4) for confidence in columns["best"]]
@@ -242,11 +342,16 @@ class RankedPairs:
             f"{a}" if a == b else f"{a} to {b}"
             for a, b in zip(columns.pop("rank_low"), columns.pop("rank_high"), strict=True)
         ]
-        for column, end in (("behind_best", "estimate"), ("low", "low"), ("high", "high")):
+        for i, column in enumerate(("behind_best", "low", "high")):
             columns[column] = [
-                getattr(behind[name], end) if name in behind else math.nan
+                behind[name].behind[i] if name in behind else math.nan
                 for name in columns["predictor"]
             ]
+        if canonical_compared(measure) in self.closeness:
+            nan = math.nan
+            apart = [behind.get(name) for name in columns["predictor"]]
+            columns["difference"] = [nan if each is None else each.value for each in apart]
+            columns["p_value"] = [getattr(each, "p_value", nan) for each in apart]
         return columns
 
     def tied(self, measure: str = "ece") -> list[str]:
@@ -278,8 +383,9 @@ class RankedPairs:
             The best predictor, and those tied with it whose estimate is at least as good.
         """
         j, best = self._measure_index(measure), self.order(measure)[0]
-        sign = -1.0 if self.higher_is_better[j] else 1.0
-        estimates = dict(zip(self.names, sign * self.limits[:, j, 2], strict=True))
+        own, near = self.limits[:, j, 2], self.closeness.get(self.measures[j])
+        worse = np.abs(own - near.target) if near else -own if self.higher_is_better[j] else own
+        estimates = dict(zip(self.names, worse, strict=True))
         level = [name for name in self.tied(measure) if estimates[name] <= estimates[best]]
         return [best, *level]
 
@@ -312,18 +418,27 @@ class RankedPairs:
         """The clause on which predictor is best by this measure."""
         best, *others = map(shortened, self.order(measure))
         tied = list(map(shortened, self.tied(measure)))
+        near = self.closeness.get(self.measures[self._measure_index(measure)])
+        leads, comes, other, worse = "is best", "comes first", "different", "worse"
+        if near is not None:
+            leads = comes = f"is {_CLOSEST[len(others) > 1]} to {near.target:g}"
+            other = worse = "farther away"
         if not tied:
             rest = others[0] if len(others) == 1 else "every other one"
-            return f"{best} is best: {rest} is significantly worse."
+            return f"{best} {leads}: {rest} is significantly {worse}."
         if len(others) == 1:
-            return f"{' and '.join(map(shortened, self.names))} are not significantly different."
+            first, second = map(shortened, self.names)
+            if near is not None:
+                return f"neither {first} nor {second} is significantly closer to {near.target:g}."
+            return f"{first} and {second} are not significantly different."
         if len(tied) == len(others):
-            return f"{best} comes first, but none of the others is significantly different."
+            return f"{best} {comes}, but none of the others is significantly {other}."
         are, n = "are" if len(tied) > 1 else "is", len(others) - len(tied)
         rest = "the other is" if n == 1 else f"the other {n} are"
+        from_it = "" if near is not None else " from it"
         return (
-            f"{best} comes first. {_listing(tied)} {are} not significantly different from it; "
-            f"{rest} significantly worse."
+            f"{best} {comes}. {_listing(tied)} {are} not significantly {other}{from_it}; "
+            f"{rest} significantly {worse}."
         )
 
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from calibrant._core.errors import counted
 from calibrant._core.messages import find_note
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._measures.catalogue import Shape, find
+from calibrant._measures.catalogue import Shape
+from calibrant._measures.coefficients import Coefficient, find_compared
 from calibrant._measures.cutoffs import Cutoffs
 from calibrant.results._annotators import Annotators
 from calibrant.results._base import Record
@@ -61,11 +62,17 @@ class Entry:
 
 def entry(name: str, shape: Shape) -> Entry:
     """Give the glossary entry of a measure, from the catalogue of measures."""
-    measure = find(name, shape)
+    measure = find_compared(name, shape)
     better = "higher is better" if measure.higher_is_better else "lower is better"
+    if isinstance(measure, Coefficient):
+        better = f"better the closer to {measure.target:g}"
     names = ("name", "title", "formula", "range", "reference", "function")
     own = {name: getattr(measure, name) for name in names}
-    return Entry(**own, better=better, claims=dict(vars(measure.claims)))
+    return Entry(
+        **own,
+        better=better,
+        claims=dict(measure.claims if isinstance(measure, Coefficient) else vars(measure.claims)),
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -104,10 +104,12 @@ def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
 def _best_sentence(comparison: ComparisonData, measure: str) -> str:
     """The first sentence of the page: the best predictor by a measure, and whether clearly."""
     best, tied = shortened(comparison.order(measure)[0]), comparison.tied(measure)
+    near = comparison.closeness.get(measure)
+    first = "best" if near is None else f"closest to {near.target:g}"
     if not tied:
-        return f"{best} is best."
+        return f"{best} is {first}."
     if len(tied) == len(comparison.names) - 1:
-        return "None of them is clearly best."
+        return f"None of them is clearly {first}."
     return f"{best} comes first, but not clearly."
 
 
@@ -141,7 +143,7 @@ def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict
         "name": measure,
         "called": called,
         "sentence": comparison.sentence(measure),
-        "higher": bool(comparison.higher_is_better[comparison.measures.index(measure)]),
+        "sorted": _direction(comparison, measure),
         "ranks": [
             {
                 "name": name,
@@ -169,26 +171,35 @@ def _measure_data(comparison: ComparisonData, measure: str, called: str) -> dict
         "differences": [
             {
                 "name": d.first,
-                "value": d.estimate,
-                "lo": d.low,
-                "hi": d.high,
+                "value": behind,
+                "lo": low,
+                "hi": high,
                 "clear": d.better is not None,
-                "shown": shown(d.estimate),
-                "interval": range_text(d.low, d.high),
+                "shown": shown(behind),
+                "interval": range_text(low, high),
             }
             for d in differences
+            for behind, low, high in [d.behind]
         ],
         "difference_table": [
             [
                 d.first,
-                shown(d.estimate),
-                range_text(d.low, d.high),
+                shown(d.behind[0]),
+                range_text(*d.behind[1:]),
                 _DECIDED[None if d.better is None else d.better == best],
                 shown(d.value),
             ]
             for d in differences
         ],
     }
+
+
+def _direction(comparison: ComparisonData, measure: str) -> str:
+    """How values are sorted from the best, in the words of `aria-sort`."""
+    if measure in comparison.closeness:
+        return "other"
+    higher = comparison.higher_is_better[comparison.measures.index(measure)]
+    return "descending" if higher else "ascending"
 
 
 def _interval_texts(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:

@@ -310,7 +310,7 @@
       for (const head of table.tHead.rows[0].cells) head.setAttribute("aria-sort", "none");
       // The first two columns are the name and the verdict.
       table.tHead.rows[0].cells[2 + Number(chooser.value)]
-        .setAttribute("aria-sort", chosen.higher ? "descending" : "ascending");
+        .setAttribute("aria-sort", chosen.sorted);
     };
     const show = () => {
       const chosen = now();

@@ -138,12 +138,14 @@ class ComparisonDisplay(DrawnFromPredictions):
         """The sentences of the caption, of a kind of diagram of these measures."""
         names, level = self.comparison.names, percent(self.comparison.level)
         shown, listed = len(self.names_), ", ".join(measures)
+        near = self.comparison.closeness
+        differ = ", ".join(near[m].distance_of(m) if m in near else m for m in measures)
         crosses = any(marks is not None for marks in self.samples_.values())
         dots = {
             "values": f"Dots are bias-corrected estimates of {listed}, with {level} confidence "
             "intervals.",
             "ranks": f"Dots are ranks by {listed}, with {level} confidence intervals.",
-            "differences": f"Dots are differences in {listed} from the best predictor, with "
+            "differences": f"Dots are differences in {differ} from the best predictor, with "
             f"{level} intervals that hold for all pairs together. A ring is a difference whose "
             "interval includes 0.",
         }[kind]
@@ -171,8 +173,8 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.samples_[measure] = draw_sample_crosses(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            called = find(measure, self.comparison.shape).called(soft=self.comparison.soft)
-            ax.set_xlabel(f"{called} minus that of\n{short_name(self._best_name(measure), 20)}")
+            best = short_name(self._best_name(measure), 20)
+            ax.set_xlabel(f"{self._difference_of(measure)} minus that of\n{best}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")
@@ -181,6 +183,13 @@ class ComparisonDisplay(DrawnFromPredictions):
         else:
             ax.set_xlabel(measure)
             ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
+
+    def _difference_of(self, measure: str) -> str:
+        """What is subtracted: a measure by its name, or a distance as a formula."""
+        comparison, near = self.comparison, self.comparison.closeness.get(measure)
+        if near is not None:
+            return str(near.distance_of(measure))
+        return find(measure, comparison.shape).called(soft=comparison.soft)
 
     def _best_name(self, measure: str) -> str:
         """The name of the best predictor by this measure."""
@@ -198,7 +207,7 @@ class ComparisonDisplay(DrawnFromPredictions):
         comparison = self.comparison
         if kind == "differences":
             rows = {
-                d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
+                d.first: (*d.behind, d.better is not None, getattr(d, "farther", d.value))
                 for d in comparison.differences(measure)
             }
             return {self._best_name(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
