@@ -44,7 +44,8 @@ POWER_CONSTRAINT = 0.16
 # two predictors' gaps.
 #   coverage ordinary --measures smooth_ece ici
 SMOOTHED_OVER = 0.05
-#   coverage pairs --measures ece smooth_ece
+# The width of the same kernel for the gaps of two predictors on common rows, of which fewer slots
+# differ. coverage pairs --measures ece smooth_ece
 SMOOTH_OVER = 0.25
 # The prior standard deviation of shifts and slopes, on the logit scale, of two predictors that err
 # in opposite directions: 1 allows for slopes from 0 to 2.
@@ -67,11 +68,19 @@ SLOPE_BIAS = 0.5
 #   coverage "long tail" --measures top_label_ece
 MOST_WIDENED_SLOTS = 2.0
 
+# The least weight that is drawn for a wide cell, over its own: a cell of few rows may be drawn with
+# next to no weight, by which its noise is divided.
+#   coverage rare --measures smooth_ece ks_error --rows 80
+LEAST_DRAWN_WEIGHT = 0.1
+
 # --- clusters, weights, means ---------------------------------------------------------------------
 
 # The largest factor from normal to Student's quantiles that few clusters give.
 #   coverage "huge cluster" clusters --rows 300
 MOST_WIDENED_CLUSTERS = 3.0
+# Student's factor above which an interval names few clusters, as it does with fewer than 30; the
+# limits are the same. coverage clusters --rows 300
+NOTABLE_STUDENT = 1.04
 # Up to so many clusters random signs have too few combinations: Webb's six values replace them
 # (Webb, 2023, doi:10.1111/caje.12661).
 #   coverage --tests clusters
@@ -79,6 +88,10 @@ FEW_CLUSTERS = 12
 # The rows of about the same weight whose mean squared deviation stands for that of each.
 #   coverage "heavy weights" --measures brier log_loss
 ROWS_ALIKE = 50
+# The least 1 - a w, whose square divides the ABC limit w of a mean of acceleration a: few rows of
+# extreme skewness would give limits without end.
+#   coverage rare --measures log_loss --rows 80
+LEAST_OF_ABC = 0.2
 # The largest leverage in 1 - leverage, which divides residuals: a row or cluster that decides a
 # logistic fit alone has a leverage of 1 and a residual of 0.
 #   coverage --tests "huge cluster"
@@ -99,6 +112,11 @@ ROUNDED_SHARES = 0.06
 #   coverage soft scattered --tests
 MOST_VOTES = 10
 
+# Labelled rows that are added for each pair of a human label and a judge's answer, so that none of
+# the four is without rows (Jeffreys' prior, as of a 2 x 2 table); half of them for Rogan and
+# Gladen's rate. tests/inference/test_judge.py
+ADDED_ROWS = 0.5
+
 # --- noise floors and p-values --------------------------------------------------------------------
 
 # The share of 1 - level that each test of a verdict has. Their sum of 1.2 bounds the probability of
@@ -106,9 +124,11 @@ MOST_VOTES = 10
 # Without --calibrated the same command shows the effect of each share. The noise floor has half,
 # since intervals lie above 0 where its p-value is below half of 1 - level. verdicts --calibrated
 SHARES = {"slope": 0.4, "mean": 0.2, "noise floor": 0.5, "curve": 0.1}
-# The fastest wave of gaps along the predictions that is tested, in half turns.
+# The fastest wave of gaps along the predictions that is tested, in half turns; and minus the power
+# of its half turns that a wave's score is multiplied by.
 #   verdicts
 WAVES = 12
+SLOW_WAVES = 0.25
 # Of several tests with p-values below this the most specific one is named.
 #   verdicts
 CONVINCING = 1e-6
@@ -155,6 +175,10 @@ LEAST_ROWS = 10.0
 # errors early.
 #   coverage --tests ordinary
 BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+# The bets of a certificate: the stakes of each are sqrt(2) times those of the one before, or as
+# much smaller, so that some fit any mean square of residuals.
+#   benchmarks/certificates.py
+N_BETS = 40
 # Evidence of a change from a baseline. The chance that the intervals of the baseline's bins miss is
 # taken from the 5 % of the alarm. The bets are in standard deviations of the baseline's sum of
 # outcomes: its own on gaps that its rows refute, and the windows' from the smallest change that as

@@ -20,7 +20,12 @@ import numpy as np
 from calibrant._core.typing import Array, Index
 from calibrant._data.segment_columns import SegmentColumn
 from calibrant._inference.blocks import summed
-from calibrant._inference.budget import SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS
+from calibrant._inference.budget import (
+    SEGMENT_ADDITIONS,
+    SEGMENT_BLOCKS,
+    SEGMENT_NUMBERS,
+    SHARE_DRAWS,
+)
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import LEAST_SEGMENT_VARIANCE
 from calibrant._inference.significance import drawn_tail
@@ -299,7 +304,7 @@ class ObservedNoise:
         drawn clusters vary as much as the observed ones.
         """
         own, common = (
-            np.mean([self._squares(self._draw_residuals(share, rng)) for _ in range(20)])
+            np.mean([self._squares(self._draw_residuals(share, rng)) for _ in range(SHARE_DRAWS)])
             for share in (0.0, 1.0)
         )
         excess = self._squares(self._residuals) - own
