@@ -39,6 +39,11 @@ def few_draws(n_resamples: int) -> int:
 # Draws behind a p-value: the few suffice for a large one, the most are made for a small one. Its
 # standard error is then 0.009 at 0.1, and 0.001 at 0.01.
 FEW_DRAWS, MOST_DRAWS = 1_000, 10_000
+# The draws beyond the observed value after which drawing stops (Besag and Clifford, 1991).
+CLEAR = 100
+# The expected number of surprises (the less likely outcome of a row) that are drawn one by one. If
+# there are more, the rows of the smallest variance are drawn as a normal sum.
+SURPRISES = 100.0
 # Redrawn samples behind a consistency band, of which ten lie beyond either side; and cells of a
 # local regression, whose matrix grows with their square: the narrowest span has ten of them.
 BAND_DRAWS, CURVE_CELLS = 400, 512
@@ -95,6 +100,14 @@ SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS = 1.5e9, 1024, 1 << 22
 
 # --- grids, series and fits: finer ones change limits by less than their draws --------------------
 
+# The width of a cell on the logit scale, within which outcomes are drawn from the mean prediction;
+# at 1/2 it is 1/256 of probability. Up to `FEW_ROWS` rows cells are so fine that nearly each row
+# has its own, and measures that choose their bins choose them by rows. Logits beyond `CELL_LIMIT`
+# share a cell.
+FINE, FEW_ROWS, FINEST, CELL_LIMIT = 1.0 / 64.0, 1000, 1.0 / 4096.0, 14.0
+# Fine cells of a measure that is not of bins: equally wide on the scale of arcsin(sqrt(u)), on
+# which outcomes have the same variance everywhere, 0.008 wide in the middle and 0.0001 at the ends.
+FINE_CELLS = 192
 # Points of the paths of gaps: standard errors, parts of the number of slots below the threshold,
 # and multiples of smoothed gaps; and multiples of the observed discrimination.
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
@@ -112,6 +125,9 @@ MOST_EVENTS = 32
 # Steps of the fit of variances; they converge linearly, and limits do not need their last digits.
 # They begin at this share of the noise variance or more.
 FIT_STEPS, FIT_FROM = 25, 0.05
+# The bets of a certificate: the stakes of each are sqrt(2) times those of the one before, or as
+# much smaller. Those of the first are largest, and more bets only lower a bound.
+N_BETS = 40
 # Halvings of an interval, to the last digits; golden sections of one, to a millionth; and the
 # standard deviations of a baseline's sum within which the least evidence is searched.
 HALVINGS, GOLDEN_SECTIONS, FAR_SUM = 60, 32, 10.0

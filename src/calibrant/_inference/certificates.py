@@ -29,8 +29,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.grid import STREAM_SPACING, UnitGrid
 from calibrant._core.messages import name_of, setting
 from calibrant._core.typing import Array, Index
-from calibrant._inference.budget import HALVINGS
-from calibrant._inference.numbers import N_BETS
+from calibrant._inference.budget import HALVINGS, N_BETS
 from calibrant._measures.measure import Measure
 from calibrant._measures.smooth import LS_SIGMA, WIDE_SIGMA, ls_ece_of_grid
 from calibrant._measures.smooth_ece import smooth_ece_of_grid

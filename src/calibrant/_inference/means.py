@@ -20,7 +20,8 @@ from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import effective, summed
 from calibrant._inference.budget import ROW_ENTRIES
-from calibrant._inference.numbers import LEAST_OF_ABC, ROWS_ALIKE
+from calibrant._inference.numbers import ROWS_ALIKE
+from calibrant._inference.rounding import SLACK
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -223,7 +224,7 @@ def _abc(normal: float, acceleration: float) -> float:
     distribution. Bias correction and acceleration of a mean are both its skewness / 6.
     """
     w = acceleration + normal
-    return w / max(1.0 - acceleration * w, LEAST_OF_ABC) ** 2
+    return w / max(1.0 - acceleration * w, SLACK) ** 2
 
 
 def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:

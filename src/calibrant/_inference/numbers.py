@@ -51,11 +51,9 @@ SMOOTH_OVER = 0.25
 # in opposite directions: 1 allows for slopes from 0 to 2.
 #   coverage --pairs --world "slopes 1.2 and 0.85" --measures ece smooth_ece
 TREND = 1.0
-# Fine cells of a measure that is not of bins: equally wide on the scale of arcsin(sqrt(u)), on
-# which outcomes have the same variance everywhere, 0.008 wide in the middle and 0.0001 at the ends.
-# Gaps are estimated in wide cells of equal weight, of at least so many rows or clusters.
+# Wide cells of a measure that is not of bins, of equal weight, in which gaps are estimated: so many
+# at most, and each of at least so many rows or clusters.
 #   coverage ordinary "nearly calibrated" --measures smooth_ece ks_error --rows 80 300 1000
-FINE_CELLS = 192
 WIDE_CELLS = 32
 ROWS_OF_WIDE = 10.0
 # The share of tr(A C A C), by which R' A C A R exceeds its true value on average, that is taken off
@@ -67,11 +65,6 @@ SLOPE_BIAS = 0.5
 # is missing beyond it is added slot by slot.
 #   coverage "long tail" --measures top_label_ece
 MOST_WIDENED_SLOTS = 2.0
-
-# The least weight that is drawn for a wide cell, over its own: a cell of few rows may be drawn with
-# next to no weight, by which its noise is divided.
-#   coverage rare --measures smooth_ece ks_error --rows 80
-LEAST_DRAWN_WEIGHT = 0.1
 
 # --- clusters, weights, means ---------------------------------------------------------------------
 
@@ -88,10 +81,6 @@ FEW_CLUSTERS = 12
 # The rows of about the same weight whose mean squared deviation stands for that of each.
 #   coverage "heavy weights" --measures brier log_loss
 ROWS_ALIKE = 50
-# The least 1 - a w, whose square divides the ABC limit w of a mean of acceleration a: few rows of
-# extreme skewness would give limits without end.
-#   coverage rare --measures log_loss --rows 80
-LEAST_OF_ABC = 0.2
 # The largest leverage in 1 - leverage, which divides residuals: a row or cluster that decides a
 # logistic fit alone has a leverage of 1 and a residual of 0.
 #   coverage --tests "huge cluster"
@@ -132,30 +121,16 @@ SLOW_WAVES = 0.25
 # Of several tests with p-values below this the most specific one is named.
 #   verdicts
 CONVINCING = 1e-6
-# The width of a cell on the logit scale, within which outcomes are drawn from the mean prediction;
-# at 1/2 it is 1/256 of probability. Up to `FEW_ROWS` rows cells are so fine that nearly each row
-# has its own, and measures that choose their bins choose them by rows. Logits beyond `CELL_LIMIT`
-# share a cell. coverage --tests calibrated
-FINE = 1.0 / 64.0
-FEW_ROWS = 1000
-FINEST = 1.0 / 4096.0
-CELL_LIMIT = 14.0
 # The draws beyond a value from which on its p-value is counted, and beyond a quantile from which on
 # it is read off the draws; with fewer a tail is fitted.
 #   coverage --tests calibrated
 ENOUGH_BEYOND = 10.0
 FEWEST_BEYOND = 4.0
-# The draws beyond the observed value after which drawing stops (Besag and Clifford, 1991), those
-# from which on a p-value is counted, and the share of the largest draws that a tail is fitted to
-# where there are fewer.
+# The draws beyond the observed value from which on a p-value is counted, and the share of the
+# largest draws that a tail is fitted to where there are fewer.
 #   coverage --tests ordinary
-CLEAR = 100
 ENOUGH_IN_TAIL = 50
 TAIL_SHARE = 0.05
-# The expected number of surprises (the less likely outcome of a row) that are drawn one by one. If
-# there are more, the rows of the smallest variance are drawn as a normal sum.
-#   coverage --tests rare
-SURPRISES = 100.0
 # The squared skewness or excess kurtosis above which a sum of outcomes is not taken to be normal.
 #   coverage --tests rare
 NOT_NORMAL = 0.05
@@ -166,19 +141,14 @@ SMALL_COUNT = 2.0
 # --- streams, segments, bands ---------------------------------------------------------------------
 
 # Bins with less are merged before two streams are compared, since their sums are not yet normal: in
-# variance of the sum of residuals, before and after merging; for soft labels in rows.
+# variance of the sum of residuals, before and after merging; for soft labels `FEW_EVENTS` rows.
 #   coverage --tests calibrated rare
 LEAST_VARIANCE = 3.0
 LEAST_AFTER = 1.0
-LEAST_ROWS = 10.0
 # The bets (exponents) of e-values: small ones find small errors in many rows, large ones find large
 # errors early.
 #   coverage --tests ordinary
 BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-# The bets of a certificate: the stakes of each are sqrt(2) times those of the one before, or as
-# much smaller, so that some fit any mean square of residuals.
-#   benchmarks/certificates.py
-N_BETS = 40
 # Evidence of a change from a baseline. The chance that the intervals of the baseline's bins miss is
 # taken from the 5 % of the alarm. The bets are in standard deviations of the baseline's sum of
 # outcomes: its own on gaps that its rows refute, and the windows' from the smallest change that as
@@ -188,10 +158,6 @@ REGION_CHANCE = 0.005
 BASELINE_BET = 4.0
 SMALLEST_CHANGE_BET = 0.2
 CHANGE_BET_RATIO = 3.0
-# A segment with less variance than ten outcomes of probability 1/2 is not tested: a single outcome
-# may decide.
-#   coverage --tests rare
-LEAST_SEGMENT_VARIANCE = 2.5
 # The runs of rows that a confidence band is simultaneous over: the more, the wider the band. And
 # the fewest cells and rows of a local regression. coverage --tests calibrated
 RUNS = 120
