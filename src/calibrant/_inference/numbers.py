@@ -28,9 +28,10 @@ SHOWN_AT_LEAST = 0.5
 # fewer misses than this: that the sample has none of them tells nothing.
 #   coverage found --world "nearly all sure" --measures log_loss brier
 NO_MISS = 0.01
-# Where between the Poisson limits of rare events differences of errors are computed: -1 is the
-# lower limit, 1 the upper one. A difference need not be monotone between them. coverage pairs
-# --measures ece lin_ce
+# Where between the Poisson limits of rare events changes of errors are computed: -1 is the lower
+# limit, 1 the upper one. A gap may be 0 between them, which widens the difference from other rows
+# in one of fourteen comparisons, at most by a factor of 1.8.
+#   coverage pairs --measures ece lin_ce
 TOWARDS = (-1.0, 0.5, 1.0)
 
 # --- single errors and their differences ----------------------------------------------------------
@@ -40,12 +41,11 @@ TOWARDS = (-1.0, 0.5, 1.0)
 # arXiv:1105.3166).
 #   coverage calibrated --measures ece smooth_ece
 POWER_CONSTRAINT = 0.16
-# The width, in predictions, of the kernel that smooths gaps: of single errors, and in the prior of
-# two predictors' gaps.
+# The width, in predictions, of the kernel that smooths the gaps of a single error.
 #   coverage ordinary --measures smooth_ece ici
 SMOOTHED_OVER = 0.05
-# The width of the same kernel for the gaps of two predictors on common rows, of which fewer slots
-# differ. coverage pairs --measures ece smooth_ece
+# The width, in predictions, of the kernel that correlates gaps of two predictors in their prior.
+#   coverage pairs --measures ece smooth_ece
 SMOOTH_OVER = 0.25
 # The prior standard deviation of shifts and slopes, on the logit scale, of two predictors that err
 # in opposite directions: 1 allows for slopes from 0 to 2.
