@@ -399,4 +399,4 @@ def test_shares_of_up_to_twelve_votes_may_have_two_digits(m):
     votes = np.full(m + 1, m)
     assert np.array_equal(whole_counts(np.round(counts / m, 2), votes), counts)
     # No number of votes is 0.08 off a whole one by rounding.
-    assert whole_counts((counts + [[0.08, -0.08]]) / m, votes) is None
+    assert whole_counts((counts + np.array([0.08, -0.08])) / m, votes) is None

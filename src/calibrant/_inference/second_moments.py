@@ -21,8 +21,8 @@ import numpy as np
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import Blocks, squared_weights, summed
 from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
-from calibrant._inference.numbers import MOST_WIDENED_SLOTS, SHOWN_AT_LEAST
-from calibrant._inference.rounding import SLACK, symmetric_root
+from calibrant._inference.numbers import LEAST_DRAWN_WEIGHT, MOST_WIDENED_SLOTS, SHOWN_AT_LEAST
+from calibrant._inference.rounding import symmetric_root
 from calibrant._inference.slots import Slots
 
 
@@ -369,7 +369,7 @@ class SlotNoise:
             zip(fine.slots, fine.parents, fine.blocks, strict=True)
         ):
             gap = self.moments.slots[j].gap[parent]
-            drawn = np.maximum(ratios[j], SLACK)[:, parent] * slots.weight
+            drawn = np.maximum(ratios[j], LEAST_DRAWN_WEIGHT)[:, parent] * slots.weight
             # Two predictors on the same rows have the same normal numbers.
             stream = 10 if self.moments.paired else 10 + j
             residuals = slots.z - slots.u - gap[slots.index]
