@@ -1,7 +1,7 @@
 """What uncertainty costs: intervals and noise floors, comparisons, and pages, beside plain values.
 
     python benchmarks/resampling.py            everything
-    python benchmarks/resampling.py intervals  one part: intervals, compare, report
+    python benchmarks/resampling.py intervals  one part: intervals, smooth, compare, report
 
 A line has the median of the wall times, the least processor time (of all threads; it hardly
 depends on what else the machine does), and its ratio to the plain evaluation of the same rows.
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,15 @@ def intervals(repeats: int) -> None:
         line(f"evaluate(uncertainty=True), {size}", *found, plain)
 
 
+def smooth(repeats: int) -> None:
+    """What smooth ECE adds to the interval of ECE, up to `QUICK_ROWS` rows and beyond."""
+    for n in (100_000, 1_000_000, 4_000_000):
+        y, p = rows(n, 1)
+        for names in (["ece"], ["ece", "smooth_ece"]):
+            make = partial(cal.evaluate, y, p, measures=names, uncertainty=True)
+            line(f"intervals of {' and '.join(names)}, {n:,} rows", *timed(make, repeats))
+
+
 def compare(repeats: int) -> None:
     rng = np.random.default_rng(1)
     y, p = rows(10_000, 10)
@@ -122,7 +132,7 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-PARTS = {"intervals": intervals, "compare": compare, "report": report}
+PARTS = {"intervals": intervals, "smooth": smooth, "compare": compare, "report": report}
 
 
 def main() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.certificates import MOVED_BY_NOISE, N_BETS, Units, upper_bound
+from calibrant._inference.budget import N_BETS
+from calibrant._inference.certificates import MOVED_BY_NOISE, Units, upper_bound
 from certificate_worlds import errors, worlds
 from cli.command import csv, run
 from needs import need

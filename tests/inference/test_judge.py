@@ -91,6 +91,27 @@ def test_the_largest_kappa_is_reached_and_never_passed():
     assert max(each.kappa for each in found) == pytest.approx(ceilings.pop())
 
 
+def test_each_corner_has_half_of_a_row_and_for_rogan_and_gladen_a_quarter():
+    """All of ten answers are right: Wilson's interval at (10 + 1/2) / (10 + 1), and with a quarter
+    a symmetric one about the rate that (10 + 1/4) / (10 + 1/2) gives.
+    """
+    human, others = np.repeat([0.0, 1.0], 10), np.zeros(400)
+    rows = JudgedRows(human, np.append(human, others), np.ones(420), None, 0.95)
+    q = rows.quantile
+    # Labelled rows vary about the cornered share, and so does each corner.
+    share, n, few = 10.5 / 11, 22.0, 22 / 19
+    variance = few * (10 * (1 - share) ** 2 + 0.5 * (1 - share) ** 2 + 0.5 * share**2) / 11**2
+    independent = share * (1 - share) / variance
+    assert inside.mean_answer(rows, 1.0).low == pytest.approx(independent / (independent + q**2))
+    assert rows.with_corners[-1] == pytest.approx(0.5 / n)
+    hit = 10.25 / 10.5
+    found = inside.rogan_gladen(rows)
+    cornered = max((0.0 - (1 - hit)) / (2 * hit - 1), 0.0)
+    errors = 10 * (1 - hit) ** 2 + 0.25 * (1 - hit) ** 2 + 0.25 * hit**2
+    variance = 21 / 19 * (1 - cornered) ** 2 * errors / 10.5**2 / (2 * hit - 1) ** 2
+    assert found.high == pytest.approx(cornered + q * math.sqrt(variance))
+
+
 def test_a_published_example():
     """276 comparisons of a public study: 28 with labels, sensitivity 1/4, specificity 21/24, and 40
     of 248 others; its PPI++ estimate is 0.145."""

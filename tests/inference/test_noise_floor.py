@@ -14,9 +14,9 @@ from calibrant import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.bootstrap import draw_blocks
+from calibrant._inference.budget import FINE
 from calibrant._inference.cells import Problem, cells_of, observed_draw, problem_of
 from calibrant._inference.null import drawn_samples, null_drawn
-from calibrant._inference.numbers import FINE
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary

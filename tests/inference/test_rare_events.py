@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant._api.metrics.uncertainty import _uncertainty_of_measure
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import null, slots
 from calibrant._inference.blocks import blocks_of
@@ -101,6 +102,15 @@ def test_verdicts_on_rare_clusters():
         for measure in ("ece", "ace"):
             found = cal.verdict(y, u, measure=measure, groups=groups, n_resamples=100)
             assert not found.sentence.startswith("Miscalibrated"), found
+
+
+def test_an_error_may_be_least_between_the_limits_of_a_rare_rate():
+    """Four events of 200 may be 10.24 or 1.09: halfway to more of them the prediction is right."""
+    y, u = np.arange(200) < 4, np.full(200, 0.0356)
+    rows, ece, _ = _uncertainty_of_measure(to_samples(y.astype(int), u), "ece", 15, 50, seed=0)
+    changes = rows.with_rare_events(ece, 0.0156, 0.95).values()
+    assert min(changes) == pytest.approx(-0.0156, abs=2e-5)
+    assert max(changes) == pytest.approx(0.02 - 1.09 / 200, abs=2e-5)
 
 
 def test_lower_limits_of_few_events_hold_the_truth():

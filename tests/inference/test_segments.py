@@ -36,6 +36,16 @@ def test_a_planted_segment_is_the_worst():
     assert "points too high" in everywhere.notes[0] and "too high" in everywhere.sentence
 
 
+def test_a_segment_varies_as_ten_even_outcomes_do_at_least():
+    """52 outcomes of probability 1/20 have less variance than ten of 1/2, and 53 have more."""
+    sizes = {"51 rows": 51, "54 rows": 54, "rest": 500}
+    groups = {"part": np.repeat(list(sizes), list(sizes.values()))}
+    u = np.full(605, 0.05)
+    y = (np.random.default_rng(0).random(605) < u).astype(int)
+    found = cal.find_segments(y, u, groups, n_draws=100)
+    assert {row.values["part"] for row in found} == {"54 rows", "rest"}
+
+
 def test_every_segment_as_a_loop_over_rows_has_it():
     p, columns, rng = world(400, 1)
     some = {name: columns[name] for name in ("ward", "smoker")}

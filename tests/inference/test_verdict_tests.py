@@ -102,6 +102,32 @@ def test_a_single_outcome_that_no_draw_shows_decides():
     assert decided(y, u, **FAST) == ""
 
 
+def test_the_statistic_of_waves_by_hand():
+    """Squares of scores in standard deviations of calibrated samples: 1 / sqrt(k) times that of the
+    wave of k half turns, from 2 to 12.
+    """
+    rng = np.random.default_rng(3)
+    u = np.sort(rng.uniform(0.1, 0.9, 60))
+    y = worlds.outcomes(u, rng)
+    uncertainty, *_ = _uncertainty_of_measure(to_samples(y, u), "ece", 15, n_resamples=500, seed=0)
+    drawn = uncertainty.calibrated_draws(uncertainty.plain_problem)[0]
+    cells = drawn.cells
+    weight = [w * math.sqrt(p * (1 - p)) for w, p in zip(cells.w, cells.u, strict=True)]
+    observed, of_draws = 0.0, np.zeros(len(drawn.wz))
+    for k in range(2, 13):
+        wave, before = np.zeros(len(weight)), 0.0
+        for j, each in enumerate(weight):
+            middle = (before + each / 2) / sum(weight)
+            wave[j] = math.cos(math.pi * k * middle) / (cells.u[j] * (1 - cells.u[j])) ** 0.25
+            before += each
+        scores = (drawn.wz - drawn.wu) @ wave
+        scale = math.sqrt(k) * np.mean(scores**2)
+        observed += ((cells.wz - cells.w * cells.u) @ wave) ** 2 / scale
+        of_draws += scores**2 / scale
+    chance = (1 + np.count_nonzero(of_draws >= observed)) / (1 + len(of_draws))
+    assert tests.curve_p(drawn) == pytest.approx(chance) and 0.05 < chance < 0.95
+
+
 def test_faster_waves_are_left_to_the_noise_floor():
     """To look for them too would take power from slow ones."""
     assert np.median(waves_found(10, 0.09)) > 0.1

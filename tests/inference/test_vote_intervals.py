@@ -185,3 +185,17 @@ def test_the_variance_of_shares_is_held_when_votes_are_drawn_anew(m, shape):
     assert held >= 18
     assert abs(np.mean(estimates) - q.var()) < np.std(estimates, ddof=1)
     assert np.mean(widths) < 3.5 * 3.92 * np.std(estimates, ddof=1)
+
+
+@pytest.mark.parametrize(
+    ("resample", "variance"),
+    [("votes", 0.16 / 5), ("both", 0.16 / 5 + 0.09)],
+    ids=["votes", "both"],
+)
+def test_limits_in_one_bin_are_those_of_a_mean(resample, variance):
+    """True shares of 0.2 and 0.8 have a variance of 0.09, which the votes of fixed rows lack."""
+    rng, n = np.random.default_rng(2), 2000
+    shares = rng.binomial(5, np.where(np.arange(n) % 2, 0.2, 0.8)) / 5
+    found = cal.interval(shares, np.full(n, 0.3), votes=5, resample=resample)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(variance / n), rel=0.15)
+    assert found.low < 0.2 < found.high

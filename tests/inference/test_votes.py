@@ -391,3 +391,12 @@ def test_shares_of_two_digits_are_counts_of_a_dozen_votes():
     counts = np.stack([np.arange(13), 12 - np.arange(13)], axis=1)
     assert (whole_counts(np.round(counts / 12, 2), m) == counts).all()
     assert whole_counts(np.array([[0.49, 0.51]]), np.array([10])) is None
+
+
+@pytest.mark.parametrize("m", range(2, 13))
+def test_shares_of_up_to_twelve_votes_may_have_two_digits(m):
+    counts = np.stack([np.arange(m + 1), m - np.arange(m + 1)], axis=1)
+    votes = np.full(m + 1, m)
+    assert np.array_equal(whole_counts(np.round(counts / m, 2), votes), counts)
+    # No number of votes is 0.08 off a whole one by rounding.
+    assert whole_counts((counts + np.array([0.08, -0.08])) / m, votes) is None

@@ -6,6 +6,7 @@ columns, a crossing. Its gap is here the mean prediction less the mean target.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -36,13 +37,12 @@ from calibrant._inference.segments import (
     noise_of_rows,
     search,
 )
+from calibrant._inference.significance import student_quantile
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._rendering import shown
 from calibrant.results._segments import Segment, Segments
 
 PARTS, MIN_ROWS, N_DRAWS = 5, 30, 500
-# A gap of all rows this many standard errors from 0 is more than chance (p < 0.05).
-OFF = 1.96
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,7 +361,8 @@ def _segments_table(
     `found` are all segments, `columns` the columns searched, `more_notes` further notes.
     """
     whole = totals.wu - totals.wz
-    off = abs(whole) > OFF * np.sqrt(found.variance)
+    # Whether the gap of all rows is more than chance.
+    off = abs(whole) > student_quantile(0.975, math.inf) * np.sqrt(found.variance)
     against_all = bool(off if options.contrast is None else options.contrast)
     min_gap = float(options.min_gap)
     rows, largest = [], 0.0

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from calibrant._core.typing import Array, Counts
-from calibrant._inference.budget import MOST_SIZES, MOST_VOTES_OF_BIAS
+from calibrant._inference.budget import MOST_EQUAL_CLASSES, MOST_SIZES, MOST_VOTES_OF_BIAS
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.rounding import LEAST_CONCENTRATION, MOST_CONCENTRATION
 
@@ -224,7 +224,8 @@ def _largest_bias(votes: Counts, k: int) -> Array:
     out = []
     for m in sizes.tolist():
         equal = [
-            Population(np.full(j, 1.0 / j), MOST_CONCENTRATION) for j in range(2, min(k, 10) + 1)
+            Population(np.full(j, 1.0 / j), MOST_CONCENTRATION)
+            for j in range(2, min(k, MOST_EQUAL_CLASSES) + 1)
         ]
         ratios = [
             (1.0 - largest_vote_share(each, m)) / (1.0 - 1.0 / each.mean.size) for each in equal

@@ -11,8 +11,6 @@ from calibrant._core.typing import Array, Index
 from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._inference.numbers import FEW_CLUSTERS, MOST_WIDENED_CLUSTERS
 
-# The quantile at which Student's t is compared with the normal, and the normal's value there.
-TAIL, NORMAL = 0.975, 1.959963984540054
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
@@ -49,6 +47,13 @@ def effective(w: Array, groups: Index | None = None, counts: Array | None = None
     return float(units.sum()) ** 2 / float((units**2).sum())
 
 
+def student_factor(df: Any) -> Any:
+    """Student's 97.5 % quantile over the normal one, for numbers of degrees of freedom."""
+    from scipy.special import ndtri, stdtrit
+
+    return stdtrit(df, 0.975) / ndtri(0.975)
+
+
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """The blocks of rows that are resampled whole.
@@ -82,10 +87,8 @@ class Blocks:
         """
         if self.groups is None:
             return 1.0
-        from scipy.special import stdtrit
-
         units = effective(np.ones(self.index.size) if weights is None else weights, self.groups)
-        student = float(stdtrit(max(units - 1.0, 1.0), TAIL)) / NORMAL
+        student = float(student_factor(max(units - 1.0, 1.0)))
         return min(student, MOST_WIDENED_CLUSTERS)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:

@@ -26,7 +26,7 @@ from calibrant._inference.coefficients import (
     why_not_estimable,
 )
 from calibrant._inference.noise_floors import NoiseFloors
-from calibrant._inference.numbers import CONVINCING, SHARES, WAVES
+from calibrant._inference.numbers import CONVINCING, SHARES, SLOW_WAVES, WAVES
 from calibrant._inference.rounding import ROUNDED_FLOOR, SLACK
 from calibrant._inference.tails import upper_tail
 from calibrant._measures.catalogue import Measure
@@ -220,7 +220,9 @@ def curve_p(drawn: Drawn) -> float:
     waves *= inverse[:, None]
     scores, observed = _scores(drawn, waves)
     error = np.sqrt(np.mean(scores**2, axis=0))
-    unit = np.divide(half_turns**-0.25, error, out=np.zeros(half_turns.size), where=error > 0.0)
+    unit = np.divide(
+        half_turns**-SLOW_WAVES, error, out=np.zeros(half_turns.size), where=error > 0.0
+    )
     with np.errstate(over="ignore"):  # an event at a prediction next to 0 may overflow
         statistic = float(((observed * unit) ** 2).sum())
     beyond = np.count_nonzero(((scores * unit) ** 2).sum(axis=1) >= statistic * (1.0 - SLACK))

@@ -27,8 +27,7 @@ from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.top_classes import top_classes
 from calibrant._engines.protocol import Findings
 from calibrant._inference.blocks import Blocks, squared_weights, summed
-from calibrant._inference.budget import FEW_CELLS, MOST_BINS
-from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
+from calibrant._inference.budget import CELL_LIMIT, FEW_CELLS, FEW_ROWS, FINE, FINEST, MOST_BINS
 from calibrant._measures.catalogue import THRESHOLD
 
 # Predictions, targets and weights of every row, and what the checks of them found.

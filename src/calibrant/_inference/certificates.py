@@ -26,11 +26,12 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError
-from calibrant._core.grid import UnitGrid
+from calibrant._core.grid import STREAM_SPACING, UnitGrid
 from calibrant._core.messages import name_of, setting
 from calibrant._core.typing import Array, Index
+from calibrant._inference.budget import HALVINGS, N_BETS
 from calibrant._measures.measure import Measure
-from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
+from calibrant._measures.smooth import LS_SIGMA, WIDE_SIGMA, ls_ece_of_grid
 from calibrant._measures.smooth_ece import smooth_ece_of_grid
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
@@ -38,17 +39,11 @@ from calibrant._summaries.smooth import CELLS_PER_SIGMA, SmoothSummary
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._certificate import Certificate
 
-# How many bets are averaged: each has stakes sqrt(2) times those of the one before, or as much
-# smaller, so that some fit any mean square of residuals.
-N_BETS = 40
-# The largest mean square of residuals of calibrated rows, for which the first bet is best.
-LARGEST_SQUARE = 0.25
 # Logit noise of width sigma moves a residual by at most this much times sigma, in the mean: the
 # sigmoid's slope is at most 1/4, and the mean of a standard normal's absolute value sqrt(2 / pi).
 MOVED_BY_NOISE = math.sqrt(2.0 / math.pi) / 4.0
-# The narrowest logit noise that the grid of streams and samples resolves.
-LEAST_LOGIT_SIGMA = 1 / 32
-_STEPS = 48
+# The narrowest noise, on the logit scale and of predictions, that grids of streams resolve.
+LEAST_SIGMAS = {"logit_grid": CELLS_PER_SIGMA * STREAM_SPACING, "smooth": 0.002}
 
 
 @dataclass(frozen=True)
@@ -132,7 +127,8 @@ def _stakes(units: Units, level: float, anytime: bool) -> tuple[Array, Array]:
     shares = 1.0 / ((j + 1.0) * (j + 2.0))
     if anytime:
         return 2.0 ** (1.0 - j / 2), shares
-    usual = LARGEST_SQUARE * units.spread / units.largest**2
+    # The first bet is best for outcomes of probability 1/2, whose residuals have the square 1/4.
+    usual = 0.25 * units.spread / units.largest**2
     first = math.sqrt(-2.0 * math.log(1.0 - level) / (units.n * usual))
     return first * 2.0 ** (j / 2), shares
 
@@ -141,7 +137,7 @@ def _first_from(holds: Callable[[float], bool], low: float, high: float) -> floa
     """The smallest number between two at which a condition holds that holds from there on, and at
     `high`; rounded up.
     """
-    for _ in range(_STEPS):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
@@ -212,7 +208,7 @@ def _checked_sigma(measure: Measure, sigma: float | None) -> float | None:
     """The width of the noise of a smooth error; None for the fixed point of smECE, and for errors
     without noise.
     """
-    least = {"logit_grid": LEAST_LOGIT_SIGMA, "smooth": 0.002}.get(measure.statistic)
+    least = LEAST_SIGMAS.get(measure.statistic)
     if least is None and sigma is not None:
         raise InputError(
             f"{name_of('sigma')} is the noise width of a smooth error, but {measure.name!r} has no "
@@ -221,10 +217,10 @@ def _checked_sigma(measure: Measure, sigma: float | None) -> float | None:
     if sigma is None:
         return LS_SIGMA if measure.statistic == "logit_grid" else None
     numeric = isinstance(sigma, int | float | np.floating) and not isinstance(sigma, bool)
-    if least is not None and not (numeric and least <= sigma <= 64):
+    if least is not None and not (numeric and least <= sigma <= WIDE_SIGMA):
         raise InputError(
-            f"{name_of('sigma')} must be a number from {least:g} to 64 that is fixed in advance, "
-            f"such as {setting('sigma', 0.1)}; got {sigma!r}"
+            f"{name_of('sigma')} must be a number from {least:g} to {WIDE_SIGMA:g} that is fixed "
+            f"in advance, such as {setting('sigma', 0.1)}; got {sigma!r}"
         )
     return float(sigma)
 

@@ -34,21 +34,14 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array, Index, Mask
+from calibrant._inference.budget import FAR_SUM, GOLDEN_SECTIONS, HALVINGS, PAIRS_OF_WINDOWS
 from calibrant._inference.numbers import (
     BASELINE_BET,
     CHANGE_BET_RATIO,
     REGION_CHANCE,
     SMALLEST_CHANGE_BET,
 )
-
-# Pairs of beginning and end that are computed at a time: a few megabytes.
-_AT_ONCE = 8192
-# Halvings of an interval, and golden sections of one: to the last digits, and to a millionth.
-_HALVINGS, _SECTIONS = 60, 32
-# Exponents are cut here, below the largest number.
-_LARGEST, _LEAST = 600.0, 1e-300
-# The least evidence is searched within so many standard deviations of the baseline's sum.
-_FAR = 10.0
+from calibrant._inference.rounding import LARGEST_EXPONENT, LEAST_EVIDENCE
 
 
 @dataclass(frozen=True)
@@ -107,10 +100,10 @@ def running_change(
     number = np.asarray(numbers, dtype=np.int64)
     first, last = _beginnings(number)
     out = np.zeros(number.size)
-    for at in range(0, first.size, _AT_ONCE):
-        begin, end = first[at : at + _AT_ONCE], last[at : at + _AT_ONCE]
+    for at in range(0, first.size, PAIRS_OF_WINDOWS):
+        begin, end = first[at : at + PAIRS_OF_WINDOWS], last[at : at + PAIRS_OF_WINDOWS]
         logs = game.log_evidence(upto[end + 1] - upto[begin]) + _log_share(number[begin])
-        np.add.at(out, end, np.exp(np.minimum(logs, _LARGEST)))
+        np.add.at(out, end, np.exp(np.minimum(logs, LARGEST_EXPONENT)))
     return [float(value) for value in (1.0 - 20.0 * REGION_CHANCE) * out]
 
 
@@ -178,7 +171,7 @@ def _relative(rate: Array, mean: Array) -> Array:
 def _end_of_interval(rate: Array, far: Array, allowed: Array, grouped: bool) -> Array:
     """The mean between `rate` and `far` at which the divergence passes what is allowed."""
     near = rate.copy()
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         middle = (near + far) / 2.0
         inside = _divergence(rate, middle, grouped) <= allowed
         near, far = np.where(inside, middle, near), np.where(inside, far, middle)
@@ -234,13 +227,15 @@ class _Game:
             p = self.rate + (np.maximum(moved, 0.0) if bet > 0 else np.minimum(moved, 0.0))
             worse = np.clip(p + (self.above if bet > 0 else self.below), 0.0, 1.0)
             loss = now.weight * _exponent(bet, worse, self.grouped)[0]
-            of_bins.append(np.exp(np.minimum(bet * now.target - loss, _LARGEST)).mean(axis=1))
+            of_bins.append(
+                np.exp(np.minimum(bet * now.target - loss, LARGEST_EXPONENT)).mean(axis=1)
+            )
             step, slope = self._all_bins(bet, now, p)
             steps.append(step)
             slopes.append(slope)
         of_all = self._least(np.stack(steps, axis=1), np.stack(slopes, axis=1))
         return np.logaddexp(
-            np.log(np.maximum(np.mean(of_bins, axis=0), _LEAST)), of_all
+            np.log(np.maximum(np.mean(of_bins, axis=0), LEAST_EVIDENCE)), of_all
         ) - math.log(2.0)
 
     def _all_bins(self, bet: float, now: _Sums, p: Array) -> tuple[Array, Array]:
@@ -262,14 +257,14 @@ class _Game:
 
         def both(g: Array) -> Array:
             """The logarithm at g: convex, as a sum of logarithms of sums of exponentials."""
-            own = np.exp(np.minimum(bet * g - self.losses[0], _LARGEST))
-            own = own + np.exp(np.minimum(-bet * g - self.losses[1], _LARGEST))
+            own = np.exp(np.minimum(bet * g - self.losses[0], LARGEST_EXPONENT))
+            own = own + np.exp(np.minimum(-bet * g - self.losses[1], LARGEST_EXPONENT))
             logs = steps - slopes * g[:, None]
             top = logs.max(axis=1)
             windows = top + np.log(np.exp(logs - top[:, None]).mean(axis=1))
             return np.asarray(np.log(0.5 + 0.25 * own) + windows)
 
-        return _least_of_convex(both, _FAR * self.spread, steps.shape[0])
+        return _least_of_convex(both, FAR_SUM * self.spread, steps.shape[0])
 
 
 def _least_of_convex(function: Callable[[Array], Array], far: float, n: int) -> Array:
@@ -278,7 +273,7 @@ def _least_of_convex(function: Callable[[Array], Array], far: float, n: int) -> 
     low, high = np.full(n, -far), np.full(n, far)
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = function(a), function(b)
-    for _ in range(_SECTIONS):
+    for _ in range(GOLDEN_SECTIONS):
         left = at_a < at_b
         low, high = np.where(left, low, a), np.where(left, b, high)
         new = np.where(left, high - ratio * (high - low), low + ratio * (high - low))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrant._core.typing import Array, Index
+from calibrant._inference.budget import HALVINGS
 from calibrant._inference.cells import Problem
 from calibrant._inference.few_events import poisson_limits
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
@@ -136,7 +137,7 @@ def _root(limit: Callable[[float], float], start: float, step: float) -> float:
     from scipy.optimize import brentq
 
     first = start
-    for _ in range(60):
+    for _ in range(HALVINGS):
         last = first + step
         if step < 0.0:
             last = max(last, 0.0)

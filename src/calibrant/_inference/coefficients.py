@@ -31,9 +31,6 @@ from calibrant._inference.significance import (
 )
 from calibrant._measures.coefficients import Coefficient
 
-# The 95 % point of a chi-square with one degree of freedom.
-CHI_SQUARE_95 = 3.8414588206941236
-
 # --- logistic regression --------------------------------------------------------------------------
 
 
@@ -260,7 +257,8 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
         df, of_large = math.inf, large.inverse_information
         if both is not None:
             of_both = both.inverse_information
-            if 2.0 * (both.log_likelihood - large.log_likelihood) > CHI_SQUARE_95:
+            ratio = 2.0 * (both.log_likelihood - large.log_likelihood)
+            if chi_square_tail(ratio, 1.0) < 0.05:
                 # The slope is not 1: the information of a misspecified model does not give the
                 # variance of its intercept.
                 of_large = np.maximum(of_large, robust_covariance(large, *scores))

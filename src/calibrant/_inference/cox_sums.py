@@ -19,7 +19,6 @@ from calibrant._core.typing import Array, Mask
 from calibrant._data.links import logit
 from calibrant._engines.logit_sums import EVENT, NO_EVENT, NOISE, SOFT, ClusterScores, LogitSums
 from calibrant._inference.coefficients import (
-    CHI_SQUARE_95,
     CoxFits,
     LogisticFit,
     Reach,
@@ -77,7 +76,8 @@ def cox_fits_from(sums: LogitSums, rows: Rows) -> CoxFits:
         df, of_large = math.inf, large.inverse_information
         if both is not None:
             of_both = both.inverse_information
-            if 2.0 * (both.log_likelihood - large.log_likelihood) > CHI_SQUARE_95:
+            ratio = 2.0 * (both.log_likelihood - large.log_likelihood)
+            if chi_square_tail(ratio, 1.0) < 0.05:
                 of_large = np.maximum(of_large, _robust_covariance(large, cells.squares(large)))
     else:
         df = max(sums.effective - 2.0, 1.0)

@@ -30,9 +30,9 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._core.typing import Array, Index, Mask
-from calibrant._inference.budget import FIT_STEPS
+from calibrant._inference.budget import FIT_FROM, FIT_STEPS
 from calibrant._inference.numbers import SMOOTH_OVER, TREND
-from calibrant._inference.rounding import JITTER, symmetric_root
+from calibrant._inference.rounding import CERTAIN, JITTER, symmetric_root
 from calibrant._inference.second_moments import SecondMoments, SlotNoise
 from calibrant._inference.tails import quantiles
 
@@ -250,7 +250,7 @@ class GapPair:
         each class of each predictor has a random shift and a random slope on the logit scale.
         """
         index, there = self._slots
-        mean = np.clip(self.moments.stacked("mean_u")[index], 1e-4, 1.0 - 1e-4)
+        mean = np.clip(self.moments.stacked("mean_u")[index], CERTAIN, 1.0 - CERTAIN)
         shift = there * mean * (1.0 - mean)
         slope = shift * np.log(mean / (1.0 - mean))
         owner = self.moments.owners[index]
@@ -267,7 +267,7 @@ class GapPair:
         noise, n = self._covariances, max(int(self._slots[1].sum()), 1)
         trace = float(np.einsum("rii->", noise[:, : gap.shape[1]] * self._slots[1][:, :, None]))
         noise = noise + fixed
-        start = max(float((gap**2).sum()) - trace, 0.05 * trace, 1e-300) / n
+        start = max(float((gap**2).sum()) - trace, FIT_FROM * trace, 1e-300) / n
         sizes = np.full(len(components), start / len(components))
         # Few slots do not show that a predictor has no gaps of its own: the variance of a diagonal
         # component is at least the mean noise variance over the number of its slots.

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._core.typing import Array, Index, Mask
-from calibrant._inference.budget import MOST_EVENTS, MULTIPLES, PARTS, STEPS
+from calibrant._inference.budget import MOST_EVENTS, MULTIPLES, PARTS, STEP_RATIO, STEPS
 from calibrant._inference.gap_pairs import Formula
 from calibrant._inference.inversion import Path
 from calibrant._inference.limits import Limits
@@ -160,7 +160,7 @@ class GapPaths:
         furthest = float(self._z_scores.max(initial=1.0)) + 2.0 * STEPS[-1]
         steps = list(STEPS)
         while steps[-1] < furthest:
-            steps.append(min(1.4 * steps[-1], furthest))
+            steps.append(min(STEP_RATIO * steps[-1], furthest))
         return steps
 
     def _paths(self, of_sample: Formula, of_population: Formula) -> tuple[list[Path], list[Path]]:

@@ -22,10 +22,10 @@ import numpy as np
 
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import effective
+from calibrant._inference.numbers import ADDED_ROWS
 from calibrant._measures.proportions import wilson_limits
 
-# Rows that are added in each corner, also for Rogan and Gladen's rate, and the corners.
-HALF, QUARTER = 0.5, 0.25
+# The human labels and the judge's answers of the four corners.
 _HUMAN, _JUDGED = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
 
 
@@ -53,7 +53,7 @@ class JudgedRows:
     groups: Index | None
     level: float
     # How many rows are added in each corner.
-    added: float = HALF
+    added: float = ADDED_ROWS
 
     @property
     def n(self) -> int:
@@ -158,7 +158,7 @@ def rogan_gladen(rows: JudgedRows) -> Limits:
     """The rate by sensitivity and specificity, ``(p - (1 - spec)) / (sens + spec - 1)``, where p is
     the judge's rate among the unlabelled rows. Undefined unless sens + spec > 1.
     """
-    rows = replace(rows, added=QUARTER)
+    rows = replace(rows, added=ADDED_ROWS / 2.0)
     p = float(rows.other_shares @ rows.others)
 
     def parts(shares: Array) -> tuple[float, float, float]:

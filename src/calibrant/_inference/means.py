@@ -21,6 +21,7 @@ from calibrant._data.samples import Samples
 from calibrant._inference.blocks import effective, summed
 from calibrant._inference.budget import ROW_ENTRIES
 from calibrant._inference.numbers import ROWS_ALIKE
+from calibrant._inference.rounding import SLACK
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -236,7 +237,7 @@ def _abc(normal: float, acceleration: float) -> float:
     distribution. Bias correction and acceleration of a mean are both its skewness / 6.
     """
     w = acceleration + normal
-    return w / max(1.0 - acceleration * w, 0.2) ** 2
+    return w / max(1.0 - acceleration * w, SLACK) ** 2
 
 
 def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:

@@ -283,4 +283,7 @@ class NoiseFloors(Context):
     @staticmethod
     def _cornish_fisher(skew: float) -> float:
         """The 95 % point of a distribution of mean 0, variance 1 and this small skewness."""
-        return 1.6448536269514722 + skew * (1.6448536269514722**2 - 1.0) / 6.0
+        from scipy.special import ndtri
+
+        normal = float(ndtri(0.95))
+        return normal + skew * (normal**2 - 1.0) / 6.0

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.draws import MOST_LABELS, Labels, Outcomes, draw_labels
-from calibrant._inference.blocks import NORMAL, TAIL, Blocks, summed
+from calibrant._inference.blocks import Blocks, student_factor, summed
 from calibrant._inference.budget import (
     BLOCK_ENTRIES,
     DRAWN_LABELS,
@@ -152,11 +152,9 @@ def _null_residuals(rows: Problem | Slots, bins: Index, gap: Array, units: Array
     clusters) as its bin has, with Student's quantile in place of the normal one. Fewer than
     `FEW_CLUSTERS` units do not tell a gap from noise: their residuals stay about 0.
     """
-    from scipy.special import stdtrit
-
     known = units >= FEW_CLUSTERS
     m = np.where(known, units, 2.0)
-    factor = np.where(known, np.sqrt(m / (m - 1.0)) * stdtrit(m - 1.0, TAIL) / NORMAL, 1.0)
+    factor = np.where(known, np.sqrt(m / (m - 1.0)) * student_factor(m - 1.0), 1.0)
     residual: Array = rows.z - rows.u - np.where(known, gap, 0.0)[bins]
     if rows.hard:
         seen, said = (

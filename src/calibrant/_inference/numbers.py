@@ -28,9 +28,10 @@ SHOWN_AT_LEAST = 0.5
 # fewer misses than this: that the sample has none of them tells nothing.
 #   coverage found --world "nearly all sure" --measures log_loss brier
 NO_MISS = 0.01
-# Where between the Poisson limits of rare events differences of errors are computed: -1 is the
-# lower limit, 1 the upper one. A difference need not be monotone between them. coverage pairs
-# --measures ece lin_ce
+# Where between the Poisson limits of rare events changes of errors are computed: -1 is the lower
+# limit, 1 the upper one. A gap may be 0 between them, which widens the difference from other rows
+# in one of fourteen comparisons, at most by a factor of 1.8.
+#   coverage pairs --measures ece lin_ce
 TOWARDS = (-1.0, 0.5, 1.0)
 
 # --- single errors and their differences ----------------------------------------------------------
@@ -40,21 +41,19 @@ TOWARDS = (-1.0, 0.5, 1.0)
 # arXiv:1105.3166).
 #   coverage calibrated --measures ece smooth_ece
 POWER_CONSTRAINT = 0.16
-# The width, in predictions, of the kernel that smooths gaps: of single errors, and in the prior of
-# two predictors' gaps.
+# The width, in predictions, of the kernel that smooths the gaps of a single error.
 #   coverage ordinary --measures smooth_ece ici
 SMOOTHED_OVER = 0.05
+# The width, in predictions, of the kernel that correlates gaps of two predictors in their prior.
 #   coverage pairs --measures ece smooth_ece
 SMOOTH_OVER = 0.25
 # The prior standard deviation of shifts and slopes, on the logit scale, of two predictors that err
 # in opposite directions: 1 allows for slopes from 0 to 2.
 #   coverage --pairs --world "slopes 1.2 and 0.85" --measures ece smooth_ece
 TREND = 1.0
-# Fine cells of a measure that is not of bins: equally wide on the scale of arcsin(sqrt(u)), on
-# which outcomes have the same variance everywhere, 0.008 wide in the middle and 0.0001 at the ends.
-# Gaps are estimated in wide cells of equal weight, of at least so many rows or clusters.
+# Wide cells of a measure that is not of bins, of equal weight, in which gaps are estimated: so many
+# at most, and each of at least so many rows or clusters.
 #   coverage ordinary "nearly calibrated" --measures smooth_ece ks_error --rows 80 300 1000
-FINE_CELLS = 192
 WIDE_CELLS = 32
 ROWS_OF_WIDE = 10.0
 # The share of tr(A C A C), by which R' A C A R exceeds its true value on average, that is taken off
@@ -67,11 +66,19 @@ SLOPE_BIAS = 0.5
 #   coverage "long tail" --measures top_label_ece
 MOST_WIDENED_SLOTS = 2.0
 
+# The least weight that is drawn for a wide cell, over its own, since its noise is divided by it. A
+# factor of two does not matter: it moves limits by 3 % of their width at most (40 to 300 rows).
+#   coverage ordinary --measures smooth_ece ks_error ici --rows 40 80 300
+LEAST_DRAWN_WEIGHT = 0.1
+
 # --- clusters, weights, means ---------------------------------------------------------------------
 
 # The largest factor from normal to Student's quantiles that few clusters give.
 #   coverage "huge cluster" clusters --rows 300
 MOST_WIDENED_CLUSTERS = 3.0
+# Student's factor above which an interval names few clusters, as it does with fewer than 30; the
+# limits are the same. coverage clusters --rows 300
+NOTABLE_STUDENT = 1.04
 # Up to so many clusters random signs have too few combinations: Webb's six values replace them
 # (Webb, 2023, doi:10.1111/caje.12661).
 #   coverage --tests clusters
@@ -99,6 +106,11 @@ ROUNDED_SHARES = 0.06
 #   coverage soft scattered --tests
 MOST_VOTES = 10
 
+# Labelled rows that are added for each pair of a human label and a judge's answer, so that none of
+# the four is without rows (Jeffreys' prior, as of a 2 x 2 table); half of them for Rogan and
+# Gladen's rate. tests/inference/test_judge.py
+ADDED_ROWS = 0.5
+
 # --- noise floors and p-values --------------------------------------------------------------------
 
 # The share of 1 - level that each test of a verdict has. Their sum of 1.2 bounds the probability of
@@ -106,36 +118,24 @@ MOST_VOTES = 10
 # Without --calibrated the same command shows the effect of each share. The noise floor has half,
 # since intervals lie above 0 where its p-value is below half of 1 - level. verdicts --calibrated
 SHARES = {"slope": 0.4, "mean": 0.2, "noise floor": 0.5, "curve": 0.1}
-# The fastest wave of gaps along the predictions that is tested, in half turns.
+# The fastest wave of gaps along the predictions that is tested, in half turns; and minus the power
+# of its half turns that a wave's score is multiplied by.
 #   verdicts
 WAVES = 12
+SLOW_WAVES = 0.25
 # Of several tests with p-values below this the most specific one is named.
 #   verdicts
 CONVINCING = 1e-6
-# The width of a cell on the logit scale, within which outcomes are drawn from the mean prediction;
-# at 1/2 it is 1/256 of probability. Up to `FEW_ROWS` rows cells are so fine that nearly each row
-# has its own, and measures that choose their bins choose them by rows. Logits beyond `CELL_LIMIT`
-# share a cell. coverage --tests calibrated
-FINE = 1.0 / 64.0
-FEW_ROWS = 1000
-FINEST = 1.0 / 4096.0
-CELL_LIMIT = 14.0
 # The draws beyond a value from which on its p-value is counted, and beyond a quantile from which on
 # it is read off the draws; with fewer a tail is fitted.
 #   coverage --tests calibrated
 ENOUGH_BEYOND = 10.0
 FEWEST_BEYOND = 4.0
-# The draws beyond the observed value after which drawing stops (Besag and Clifford, 1991), those
-# from which on a p-value is counted, and the share of the largest draws that a tail is fitted to
-# where there are fewer.
+# The draws beyond the observed value from which on a p-value is counted, and the share of the
+# largest draws that a tail is fitted to where there are fewer.
 #   coverage --tests ordinary
-CLEAR = 100
 ENOUGH_IN_TAIL = 50
 TAIL_SHARE = 0.05
-# The expected number of surprises (the less likely outcome of a row) that are drawn one by one. If
-# there are more, the rows of the smallest variance are drawn as a normal sum.
-#   coverage --tests rare
-SURPRISES = 100.0
 # The squared skewness or excess kurtosis above which a sum of outcomes is not taken to be normal.
 #   coverage --tests rare
 NOT_NORMAL = 0.05
@@ -146,11 +146,10 @@ SMALL_COUNT = 2.0
 # --- streams, segments, bands ---------------------------------------------------------------------
 
 # Bins with less are merged before two streams are compared, since their sums are not yet normal: in
-# variance of the sum of residuals, before and after merging; for soft labels in rows.
+# variance of the sum of residuals, before and after merging; for soft labels `FEW_EVENTS` rows.
 #   coverage --tests calibrated rare
 LEAST_VARIANCE = 3.0
 LEAST_AFTER = 1.0
-LEAST_ROWS = 10.0
 # The bets (exponents) of e-values: small ones find small errors in many rows, large ones find large
 # errors early.
 #   coverage --tests ordinary
@@ -164,10 +163,6 @@ REGION_CHANCE = 0.005
 BASELINE_BET = 4.0
 SMALLEST_CHANGE_BET = 0.2
 CHANGE_BET_RATIO = 3.0
-# A segment with less variance than ten outcomes of probability 1/2 is not tested: a single outcome
-# may decide.
-#   coverage --tests rare
-LEAST_SEGMENT_VARIANCE = 2.5
 # The runs of rows that a confidence band is simultaneous over: the more, the wider the band. And
 # the fewest cells and rows of a local regression. coverage --tests calibrated
 RUNS = 120

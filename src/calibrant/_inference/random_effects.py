@@ -8,13 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._core.typing import Array
+from calibrant._inference.budget import CENTRE_VARIANCES, TRIED_VARIANCES
 from calibrant._inference.significance import student_quantile
-
-# Variances between centres that stand for their confidence distribution: the quantiles of a
-# chi-square at so many equally spaced levels.
-_DRAWS = 400
-# Places at which a function of the variance between centres is tabulated.
-_PLACES = 1000
 
 
 @dataclass(frozen=True)
@@ -91,14 +86,14 @@ def variances_between(y: Array, v: Array) -> Array:
 
     places = _variances(y, v)
     q = _weighted(y, v, places)[2]  # falls as the variance grows
-    tails = (np.arange(_DRAWS) + 0.5) / _DRAWS
+    tails = (np.arange(CENTRE_VARIANCES) + 0.5) / CENTRE_VARIANCES
     return np.interp(chdtri(y.size - 1, tails), q[::-1], places[::-1])
 
 
 def _variances(y: Array, v: Array) -> Array:
     """Variances between centres that are tried, from 0 to far above any that could fit."""
     largest = 1e4 * max(float(np.ptp(y)) ** 2, float(v.max()))
-    return np.append(0.0, np.geomspace(1e-4 * float(v.min()), largest, _PLACES))
+    return np.append(0.0, np.geomspace(1e-4 * float(v.min()), largest, TRIED_VARIANCES))
 
 
 def _weighted(y: Array, v: Array, tau2: Array) -> tuple[Array, Array, Array]:

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index
 
-_NORMAL_975 = 1.96  # as the published tables round it
-
 
 def pool_table(values: ArrayLike, argument: str, names: Sequence[str] | None = None) -> Array:
     """The table as float64 of the shape (predictors, columns); an error unless its cells can be
@@ -168,7 +166,8 @@ def spearman_margin(rho: float, n: int) -> float:
     >>> round(spearman_margin(0.5, 100), 3)
     0.147
     """
-    return _NORMAL_975 * (1 - rho**2) / math.sqrt(n)
+    # As the published tables round it.
+    return 1.96 * (1 - rho**2) / math.sqrt(n)
 
 
 def maximum_dominance_set(losses: ArrayLike, *, names: Sequence[str] | None = None) -> Index:

@@ -14,12 +14,12 @@ import numpy as np
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import effective
-from calibrant._inference.budget import MOST_BINS
+from calibrant._inference.budget import FINE_CELLS, MOST_BINS
 from calibrant._inference.cells import Cells, Drawn, Problem, bin_cells, drawn_tables
 from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.context import Context
 from calibrant._inference.gap_pairs import Formula
-from calibrant._inference.numbers import FINE_CELLS, ROWS_OF_WIDE, WIDE_CELLS
+from calibrant._inference.numbers import ROWS_OF_WIDE, WIDE_CELLS
 from calibrant._inference.slots import Slots
 from calibrant._inference.squares import Form, matrix_form, scaled_identity
 from calibrant._measures.catalogue import Measure

@@ -32,6 +32,9 @@ LEAST_DF = 1e-6
 # The variance of predictions below which those of a cell are equal but for rounding; and how far
 # sums over rows may be from what they are equal to.
 EQUAL_PREDICTIONS, ROUNDED_SUMS = 1e-14, 1e-9
+# Exponents of evidence are cut here, below the largest number, and its logarithm is taken from here
+# on.
+LARGEST_EXPONENT, LEAST_EVIDENCE = 600.0, 1e-300
 # Eigenvalues below this share of the largest are 0.
 NO_EIGENVALUE = 1e-14
 

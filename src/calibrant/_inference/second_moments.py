@@ -21,7 +21,7 @@ import numpy as np
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import Blocks, squared_weights, summed
 from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
-from calibrant._inference.numbers import MOST_WIDENED_SLOTS, SHOWN_AT_LEAST
+from calibrant._inference.numbers import LEAST_DRAWN_WEIGHT, MOST_WIDENED_SLOTS, SHOWN_AT_LEAST
 from calibrant._inference.rounding import symmetric_root
 from calibrant._inference.slots import Slots
 
@@ -185,10 +185,13 @@ class SecondMoments:
         less prediction), (p,) each.
 
         The factor brings the observed variances to the expected ones on average over slots (bins);
-        it is at most `MOST_WIDENED_SLOTS`.
+        it is at most `MOST_WIDENED_SLOTS`. Noise of votes needs none: it is not taken about a
+        slot's own mean.
         """
         weight = self.stacked("weight")
         observed = (self._gap_factor**2).sum(axis=0)
+        if self.slots[0].noise is not None:
+            return 1.0, observed, observed
         expected = observed / np.maximum(1.0 - 1.0 / self.units, 0.5)
         if all(each.hard for each in self.slots):
             of_outcomes = [
@@ -366,7 +369,7 @@ class SlotNoise:
             zip(fine.slots, fine.parents, fine.blocks, strict=True)
         ):
             gap = self.moments.slots[j].gap[parent]
-            drawn = np.maximum(ratios[j], 0.1)[:, parent] * slots.weight
+            drawn = np.maximum(ratios[j], LEAST_DRAWN_WEIGHT)[:, parent] * slots.weight
             # Two predictors on the same rows have the same normal numbers.
             stream = 10 if self.moments.paired else 10 + j
             residuals = slots.z - slots.u - gap[slots.index]

@@ -20,12 +20,21 @@ import numpy as np
 from calibrant._core.typing import Array, Index
 from calibrant._data.segment_columns import SegmentColumn
 from calibrant._inference.blocks import summed
-from calibrant._inference.budget import SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS
+from calibrant._inference.budget import (
+    SEGMENT_ADDITIONS,
+    SEGMENT_BLOCKS,
+    SEGMENT_NUMBERS,
+    SHARE_DRAWS,
+)
 from calibrant._inference.cells import Problem
-from calibrant._inference.numbers import LEAST_SEGMENT_VARIANCE
+from calibrant._inference.numbers import FEW_EVENTS
 from calibrant._inference.significance import drawn_tail
 
 Columns = Sequence[SegmentColumn]
+
+# The variance of the outcomes of a segment that is tested: that of `FEW_EVENTS` outcomes of
+# probability 1/2. With less a single outcome may decide.
+LEAST_VARIANCE = FEW_EVENTS / 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +308,7 @@ class ObservedNoise:
         drawn clusters vary as much as the observed ones.
         """
         own, common = (
-            np.mean([self._squares(self._draw_residuals(share, rng)) for _ in range(20)])
+            np.mean([self._squares(self._draw_residuals(share, rng)) for _ in range(SHARE_DRAWS)])
             for share in (0.0, 1.0)
         )
         excess = self._squares(self._residuals) - own
@@ -341,7 +350,7 @@ def noise_of_rows(
     w, u = problem.weights, problem.u
     counted = w if problem.w is None else (w > 0).astype(np.float64)
     rows = (counted, w, w * u, w * problem.z)
-    least = LEAST_SEGMENT_VARIANCE * float((w**2).sum() / w.sum()) ** 2
+    least = LEAST_VARIANCE * float((w**2).sum() / w.sum()) ** 2
     if groups is not None or (votes is None and not problem.hard):
         # How much soft labels vary is not known beforehand.
         return ObservedNoise(rows, least if problem.hard else 1e-300, problem, groups)
@@ -371,7 +380,7 @@ def noise_of_cells(
     labels have, is the variance of 0/1 outcomes.
     """
     typical = float(squares.sum() / rows[1].sum())
-    least = LEAST_SEGMENT_VARIANCE * typical**2 if outcome_variance is None else 1e-300
+    least = LEAST_VARIANCE * typical**2 if outcome_variance is None else 1e-300
 
     def draw(rng: np.random.Generator) -> Array:
         """Normal residuals of all cells, (cells,)."""

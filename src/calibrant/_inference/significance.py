@@ -18,14 +18,12 @@ import numpy as np
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import cluster_sums, effective
-from calibrant._inference.budget import FEW_DRAWS, MOST_DRAWS
+from calibrant._inference.budget import CLEAR, FEW_DRAWS, MOST_DRAWS, SURPRISES
 from calibrant._inference.cells import Problem
 from calibrant._inference.noise_model import NoiseModel, clustered_covariances
 from calibrant._inference.numbers import (
-    CLEAR,
     ENOUGH_IN_TAIL,
     NOT_NORMAL,
-    SURPRISES,
     TAIL_SHARE,
 )
 from calibrant._inference.rounding import LEAST_FITTED_P, LEAST_P

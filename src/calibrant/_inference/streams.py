@@ -16,7 +16,7 @@ import numpy as np
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.typing import Array, Counts, Mask
 from calibrant._inference.budget import STREAM_DRAWS
-from calibrant._inference.numbers import BETS, LEAST_AFTER, LEAST_ROWS, LEAST_VARIANCE
+from calibrant._inference.numbers import BETS, FEW_EVENTS, LEAST_AFTER, LEAST_VARIANCE
 from calibrant._inference.rounding import FLAT
 from calibrant._inference.tails import all_bins_tail, upper_tail
 
@@ -245,10 +245,10 @@ def _variances(first: Array, second: Array) -> tuple[Array, Array]:
 
 def _enough(first: Array, second: Array, soft: bool, least: float) -> Mask:
     """Whether each bin has enough rows in both streams for its sum to be nearly normal, (bins,): a
-    variance of at least `least` or, with soft labels, `LEAST_ROWS` rows.
+    variance of at least `least` or, with soft labels, `FEW_EVENTS` rows.
     """
     variances = np.minimum(*_variances(first, second))
     if soft:
-        rows = np.minimum(first[:, 0], second[:, 0]) >= LEAST_ROWS
+        rows = np.minimum(first[:, 0], second[:, 0]) >= FEW_EVENTS
         return np.asarray(rows & (variances > 0))
     return np.asarray(variances >= least)

@@ -32,7 +32,7 @@ from calibrant._inference.methods import (
     replicates_of,
 )
 from calibrant._inference.noise_floors import NoiseFloors
-from calibrant._inference.numbers import FEW_EVENTS
+from calibrant._inference.numbers import FEW_EVENTS, NOTABLE_STUDENT
 from calibrant._inference.paired import SamplingErrors
 from calibrant._inference.vote_limits import note_on_votes
 from calibrant._measures.catalogue import Measure
@@ -265,8 +265,6 @@ def apply_widenings(
     return limits, tuple(applied)
 
 
-# Student's factor above which an interval names few clusters: that of 30 clusters.
-NOTABLE_STUDENT = 1.04
 FEW_CLUSTERS = "few clusters"
 
 
