@@ -197,7 +197,7 @@ def _direction_in_words(
 def _note_rare_outcome(uncertainty: Uncertainty, tolerance: float) -> str:
     """A sentence if the outcome is rarer than the tolerance; else, and for several classes, "".
 
-    Constant predictions of 0 (or 1) would then keep the tolerance.
+    Constant predictions of 0 (or 1) would then be within the tolerance.
     """
     if uncertainty.about_confidence:
         return ""
