@@ -156,7 +156,7 @@ def _with_noise_and_interval(
 ) -> Slice:
     """A slice with its noise floor and, if there is a tolerance, its interval.
 
-    The interval decides whether the slice keeps the tolerance.
+    The interval decides whether the slice is within the tolerance.
     """
     headline = options.headline
     value = plain.values[headline.name]
@@ -184,9 +184,9 @@ def _with_noise_and_interval(
 
 
 def _with_verdict(slice_: Slice, alpha: float) -> Slice:
-    """A slice with its verdict, from its corrected p-value and whether it keeps the tolerance.
+    """A slice with its verdict, from its corrected p-value and whether it is within the tolerance.
 
-    It is miscalibrated if the p-value is below `alpha`, or the tolerance is not kept.
+    It is miscalibrated if the p-value is below `alpha`, or the error exceeds the tolerance.
     """
     if slice_.p_corrected < alpha or slice_.within_tolerance is False:
         return replace(slice_, verdict="miscalibrated")

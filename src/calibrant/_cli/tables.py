@@ -93,10 +93,15 @@ def print_evaluation(
 
 def print_hint(evaluation: Evaluation, *, named: bool = False) -> None:
     """Print what --details adds to an evaluation that was printed without it."""
-    every = len(evaluation.estimates)
-    fewer = len(main_estimates(evaluation, named)) < every
-    measures = f"all {every} measures, " if fewer else ""
-    print_styled(f"  --details prints {measures}the bins and the notes")
+    every, main = len(evaluation.estimates), main_estimates(evaluation, named)
+    notes = len(summary_notes(evaluation.notes, main)) < len(evaluation.notes)
+    more = [
+        *([f"all {every} measures"] if len(main) < every else []),
+        "the bins",
+        *(["the classes"] if evaluation.classes is not None else []),
+        *(["the other notes"] if notes else []),
+    ]
+    print_styled(f"  --details prints {' and '.join(filter(None, [', '.join(more[:-1]), more[-1]]))}")
 
 
 def print_slices(slices: Slices, *, title: str = "", details: bool = False) -> None:

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 # Columns of a line of the summary, and what it names and does not show.
 _WIDTH = 88
-_BESIDE = ("slices", "segments", "clinical")
+_BESIDE = {
+    "slices": "the slices are",
+    "segments": "the segments are",
+    "clinical": "the clinical summary is",
+}
 
 
 @dataclass(frozen=True)
@@ -426,11 +430,11 @@ class Evaluation(Result):
     def _hints(self) -> Iterator[str]:
         """Where to find what the summary does not show, in sentences."""
         n = len(self.estimates)
-        beside = [f"{name}: .{name}" for name in _BESIDE if getattr(self, name) is not None]
-        if len(main_estimates(self)) < n:
-            yield "; ".join([f"all {n} measures: to_text(), to_frame()", *beside])
-        elif beside:
-            yield "; ".join(beside)
+        there = [f"all {n} measures are in to_text() and to_frame()"]
+        there = there if len(main_estimates(self)) < n else []
+        beside = (name for name in _BESIDE if getattr(self, name) is not None)
+        if there := [*there, *(f"{_BESIDE[name]} in .{name}" for name in beside)]:
+            yield ", ".join(there)
         if not any(each.interval for each in self.estimates):
             yield "uncertainty=True adds confidence intervals and a verdict"
 

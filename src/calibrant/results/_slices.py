@@ -37,8 +37,8 @@ class Slice:
         The value without the bias of a sample, and its confidence interval; with
         ``uncertainty=True``.
     within_tolerance : bool or None
-        True where the whole interval keeps the tolerance, False where none of it does once the
-        number of slices is taken into account, None where these rows cannot decide.
+        True if the whole interval is within the tolerance; False if the whole interval, corrected
+        for the number of slices, is beyond it; None if these rows cannot decide.
     verdict : str
         The verdict in a word.
     n_clusters : int or None

@@ -118,13 +118,22 @@ def slope_words(
     enough = (p for p in range(2, 15) if all(x == 1.0 or round(x, p) != 1.0 for x in limits))
     places = next(enough, 15)
     value, low, high = (f"{x:.{places}f}" for x in (slope, *limits))
-    means = "too extreme" if slope < 1.0 else "not extreme enough"
-    if slope < 0.0:
-        means = "ranked in reverse" if limits[1] < 0.0 else "not ranked better than by chance"
+    means, _ = slope_meaning(slope, limits[1])
     subject = "confidences" if confidence else "predictions"
     return (
         f"{subject} {verb} {means} (calibration slope {value}, {percent(level)} CI {low} to {high})"
     )
+
+
+def slope_meaning(slope: float, high: float) -> tuple[str, str]:
+    """What predictions of this calibration slope are, and why; `high` is its interval's end."""
+    if high < 0.0:
+        return "ranked in reverse", "the slope is below 0"
+    if slope < 0.0:
+        return "not ranked better than by chance", "the interval of the slope contains 0"
+    if slope < 1.0:
+        return "too extreme", "the slope is below 1"
+    return "not extreme enough", "the slope is above 1"
 
 
 def mean_words(predicted: float, observed: float, *, confidence: bool, soft: bool) -> str:
