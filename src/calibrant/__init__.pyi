@@ -2301,7 +2301,7 @@ def compare(
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        Names of `catalogue()`; by default ECE, smooth ECE, the truthful errors and the usual
         losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number is the number of equal-width bins for ordinary errors and of quantile bins for

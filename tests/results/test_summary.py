@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -137,3 +138,25 @@ def test_sentences_are_broken_at_spaces():
     assert all(len(line) <= 30 and line.startswith("  ") for line in lines)
     assert wrapped("", 30) == [""]
     assert wrapped("aa bb", 4, hanging="  ") == ["aa", "  bb"]
+
+
+def test_a_p_value_below_the_least_says_so_everywhere():
+    """Its number, 1e-12, is the end of a fitted tail; JSON and columns keep it."""
+    rows = cal.evaluate(Y, P**3, measures=["ece"], uncertainty=True, by=P > 0.5, tolerance=0.02)
+    floor = rows.estimate("ece").noise_floor
+    assert floor.p_value == 1e-12 and rows.columns()["p_value"] == [1e-12]
+    assert rows.to_dict()["measures"][0]["noise_floor"]["p_value"] == 1e-12
+    for text in (rows.to_text(), rows.to_markdown(), str(floor), repr(rows.slices)):
+        assert "1e-12" in text.replace("p < ", "<") and "1e-12" not in re.sub(
+            "<1e-12|< 1e-12", "", text
+        )
+    assert "<1e-09" in repr(rows.slices)  # corrected for the number of slices
+    for page in (rows._repr_html_(), cal.report(Y, P**3, measures=["ece"], bins=5).to_html()):
+        shown = page.partition("<script")[0]
+        assert "&lt;1e-12<" in shown and ">1e-12" not in shown
+
+
+def test_p_values_of_large_samples_and_of_names_alike():
+    columns = {"p_value": [1e-40, 0.25], "p_value_of": [1e-40, 0.25]}
+    text = fitted_text(columns, 80)
+    assert text.split() == ["p_value", "p_value_of", "<1e-12", "1e-40", "0.2500", "0.2500"]

@@ -105,7 +105,7 @@ def compare(
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures
-        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        Names of `catalogue()`; by default ECE, smooth ECE, the truthful errors and the usual
         losses.
     bins
     bin_counts : sequence of int, default (5, 20, 100)

@@ -94,14 +94,13 @@ def print_evaluation(
 def print_hint(evaluation: Evaluation, *, named: bool = False) -> None:
     """Print what --details adds to an evaluation that was printed without it."""
     every, main = len(evaluation.estimates), main_estimates(evaluation, named)
-    notes = len(summary_notes(evaluation.notes, main)) < len(evaluation.notes)
-    more = [
-        *([f"all {every} measures"] if len(main) < every else []),
-        "the bins",
-        *(["the classes"] if evaluation.classes is not None else []),
-        *(["the other notes"] if notes else []),
-    ]
-    print_styled(f"  --details prints {' and '.join(filter(None, [', '.join(more[:-1]), more[-1]]))}")
+    more = "the bins" if evaluation.classes is None else "the bins, the classes"
+    if len(main) < every:
+        more = f"all {every} measures, {more}"
+    if len(summary_notes(evaluation.notes, main)) < len(evaluation.notes):
+        more += ", the other notes"
+    first, comma, last = more.rpartition(", ")
+    print_styled(f"  --details prints {first}{' and ' if comma else ''}{last}")
 
 
 def print_slices(slices: Slices, *, title: str = "", details: bool = False) -> None:

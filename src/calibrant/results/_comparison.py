@@ -35,7 +35,6 @@ from calibrant.results._report import Entry, entry
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
-from calibrant.results._summary import plain_name
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ class Comparison(RankedPairs, WithPage, Result):
         out: dict[str, list[Any]] = {"predictor": [self.names[i] for i in order]}
         for measure in chosen:
             limits = self.limits[:, self._measure_index(measure)]
-            out[plain_name(measure, self._sentence_names[measure])] = [
+            out[self._sentence_names[measure]] = [
                 f"{shown(estimate)} ({range_text(low, high)})" if low == low else shown(estimate)
                 for low, high, estimate in limits[order].tolist()
             ]

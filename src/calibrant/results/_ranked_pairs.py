@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._rendering import shortened
-from calibrant.results._summary import plain_name
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -297,14 +296,14 @@ class RankedPairs:
             A sentence.
         """
         own = self.measures[self._measure_index(measure)]
-        name = plain_name(own, self._sentence_names[own])
+        name = self._sentence_names[own]
         return f"By {name}, {self._finding(measure)}"
 
     def _sentences(self) -> list[str]:
         """Which predictor is best by every measure; measures that agree share a sentence."""
         by_finding: dict[str, list[str]] = {}
         for measure in self.measures:
-            name = plain_name(measure, self._sentence_names[measure])
+            name = self._sentence_names[measure]
             by_finding.setdefault(self._finding(measure), []).append(name)
         return [f"By {_listing(names)}, {finding}" for finding, names in by_finding.items()]
 

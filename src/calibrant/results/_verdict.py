@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrant._core.errors import counted
 from calibrant.results._check import LimitCheck
-from calibrant.results._rendering import distinct_numbers, in_full, percent
+from calibrant.results._rendering import distinct_numbers, in_full, p_words, percent
 from calibrant.results._uncertainty import NoiseFloor, Verdict, interval_words
 
 # Decimal places of numbers in a verdict; more where two numbers would print alike.
@@ -179,13 +179,13 @@ def curve_words(p_value: float) -> str:
         A clause without a full stop.
     """
     return (
-        "the gap varies with the prediction by more than chance explains (smooth test, p = "
-        f"{p_value:.2g})"
+        "the gap varies with the prediction by more than chance explains (smooth test, "
+        f"{p_words(p_value, 2)})"
     )
 
 
 def _capitalize(text: str) -> str:
-    """Start a sentence with a clause; names such as smECE or ECE keep their case."""
+    """Start a sentence with a clause; names such as ECE keep their case."""
     first = text.split(maxsplit=1)[0]
     return text[0].upper() + text[1:] if first.islower() else text
 

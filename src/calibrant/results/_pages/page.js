@@ -47,7 +47,7 @@
   const sortKey = (row, column, kind) => {
     const text = row.cells[column].textContent.trim();
     if (kind !== "number") return text.toLowerCase();
-    const value = parseFloat(text.replaceAll(",", "").replace("−", "-").replace("≤", ""));
+    const value = parseFloat(text.replaceAll(",", "").replace("−", "-").replace(/[≤<]/, ""));
     return Number.isNaN(value) ? -Infinity : value;
   };
   const sortBy = (button) => {
