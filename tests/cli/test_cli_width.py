@@ -96,7 +96,7 @@ def test_the_summary_comes_first_and_details_after(folder):
     lines = short.stdout.splitlines()
     assert len(lines) <= 16 and "Reliability" not in short.stdout
     assert "95% CI" in short.stdout and "smooth ECE" in short.stdout
-    assert lines[-1] == "  --details prints all 25 measures and the bins"
+    assert lines[-1] == "  --details prints all 25 measures, the bins and the other notes"
     long = run("report", "rows.csv", "--proba", "p", "--details", cwd=folder).stdout
     for words in ("Measures", "Reliability", "sweep_ece", "Other tools", "torchmetrics"):
         assert words in long
