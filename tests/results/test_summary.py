@@ -160,3 +160,52 @@ def test_p_values_of_large_samples_and_of_names_alike():
     columns = {"p_value": [1e-40, 0.25], "p_value_of": [1e-40, 0.25]}
     text = fitted_text(columns, 80)
     assert text.split() == ["p_value", "p_value_of", "<1e-12", "1e-40", "0.2500", "0.2500"]
+
+
+def test_the_methods_of_an_evaluation_are_its_numbers(evaluation):
+    text, ece = evaluation.methods(), evaluation.estimate("ece")
+    assert text.startswith("On 800 rows, the ECE (15 equal-width bins, left-closed) is ")
+    interval = ece.interval
+    limits = f"95% CI {interval.low:.3f} to {interval.high:.3f}"
+    assert (
+        f"{interval.estimate:.3f} (bias-corrected; {limits}; sample value {ece.value:.3f})" in text
+    )
+    assert f"stay below {ece.noise_floor.upper:.3f} in 95% of samples" in text
+    assert (
+        "Brier score is" in text and f"({evaluation.estimate('brier').interval.method}" not in text
+    )
+    assert f"{interval.method} (ECE)" in text
+    assert text.endswith(
+        f"Computed by Calibrant {cal.__version__} with 1,000 resamples and seed 0."
+    )
+    plain = cal.evaluate(Y, P, measures=["log_loss", "auroc"])
+    for name, measures in (("log loss", None), ("AUROC", ["auroc"])):
+        value = plain["log_loss" if measures is None else "auroc"]
+        expected = f"On 800 rows, the {name} is {value:.3f}. Computed"
+        assert plain.methods(measures=measures).startswith(expected)
+    for wrong in ("ece", [], ["ece"]):
+        with pytest.raises(cal.InputError):
+            plain.methods(measures=wrong)
+
+
+def test_the_methods_of_a_comparison_name_the_best_and_the_difference():
+    models = {"sharp": ROWS, "flat": np.full(ROWS.shape, 1 / 3), "same": ROWS}
+    found = cal.compare(LABELS, models, n_resamples=100, seed=4)
+    text = found.methods()
+    start = "3 models are compared on the same 800 rows. The top-label ECE"
+    assert text.startswith(f"{start} ({found.recipe['bins']}) is ")
+    for measure in ("ece", "brier"):
+        first, second = found.order(measure)[:2]
+        gap = found.difference(second, first, measure)
+        assert found.sentence(measure) in text
+        assert f"of {second} less that of {first} is " in text
+        assert f"{gap.low:.3g}" in text or f"{gap.low:.3f}" in text
+    assert text.endswith("with 100 resamples and seed 4.")
+    lin = found.methods(measures=["classwise_ce"])
+    assert (
+        f"The classwise LinCE ({found.recipe['truthful_bins']}) is" in lin and "ECE (15" not in lin
+    )
+    many = cal.compare(
+        LABELS, {f"m{i}": ROWS for i in range(6)}, measures=["brier"], n_resamples=50
+    )
+    assert many.methods().count(" for m") == 2  # a table has the others

@@ -271,6 +271,35 @@ class Evaluation(Result):
         level = self.recipe.get("level", 0.95)
         return latex_of_measures(rows, level, digits, caption=caption, label=label)
 
+    def methods(self, *, measures: Sequence[str] | None = None) -> str:
+        """Say what was measured in the sentences that a paper's methods section needs.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this evaluation to name; left out, its first calibration error and its first
+            loss.
+
+        Returns
+        -------
+        str
+            The rows, each value with its bins, interval and noise floor, how intervals were found,
+            the resamples and the version.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+        >>> text = cal.evaluate(y, p, measures=["brier"]).methods()
+        >>> text.partition(" Computed")[0]
+        'On 100 rows, the Brier score is 0.075.'
+        """
+        from calibrant.results._methods import chosen_measures, methods_of_evaluation
+
+        shape = shape_from_notes(self.inferred)
+        chosen = chosen_measures(measures, list(self.values), shape)
+        return methods_of_evaluation(self, chosen, shape)
+
     @property
     def _sentence_names(self) -> dict[str, str]:
         """The name of each measure in sentences, such as SMECE for ECE of soft labels."""

@@ -305,7 +305,7 @@ class RankedPairs:
         for measure in self.measures:
             name = self._sentence_names[measure]
             by_finding.setdefault(self._finding(measure), []).append(name)
-        return [f"By {_listing(names)}, {finding}" for finding, names in by_finding.items()]
+        return [f"By {listing(names)}, {finding}" for finding, names in by_finding.items()]
 
     def _finding(self, measure: str) -> str:
         """The clause on which predictor is best by this measure."""
@@ -321,12 +321,12 @@ class RankedPairs:
         are, n = "are" if len(tied) > 1 else "is", len(others) - len(tied)
         rest = "the other is" if n == 1 else f"the other {n} are"
         return (
-            f"{best} comes first. {_listing(tied)} {are} not significantly different from it; "
+            f"{best} comes first. {listing(tied)} {are} not significantly different from it; "
             f"{rest} significantly worse."
         )
 
 
-def _listing(names: list[str]) -> str:
+def listing(names: list[str]) -> str:
     """Join names for a sentence: "A", "A and B", "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
