@@ -176,11 +176,23 @@ def _with_noise_and_interval(
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
         plain,
+        accuracy=_accuracy(plain, uncertainty),
         low=interval.low,
         high=interval.high,
         estimate=interval.estimate,
         within_tolerance={"pass": True, "fail": False}.get(checked.verdict),
     )
+
+
+def _accuracy(plain: Slice, uncertainty: Uncertainty) -> tuple[float, float, float] | None:
+    """The accuracy of a slice with the limits of its interval; None unless predictions are
+    confidences in answers that are right or wrong.
+    """
+    if not uncertainty.of_confidences or uncertainty.soft:
+        return None
+    measure = find("accuracy", "multiclass" if uncertainty.samples.multiclass else "answers")
+    interval = uncertainty.interval(measure, plain.mean_target)
+    return plain.mean_target, interval.low, interval.high
 
 
 def _with_verdict(slice_: Slice, alpha: float) -> Slice:
