@@ -103,6 +103,14 @@ def test_the_summary_comes_first_and_details_after(folder):
     assert "--details" not in long
 
 
+def test_headings_of_tools_stand_in_one_line(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "88")
+    done = run("conventions", "rows.csv", "--proba", "p", cwd=folder)
+    lines = done.stdout.splitlines()
+    heading = next(line for line in lines if line.strip().startswith("tool "))
+    assert heading.split() == ["tool", "bins", "value", "with", "15", "bins", "answer"]
+
+
 def test_columns_found_alike_in_all_files_stand_there_once(folder):
     done = run("compare", "rows.csv", "other.csv", cwd=folder)
     assert done.stdout.count("found by name") == 1
