@@ -2302,7 +2302,7 @@ def compare(
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures : iterable of str, optional
         Names of `catalogue()`, and "slope", "intercept" and "intercept_in_the_large" of
-        `cox_calibration`; by default ECE, smECE, the truthful errors and the usual losses.
+        `cox_calibration`; by default ECE, smooth ECE, the truthful errors and the usual losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number is the number of equal-width bins for ordinary errors and of quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`, `Cells`) applies to

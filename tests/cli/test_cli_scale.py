@@ -490,6 +490,14 @@ def test_a_map_is_written_without_hashes_of_rows(halves, values_alone):
     assert small["fitted_on"] is None and small["learned"] == whole["learned"]
 
 
+def test_hashes_of_rows_come_last(halves, values_alone):
+    done = run("scale", "--fit", "fit.csv", "--map", "platt", "-o", "m.json", "--json", cwd=halves)
+    found = json.loads(done.stdout)
+    assert [*found][-1] == "scaler" and [*found["scaler"]][-1] == "fitted_rows"
+    assert found["scaler"]["fitted_rows"]["hashes"] and done.stdout.endswith("}}}\n")
+    assert [*json.loads((halves / "m.json").read_text())][-1] == "fitted_rows"
+
+
 def test_auto_and_the_page_choose_one_map(tmp_path, values_alone):
     """The page said "no map" where this chose one, by another rule."""
     rng = np.random.default_rng(2)

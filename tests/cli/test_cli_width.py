@@ -96,11 +96,19 @@ def test_the_summary_comes_first_and_details_after(folder):
     lines = short.stdout.splitlines()
     assert len(lines) <= 16 and "Reliability" not in short.stdout
     assert "95% CI" in short.stdout and "smooth ECE" in short.stdout
-    assert lines[-1] == "  --details prints all 25 measures, the bins and the notes"
+    assert lines[-1] == "  --details prints all 25 measures, the bins and the other notes"
     long = run("report", "rows.csv", "--proba", "p", "--details", cwd=folder).stdout
     for words in ("Measures", "Reliability", "sweep_ece", "Other tools", "torchmetrics"):
         assert words in long
     assert "--details" not in long
+
+
+def test_headings_of_tools_stand_in_one_line(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "88")
+    done = run("conventions", "rows.csv", "--proba", "p", cwd=folder)
+    lines = done.stdout.splitlines()
+    heading = next(line for line in lines if line.strip().startswith("tool "))
+    assert heading.split() == ["tool", "bins", "value", "with", "15", "bins", "answer"]
 
 
 def test_columns_found_alike_in_all_files_stand_there_once(folder):

@@ -40,6 +40,24 @@ def test_columns_without_a_usual_name_are_listed(tmp_path, format):
     refused(path, r"y_proba is not given.*\(y_proba, .*The columns are 'a', 'b'", y_true="a")
 
 
+@pytest.mark.parametrize("format", FIVE[1:])
+@pytest.mark.parametrize(("half", "other"), [("test", "val"), ("dev", "aux")])
+def test_the_columns_of_one_half_are_proposed(tmp_path, format, half, other):
+    columns = {f"{other}_p": REPORTS, f"{half}_y": OUTCOMES, f"{half}_p": REPORTS}
+    path = write(tmp_path, format, {f"{other}_x": OUTCOMES, **columns})
+    refused(path, rf"For the {half}_\.\.\. columns: y_true='{half}_y', y_proba='{half}_p'$")
+    found = cal.evaluate_file(path, y_true=f"{half}_y", y_proba=f"{half}_p")
+    assert found["brier"] == pytest.approx(np.mean((OUTCOMES - REPORTS) ** 2))
+
+
+def test_the_half_with_logits_is_proposed_with_its_option(tmp_path):
+    arrays = {f"{half}_{name}": values for half in ("val", "test")
+              for name, values in (("logits", 4 * REPORTS), ("labels", OUTCOMES))}  # fmt: skip
+    path = write(tmp_path, "npz", arrays)
+    words = "y_true='test_labels', y_proba='test_logits', from_logits=True"
+    refused(path, f"For the test_... columns: {words}$")
+
+
 def test_several_usual_names_are_not_chosen_from(tmp_path):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "target": OUTCOMES, "p": REPORTS})
     refused(path, "y_true could be the column 'label' or the column 'target'.*name one of them")

@@ -37,7 +37,9 @@ WORDS = {
     r"\btold by\b|\b(?:is|are) told\b|\bwould tell\b": "say who states it: the result, a note",
     r"\bvotes without end\b": "infinitely many votes",
     r"\bbehind (?:the )?votes\b": "the label distribution",
-    r"\bkeeps? the limit\b|\bkept limit\b": "is within the tolerance, passes the threshold",
+    r"\b(?:keep|keeps|keeping|kept) (?:the |its |their |all )(?:limits?|tolerances?)\b"
+    r"|\bkept limits?\b": "is within the limit, passes the threshold",
+    r"\ba sure (?:one|pass|fail|miss)\b": "say what is certain, and why",
     r"\brows do not (?:show|tell)\b": "there is not enough data",
     r"\bas they (?:are|lie|stand)\b": "unchanged, directly",
     r"\bdealt\b": "split at random",

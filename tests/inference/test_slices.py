@@ -58,6 +58,20 @@ def test_slices_have_their_means(weighted):
         assert {"mean_predicted", "mean_target"} <= set(slices.columns())
 
 
+def test_slices_of_confidences_have_their_accuracy_with_its_interval():
+    y, u, names = sample(600)
+    p = np.stack([1 - u, u * 0.6, u * 0.4], axis=1)
+    slices = cal.evaluate(y, p, by=names, measures=["ece"], uncertainty=True).slices
+    column = slices.display_columns()["accuracy (95% CI)"]
+    for part, text in zip(slices, column, strict=True):
+        rows = names == part.name
+        alone = cal.interval(y[rows], p[rows], measure="accuracy")
+        assert part.accuracy == pytest.approx((alone.value, alone.low, alone.high))
+        assert text == f"{alone.value:.4f} ({alone.low:.4f} to {alone.high:.4f})"
+    assert "accuracy" not in slices.columns()  # mean_target is the number
+    assert not any(each.accuracy for each in cal.evaluate(y, u, by=names, uncertainty=True).slices)
+
+
 def test_slices_are_judged_by_the_tolerance():
     y, u, names = sample(6000)
     options = {"by": names, "measures": ["ece"], "uncertainty": True, "n_resamples": 200}

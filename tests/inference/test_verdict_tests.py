@@ -373,6 +373,18 @@ def test_a_slope_is_named_before_a_smaller_p_value_where_it_convinces(chance, na
     assert tests.CalibrationTests(p_values, slope, 0.5, 0.5).first == named
 
 
+@pytest.mark.parametrize(("shift", "named"), [(1.5, "mean"), (0.02, "slope")])
+def test_of_two_errors_beyond_doubt_the_larger_one_is_named(shift, named):
+    """Both p-values are as small as can be shown; predictions are off by 26 points or by 0.3."""
+    rng = np.random.default_rng(1)
+    h = rng.normal(0, 1.7, 60_000)
+    y = (rng.random(h.size) < 1 / (1 + np.exp(shift - 0.8 * h))).astype(int)
+    y[:3000] = 0  # the mean is off beyond doubt
+    found = judged(y, 1 / (1 + np.exp(-h)))
+    assert max(found.adjusted["slope"], found.adjusted["mean"]) < tests.CONVINCING
+    assert found.first == named
+
+
 @pytest.mark.parametrize(
     ("name", "share"), [("slope", 0.4), ("mean", 0.2), ("noise floor", 0.5), ("curve", 0.1)]
 )

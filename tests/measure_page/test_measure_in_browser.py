@@ -99,7 +99,7 @@ def test_reversed_predictions_are_called_so_as_in_python(opened, tmp_path):
     path = tmp_path / "reversed.csv"
     path.write_text("y,p\n" + "".join(f"{a},{b}\n" for a, b in zip(y, p, strict=True)))
     opened.drop(path)
-    reason = "Predictions are lower where outcomes are more frequent: the slope is below 0."
+    reason = "Predictions are ranked in reverse: the slope is below 0."
     assert opened.page.inner_text("#sentence").startswith(reason)
     assert reason in cal.report(y, p).to_html()
 

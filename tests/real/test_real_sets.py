@@ -148,8 +148,8 @@ def test_overshoot_of_single_precision_is_told() -> None:
     result = cal.evaluate(labels, rows)
     outside = int(((rows < 0) | (rows > 1)).sum())
     off = int((np.abs(rows.astype(np.float64).sum(axis=1) - 1) > 1e-5).sum())
-    assert any(note.startswith(f"{outside} predictions outside [0, 1]") for note in result.notes)
-    assert any(note.startswith(f"{off} rows of y_proba") for note in result.notes)
+    assert any(note.startswith(f"{outside:,} predictions outside [0, 1]") for note in result.notes)
+    assert any(note.startswith(f"{off:,} rows of y_proba") for note in result.notes)
     assert result["ece"] == pytest.approx(cal.ece(labels, np.clip(rows, 0, 1)), abs=1e-12)
 
 
@@ -159,7 +159,7 @@ def test_exact_zeros_and_ones_are_counted_and_told() -> None:
     assert (at_label == 0).any()
     assert (rows == 1).any()
     result = cal.evaluate(labels, rows)
-    told = f"{int((at_label < 1e-12).sum())} predictions below 1e-12 for the observed class"
+    told = f"{int((at_label < 1e-12).sum()):,} predictions below 1e-12 for the observed class"
     assert any(note.startswith(told) for note in result.notes)
     confidences = rows.max(axis=1)
     last = result.reliability.columns()["n"][-1]

@@ -11,6 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.results._pages.first_screen import first_screen
+from calibrant.results._verdict import slope_words
 from cli.command import csv, run
 from needs import need
 from printed import printed
@@ -95,6 +96,17 @@ def test_red_is_beyond_the_tolerance_and_green_within(word, within, tone, said):
     page = found.to_html()
     assert f'class="verdict {tone}"' in page and said in page
     assert str(verdict) not in page  # its numbers are in the tiles
+
+
+@pytest.mark.parametrize("limits", [(-0.6, -0.2), (-0.3, 0.1), (0.2, 0.6), (1.1, 1.9)])
+def test_the_page_calls_a_slope_what_the_verdict_calls_it(limits):
+    found, slope = small(), sum(limits) / 2
+    slopes = {"slope": slope, "slope_low": limits[0], "slope_high": limits[1]}
+    verdict = replace(found.evaluation.verdict, decided_by="slope", **slopes)
+    found = replace(found, evaluation=replace(found.evaluation, verdict=verdict))
+    reason = first_screen(found, clinical=False)["reasons"][0]
+    words = slope_words(slope, limits, 0.98, confidence=False).partition(" (")[0]
+    assert reason.lower().startswith(f"{words}: ")
 
 
 def test_a_verdict_has_its_colour(look, fashion):

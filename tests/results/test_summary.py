@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -35,8 +36,8 @@ def test_a_session_shows_what_a_person_reads(evaluation):
     assert str(evaluation.verdict) in " ".join(text.split())
     for name in ("ECE", "smooth ECE", "Brier score", "AUROC", "calibration slope"):
         assert sum(line.startswith(f"  {name}  ") for line in lines) == 1, name
-    assert f"all {len(evaluation)} measures: to_text(), to_frame()" in text
-    assert "slices: .slices" in text
+    line = f"all {len(evaluation)} measures are in to_text() and to_frame(), the slices are in"
+    assert line in text and text.split()[-1] == ".clinical"
 
 
 def test_its_numbers_are_those_of_the_evaluation(evaluation):
@@ -137,3 +138,74 @@ def test_sentences_are_broken_at_spaces():
     assert all(len(line) <= 30 and line.startswith("  ") for line in lines)
     assert wrapped("", 30) == [""]
     assert wrapped("aa bb", 4, hanging="  ") == ["aa", "  bb"]
+
+
+def test_a_p_value_below_the_least_says_so_everywhere():
+    """Its number, 1e-12, is the end of a fitted tail; JSON and columns keep it."""
+    rows = cal.evaluate(Y, P**3, measures=["ece"], uncertainty=True, by=P > 0.5, tolerance=0.02)
+    floor = rows.estimate("ece").noise_floor
+    assert floor.p_value == 1e-12 and rows.columns()["p_value"] == [1e-12]
+    assert rows.to_dict()["measures"][0]["noise_floor"]["p_value"] == 1e-12
+    for text in (rows.to_text(), rows.to_markdown(), str(floor), repr(rows.slices)):
+        assert "1e-12" in text.replace("p < ", "<") and "1e-12" not in re.sub(
+            "<1e-12|< 1e-12", "", text
+        )
+    assert "<1e-09" in repr(rows.slices)  # corrected for the number of slices
+    for page in (rows._repr_html_(), cal.report(Y, P**3, measures=["ece"], bins=5).to_html()):
+        shown = page.partition("<script")[0]
+        assert "&lt;1e-12<" in shown and ">1e-12" not in shown
+
+
+def test_p_values_of_large_samples_and_of_names_alike():
+    columns = {"p_value": [1e-40, 0.25], "p_value_of": [1e-40, 0.25]}
+    text = fitted_text(columns, 80)
+    assert text.split() == ["p_value", "p_value_of", "<1e-12", "1e-40", "0.2500", "0.2500"]
+
+
+def test_the_methods_of_an_evaluation_are_its_numbers(evaluation):
+    text, ece = evaluation.methods(), evaluation.estimate("ece")
+    assert text.startswith("On 800 rows, the ECE (15 equal-width bins, left-closed) is ")
+    interval = ece.interval
+    limits = f"95% CI {interval.low:.3f} to {interval.high:.3f}"
+    assert (
+        f"{interval.estimate:.3f} (bias-corrected; {limits}; sample value {ece.value:.3f})" in text
+    )
+    assert f"stay below {ece.noise_floor.upper:.3f} in 95% of samples" in text
+    assert (
+        "Brier score is" in text and f"({evaluation.estimate('brier').interval.method}" not in text
+    )
+    assert f"{interval.method} (ECE)" in text
+    assert text.endswith(
+        f"Computed by Calibrant {cal.__version__} with 1,000 resamples and seed 0."
+    )
+    plain = cal.evaluate(Y, P, measures=["log_loss", "auroc"])
+    for name, measures in (("log loss", None), ("AUROC", ["auroc"])):
+        value = plain["log_loss" if measures is None else "auroc"]
+        expected = f"On 800 rows, the {name} is {value:.3f}. Computed"
+        assert plain.methods(measures=measures).startswith(expected)
+    for wrong in ("ece", [], ["ece"]):
+        with pytest.raises(cal.InputError):
+            plain.methods(measures=wrong)
+
+
+def test_the_methods_of_a_comparison_name_the_best_and_the_difference():
+    models = {"sharp": ROWS, "flat": np.full(ROWS.shape, 1 / 3), "same": ROWS}
+    found = cal.compare(LABELS, models, n_resamples=100, seed=4)
+    text = found.methods()
+    start = "3 models are compared on the same 800 rows. The top-label ECE"
+    assert text.startswith(f"{start} ({found.recipe['bins']}) is ")
+    for measure in ("ece", "brier"):
+        first, second = found.order(measure)[:2]
+        gap = found.difference(second, first, measure)
+        assert found.sentence(measure) in text
+        assert f"of {second} less that of {first} is " in text
+        assert f"{gap.low:.3g}" in text or f"{gap.low:.3f}" in text
+    assert text.endswith("with 100 resamples and seed 4.")
+    lin = found.methods(measures=["classwise_ce"])
+    assert (
+        f"The classwise LinCE ({found.recipe['truthful_bins']}) is" in lin and "ECE (15" not in lin
+    )
+    many = cal.compare(
+        LABELS, {f"m{i}": ROWS for i in range(6)}, measures=["brier"], n_resamples=50
+    )
+    assert many.methods().count(" for m") == 2  # a table has the others

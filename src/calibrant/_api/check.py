@@ -1,4 +1,4 @@
-"""check(): whether measures keep their limits, or noise leaves it undecided."""
+"""check(): whether measures are within limits, or noise leaves that undecided."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def compare(
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures
         Names of `catalogue()`, and "slope", "intercept" and "intercept_in_the_large" of
-        `cox_calibration`; by default ECE, smECE, the truthful errors and the usual losses.
+        `cox_calibration`; by default ECE, smooth ECE, the truthful errors and the usual losses.
     bins
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.

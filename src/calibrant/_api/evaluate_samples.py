@@ -363,26 +363,26 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
     notes = []
     if findings.n_predictions_clipped:
         notes.append(
-            f"{findings.n_predictions_clipped} predictions outside [0, 1] by at most 1e-4 were "
+            f"{findings.n_predictions_clipped:,} predictions outside [0, 1] by at most 1e-4 were "
             "clipped"
         )
     if findings.n_rows_off_simplex:
         off = findings.n_rows_off_simplex
         sums = "sums" if off == 1 else "sum"
         notes.append(
-            f"{counted(off, 'row', '')} of y_proba {sums} to 1 only within rounding tolerance"
+            f"{counted(off, 'row')} of y_proba {sums} to 1 only within rounding tolerance"
         )
     if findings.n_log_clipped:
         one = findings.n_log_clipped == 1
         notes.append(
-            f"{findings.n_log_clipped} {'prediction' if one else 'predictions'} below 1e-12 for "
+            f"{findings.n_log_clipped:,} {'prediction' if one else 'predictions'} below 1e-12 for "
             f"the observed class {'was' if one else 'were'} clipped to 1e-12 for the log loss and "
             "KL"
         )
     if n_logits_clipped:
         some = "prediction" if n_logits_clipped == 1 else "predictions"
         notes.append(
-            f"{n_logits_clipped} {some} {'was' if n_logits_clipped == 1 else 'were'} clipped to "
+            f"{n_logits_clipped:,} {some} {'was' if n_logits_clipped == 1 else 'were'} clipped to "
             "[1e-6, 1 - 1e-6] (logits to [-40, 40]) for the logit-smoothed error"
         )
         notes[-1] = about_measures(notes[-1], ("ls_ece",))
@@ -390,7 +390,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         some = (
             "prediction of exactly 1 is" if table.n_dropped == 1 else "predictions of exactly 1 are"
         )
-        notes.append(f"{table.n_dropped} {some} in no bin (drop_one)")
+        notes.append(f"{table.n_dropped:,} {some} in no bin (drop_one)")
     return tuple(notes)
 
 
@@ -406,7 +406,7 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
 
 def missing_note(n_missing: int) -> str:
     """The note on rows that were dropped because a value was missing."""
-    rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
+    rows = "1 row was" if n_missing == 1 else f"{n_missing:,} rows were"
     return (
         f"{rows} dropped because a prediction, label or weight was missing "
         f"({setting('missing', 'drop')})"

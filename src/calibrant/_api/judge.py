@@ -43,6 +43,7 @@ from calibrant.results._judged_rate import (
     JudgedQuantity,
     JudgedRate,
 )
+from calibrant.results._rendering import p_words
 
 _CALIBRATION = tuple(measure.name for measure in listed("judge", "binary"))
 # Below this p-value a note says that the labelled rows do not look like a random part.
@@ -235,9 +236,9 @@ def _notes(
     notes = []
     if p_value < _NOT_RANDOM:
         notes.append(
-            "The judge's mean answer differs between labelled and unlabelled rows (p = "
-            f"{p_value:.2g}): the labelled rows are not a random sample, so the {POWERED} is "
-            f"invalid. If only the rate differs, the {ROGAN_GLADEN} is valid."
+            "The judge's mean answer differs between labelled and unlabelled rows "
+            f"({p_words(p_value, 2)}): the labelled rows are not a random sample, so the "
+            f"{POWERED} is invalid. If only the rate differs, the {ROGAN_GLADEN} is valid."
         )
     if scores:
         notes.append(

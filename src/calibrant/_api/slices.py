@@ -156,7 +156,7 @@ def _with_noise_and_interval(
 ) -> Slice:
     """A slice with its noise floor and, if there is a tolerance, its interval.
 
-    The interval decides whether the slice keeps the tolerance.
+    The interval decides whether the slice is within the tolerance.
     """
     headline = options.headline
     value = plain.values[headline.name]
@@ -176,6 +176,7 @@ def _with_noise_and_interval(
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
         plain,
+        accuracy=_accuracy(plain, uncertainty),
         low=interval.low,
         high=interval.high,
         estimate=interval.estimate,
@@ -183,10 +184,21 @@ def _with_noise_and_interval(
     )
 
 
-def _with_verdict(slice_: Slice, alpha: float) -> Slice:
-    """A slice with its verdict, from its corrected p-value and whether it keeps the tolerance.
+def _accuracy(plain: Slice, uncertainty: Uncertainty) -> tuple[float, float, float] | None:
+    """The accuracy of a slice with the limits of its interval; None unless predictions are
+    confidences in answers that are right or wrong.
+    """
+    if not uncertainty.of_confidences or uncertainty.soft:
+        return None
+    measure = find("accuracy", "multiclass" if uncertainty.samples.multiclass else "answers")
+    interval = uncertainty.interval(measure, plain.mean_target)
+    return plain.mean_target, interval.low, interval.high
 
-    It is miscalibrated if the p-value is below `alpha`, or the tolerance is not kept.
+
+def _with_verdict(slice_: Slice, alpha: float) -> Slice:
+    """A slice with its verdict, from its corrected p-value and whether it is within the tolerance.
+
+    It is miscalibrated if the p-value is below `alpha`, or the error exceeds the tolerance.
     """
     if slice_.p_corrected < alpha or slice_.within_tolerance is False:
         return replace(slice_, verdict="miscalibrated")

@@ -20,7 +20,7 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant.results._check import Limit, LimitCheck
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import p_words, shown
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 from calibrant.results._verdict import (
     curve_words,
@@ -71,7 +71,7 @@ def verdict_of(
         sentence += _note_rare_outcome(uncertainty, tolerance)
     if is_error(measure) and p_low < (1.0 - interval.level) / 2.0:
         sentence += (
-            f" The value is lower than expected for a calibrated model (p = {p_low:.2g}): were "
+            f" The value is lower than expected for a calibrated model ({p_words(p_low, 2)}): were "
             "these rows used to fit the model or a recalibration map?"
         )
     needed: tuple[int | None, int | None] = (None, None)
@@ -197,7 +197,7 @@ def _direction_in_words(
 def _note_rare_outcome(uncertainty: Uncertainty, tolerance: float) -> str:
     """A sentence if the outcome is rarer than the tolerance; else, and for several classes, "".
 
-    Constant predictions of 0 (or 1) would then keep the tolerance.
+    Constant predictions of 0 (or 1) would then be within the tolerance.
     """
     if uncertainty.about_confidence:
         return ""

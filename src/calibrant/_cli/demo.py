@@ -58,7 +58,7 @@ def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> 
     print_table(columns, "Hard labels and the teacher's soft labels side by side")
     print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
     print_table(compared.ranked("ece"), "The difference in ECE, with its interval")
-    shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
+    shown = {k: v for k, v in tools._short_columns().items() if k != "answer"}
     print_table(shown, "What other tools report as ECE (top label)")
 
 

@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> Outcome:
         )
         columns: Columns = result.display_columns()
         columns = columns if options.details else without(columns, OF_DETAILS)
+        columns = {name.removeprefix("n_"): values for name, values in columns.items()}
         print_table(columns, "Labels, worst first")
 
     return Outcome(result.to_dict, show)

@@ -37,8 +37,8 @@ from calibrant.scaling._problem import Problem
 from calibrant.scaling._summed_rows import RowsOfFiles
 
 SUMMED = (
-    "there are too many rows for memory: they were summed while reading, and measures that depend "
-    "on the order of predictions are approximated from about 2,500 cells"
+    "the rows do not fit into memory: they were summed while reading, and measures that depend on "
+    "the order of predictions are approximated from about 2,500 cells of similar predictions"
 )
 
 
@@ -64,6 +64,7 @@ class FittedMap:
         for name in ("classes", "column_names"):
             if getattr(self, name) is not None:
                 content[name] = list(getattr(self, name))
+        content["fitted_rows"] = content.pop("fitted_rows")  # long, and so last
         return content
 
     def to_json(self, *, fitted_rows: bool = True) -> str:

@@ -219,14 +219,8 @@ def _outcome(
             listed = {name: values[:MOST_LISTED] for name, values in columns.items()}
             print_table(listed, voters.title)
         if tools is not None:
-            print_table(
-                {
-                    name: values
-                    for name, values in tools.columns().items()
-                    if name not in ("rule", "why", "version")
-                },
-                "Other tools (calibrant conventions says why they differ)",
-            )
+            why = "Other tools (calibrant conventions says why they differ)"
+            print_table(tools._short_columns(), why)
         if not options.details:
             print_hint(result, named=named)
 

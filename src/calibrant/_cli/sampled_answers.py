@@ -6,14 +6,24 @@ import argparse
 from typing import Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import Outcome
+from calibrant._cli.output import Outcome, check_page_options, check_writable, print_status
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of
 
 # Options that answers of several samples have no use for.
 _WITHOUT = (
-    *("out", "by", "groups", "segments", "depth", "clinical", "recalibrate", "stream", "one_pass"),
+    *(
+        "table",
+        "by",
+        "groups",
+        "segments",
+        "depth",
+        "clinical",
+        "recalibrate",
+        "stream",
+        "one_pass",
+    ),
     *("label", "weight", "votes", "counts", "item", "annotator", "words", "measures", "classes"),
 )
 
@@ -33,7 +43,13 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     if options.proba is not None and len(options.proba) > 1:
         raise InputError("--proba names several columns: an answer has one stated confidence")
+    check_page_options(options.out, options.title)
+    check_writable(options.out, options.files, options.format)
     result = _evaluate(options)
+    if options.out is not None:
+        source = inputs.command_without_folders(options, options.files)
+        result.save(options.out, name=options.title, source=source)
+        print_status(f"written: {options.out}")
 
     def show() -> None:
         """Print the title, the messages and the table of confidences."""

@@ -106,11 +106,13 @@ def run(options: argparse.Namespace) -> Outcome:
                 temp.write_text(text + "\n", encoding="utf-8")
     else:
         fitted_map = load_map(options.scaler)
-    result: dict[str, Any] = {"scaler": fitted_map.to_dict(fitted_rows=options.fitted_rows)}
+    result: dict[str, Any] = {}
     if options.fit is not None:
         result["fit"] = {"file": options.fit, **fitted_map.summary}
     if options.apply is not None:
         result["apply"] = _apply(fitted_map, options)
+    # Last, since its hashes of rows are long.
+    result["scaler"] = fitted_map.to_dict(fitted_rows=options.fitted_rows)
     for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
             print_status(f"written: {path}")

@@ -93,10 +93,14 @@ def print_evaluation(
 
 def print_hint(evaluation: Evaluation, *, named: bool = False) -> None:
     """Print what --details adds to an evaluation that was printed without it."""
-    every = len(evaluation.estimates)
-    fewer = len(main_estimates(evaluation, named)) < every
-    measures = f"all {every} measures, " if fewer else ""
-    print_styled(f"  --details prints {measures}the bins and the notes")
+    every, main = len(evaluation.estimates), main_estimates(evaluation, named)
+    more = "the bins" if evaluation.classes is None else "the bins, the classes"
+    if len(main) < every:
+        more = f"all {every} measures, {more}"
+    if len(summary_notes(evaluation.notes, main)) < len(evaluation.notes):
+        more += ", the other notes"
+    first, comma, last = more.rpartition(", ")
+    print_styled(f"  --details prints {first}{' and ' if comma else ''}{last}")
 
 
 def print_slices(slices: Slices, *, title: str = "", details: bool = False) -> None:

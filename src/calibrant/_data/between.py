@@ -61,7 +61,7 @@ def read_between(labels: Between, data: Any) -> tuple[Array, Array]:
         if bad.any():
             raise InputError(
                 f"{_place(name, bad)} is {end[_first(bad)]:g}: bounds of labels must lie in [0, "
-                "1]; clip values outside it"
+                "1]; set smaller ones to 0 and larger ones to 1"
             )
     if (crossed := lo > hi).any():
         raise InputError(
@@ -76,11 +76,11 @@ def _read_end(end: Any, name: str, data: Any) -> Array:
     if data is not None:
         end = pick(data, end, name)
     elif isinstance(end, str):
-        raise InputError(f"{name}={end!r} names a column, but no data=frame is given")
+        raise InputError(f"{name}={end!r} names a column, but there is no data= to take it from")
     values, gaps = find_missing_entries(end, name)
     if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
         raise InputError(
-            f"{name} must be numbers of the shape (n,) or (n, k), bounds of labels; got "
+            f"{name} must be bounds of labels, numbers of the shape (n,) or (n, k); got "
             f"{values.dtype} of the shape {values.shape}"
         )
     values = np.where(gaps, np.nan, values.astype(np.float64))

@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrant._core.binning import EqualWidth
 from calibrant._core.typing import Array, Index, Mask
-from calibrant._data.links import logit
+from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.budget import FITTED_CELLS_FROM
 from calibrant._inference.cells import Drawn, Problem
@@ -44,13 +44,15 @@ class CalibrationTests:
 
     `p_values` has the p-value of each test by its name ("slope", "mean", "noise floor", "curve").
     `slope` is the calibration slope, None where it is not estimable. `predicted` and `observed` are
-    the mean prediction and the mean target.
+    the mean prediction and the mean target. `slope_gap` is the mean distance by which the slope
+    alone moves predictions, None where it moves their mean too: for confidences.
     """
 
     p_values: dict[str, float]
     slope: FittedCoefficient | None
     predicted: float
     observed: float
+    slope_gap: float | None = None
 
     @property
     def adjusted(self) -> dict[str, float]:
@@ -71,11 +73,13 @@ class CalibrationTests:
     def first(self) -> str:
         """The name of the test that decides: the one with the smallest adjusted p-value.
 
-        If slope or mean have one below `CONVINCING`, it is the smaller of these two, which say more
-        precisely what is wrong.
+        If slope or mean have one below `CONVINCING`, it is this one, which says more precisely what
+        is wrong. If both have, there is no doubt about either, and it is the larger error.
         """
         adjusted = self.adjusted
         specific = [name for name in (SLOPE, MEAN) if adjusted.get(name, 1.0) < CONVINCING]
+        if len(specific) > 1 and self.slope_gap is not None:
+            return MEAN if abs(self.predicted - self.observed) > self.slope_gap else SLOPE
         return min(specific or adjusted, key=lambda name: adjusted[name])
 
     def slope_level(self, level: float) -> float:
@@ -123,7 +127,21 @@ def calibration_tests(
     if floor is not None:
         p_values[FLOOR] = floor.p_value
     p_values[CURVE] = max(map(curve_p, draws), default=1.0)
-    return CalibrationTests(p_values, slope, float(w @ problem.u), float(w @ problem.z))
+    slope_gap = None
+    if slope is not None and measure.notion == "scalar" and not rows.of_confidences:
+        slope_gap = _gap_of_slope(slope.value, problem.u, w)
+    return CalibrationTests(p_values, slope, float(w @ problem.u), float(w @ problem.z), slope_gap)
+
+
+def _gap_of_slope(slope: float, u: Array, w: Array) -> float:
+    """The mean distance of predictions u from those with this slope around the same centre; w are
+    weights that sum to 1. Predictions without a logit stay where they are.
+    """
+    kept = _has_logit(u)
+    u, w = u[kept], w[kept]
+    h, mass = logit(u), w * u * (1.0 - u)
+    centre = float(mass @ h) / max(float(mass.sum()), 1e-300)
+    return float(w @ np.abs(u - sigmoid(centre + slope * (h - centre))))
 
 
 def _problem(rows: NoiseFloors, measure: Measure) -> Problem:

@@ -348,7 +348,7 @@ _ENTRIES: tuple[Measure, ...] = (
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
-              group="unbinned", rank=1, label="smECE",
+              group="unbinned", rank=1, label="smooth ECE",
               listed=Listed(headline=2, compare=2, metric=2, judge=2, summary=2),
               certifiable=True)
       for shape in _BOTH),

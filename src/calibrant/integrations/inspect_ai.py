@@ -31,7 +31,7 @@ def calibration(
     confidence : str, default "confidence"
         Key of the confidence in the metadata of a score.
     measures : sequence of str, optional
-        Names of `catalogue()`; by default ECE, smECE, Brier score and log loss.
+        Names of `catalogue()`; by default ECE, smooth ECE, Brier score and log loss.
     bins : int, str or binning rule, default 15
         The bins, as for `calibrant.evaluate`.
     percent : bool, default False

@@ -24,6 +24,7 @@ from calibrant.results._notebook import (
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import json_value, shown
 from calibrant.results._sketch import reliability_sketch
+from calibrant.results._with_diagram import WithDiagram
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class _Bars(ReliabilityTable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityBounds(Result):
+class ReliabilityBounds(WithDiagram["ReliabilityDisplay"], Result):
     """Bins whose mean label is known only to lie between two ends.
 
     Part of `Bounds`. In its diagram the bar of a bin is where its mean label may lie, and the dot
@@ -192,45 +193,15 @@ class ReliabilityBounds(Result):
             self.bars().intervals(), axes, {"prediction": [], "mean_target": []}
         )
 
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        name: str | None = None,
-        counts: bool = True,
-        legend: bool | str = True,
-        size: str | tuple[float, float] | None = None,
-    ) -> ReliabilityDisplay:
-        """Draw the bar of each bin on which its mean label lies. Needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; by default, a new figure.
-        name : str, optional
-            The name of the predictor, for the legend.
-        counts : bool, default True
-            Whether to draw the strip that shows the share of rows in each bin.
-        legend : bool or str, default True
-            Whether to draw a legend where there is room, or its location inside the axes.
-        size : "column" or tuple of two floats, optional
-            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The diagram; its `save` writes it to a file.
-        """
+    def _display(self, name: str | None) -> tuple[ReliabilityDisplay, dict[str, Any]]:
+        """The bar of each bin on which its mean label lies."""
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
-        unjoined = {"linestyle": "none"}
-        return ReliabilityDisplay(self.bars(), name=name).plot(
-            ax=ax, line_kwargs=unjoined, counts=counts, legend=legend, size=size
-        )
+        return ReliabilityDisplay(self.bars(), name=name), {"line_kwargs": {"linestyle": "none"}}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Bounds(WithPage, Result):
+class Bounds(WithPage, WithDiagram["ReliabilityDisplay"], Result):
     """Bounds of every measure over labels that are sets.
 
     Made by `evaluate` and `report` of labels `Between` two ends. Look a measure up by name:
@@ -339,36 +310,9 @@ class Bounds(WithPage, Result):
     def display_columns(self) -> dict[str, list[Any]]:
         return {name: values for name, values in self.columns().items() if name != "title"}
 
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        name: str | None = None,
-        counts: bool = True,
-        legend: bool | str = True,
-        size: str | tuple[float, float] | None = None,
-    ) -> ReliabilityDisplay:
-        """Draw the reliability diagram: the bar of each bin on which its mean label lies.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; by default, a new figure.
-        name : str, optional
-            The name of the predictor, for the legend.
-        counts : bool, default True
-            Whether to draw the strip that shows the share of rows in each bin.
-        legend : bool or str, default True
-            Whether to draw a legend where there is room, or its location inside the axes.
-        size : "column" or tuple of two floats, optional
-            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The diagram; its `save` writes it to a file.
-        """
-        return self.reliability.plot(ax=ax, name=name, counts=counts, legend=legend, size=size)
+    def _display(self, name: str | None) -> tuple[ReliabilityDisplay, dict[str, Any]]:
+        """The reliability diagram: the bar of each bin on which its mean label lies."""
+        return self.reliability._display(name)
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.bounds_page import bounds_page

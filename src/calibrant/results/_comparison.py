@@ -36,7 +36,6 @@ from calibrant.results._report import Entry, entry
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
-from calibrant.results._summary import plain_name
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ class Comparison(RankedPairs, WithPage, Result):
         out: dict[str, list[Any]] = {"predictor": [self.names[i] for i in order]}
         for measure in chosen:
             limits = self.limits[:, self._measure_index(measure)]
-            out[plain_name(measure, self._sentence_names[measure])] = [
+            out[self._sentence_names[measure]] = [
                 f"{shown(estimate)} ({range_text(low, high)})" if low == low else shown(estimate)
                 for low, high, estimate in limits[order].tolist()
             ]
@@ -471,6 +470,35 @@ class Comparison(RankedPairs, WithPage, Result):
             measures, intervals=intervals, digits=digits, raw=raw, rows=rows, layout=layout
         )
         return markdown_table(table)
+
+    def methods(self, *, measures: Sequence[str] | None = None) -> str:
+        """Say what was compared in the sentences that a paper's methods section needs.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison to name; left out, its first calibration error and its first
+            loss.
+
+        Returns
+        -------
+        str
+            The rows, the estimates with their intervals, which predictor is best, its difference
+            from the next one, the resamples and the version.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y = [0, 1, 1, 0] * 25
+        >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+        >>> text = cal.compare(y, models, measures=["brier"]).methods()
+        >>> [each for each in text.split(". ") if each.startswith("By")]
+        ['By Brier score, good is best: bad is significantly worse']
+        """
+        from calibrant.results._methods import chosen_measures, methods_of_comparison
+
+        chosen = chosen_measures(measures, self.measures, self.shape)
+        return methods_of_comparison(self, chosen)
 
     def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:
         """The table of predictors and measures that `to_latex` and `to_markdown` write.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._notebook import html_box, html_list, html_table
@@ -90,12 +91,19 @@ class Conventions(TableOfRows[Convention]):
         own, *others = self.rows
         return tuple(row for row in others if shown(row.at_common) != shown(own.at_common))
 
+    def _short_columns(self) -> dict[str, list[Any]]:
+        """The table without rules and versions, under short names that fit a terminal."""
+        columns = self.columns()
+        common = f"with_{self.bins}_bins"
+        names = {"tool": "tool", "its_bins": "bins", "with_its_bins": "value"}
+        names |= {common: common.replace("_", " "), "answer": "answer"}
+        return {short: columns[name] for name, short in names.items()}
+
     def __repr__(self) -> str:
         """The table without rules and versions, and why each tool differs, as text."""
-        short = {k: v for k, v in self.columns().items() if k not in ("rule", "why", "version")}
         why = "\n".join(f"  {row.tool}: {row.why}" for row in self.rows)
         note = f"\n  {self.note}" if self.note else ""
-        return f"{self.title}{note}\n{as_text(short, indent='  ')}\n\n{why}"
+        return f"{self.title}{note}\n{as_text(self._short_columns(), indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
         """The table as HTML, for notebooks; the rule of each tool is a tooltip."""

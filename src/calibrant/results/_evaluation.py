@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 # Columns of a line of the summary, and what it names and does not show.
 _WIDTH = 88
-_BESIDE = ("slices", "segments", "clinical")
+_BESIDE = {
+    "slices": "the slices are",
+    "segments": "the segments are",
+    "clinical": "the clinical summary is",
+}
 
 
 @dataclass(frozen=True)
@@ -267,6 +271,35 @@ class Evaluation(Result):
         level = self.recipe.get("level", 0.95)
         return latex_of_measures(rows, level, digits, caption=caption, label=label)
 
+    def methods(self, *, measures: Sequence[str] | None = None) -> str:
+        """Say what was measured in the sentences that a paper's methods section needs.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this evaluation to name; left out, its first calibration error and its first
+            loss.
+
+        Returns
+        -------
+        str
+            The rows, each value with its bins, interval and noise floor, how intervals were found,
+            the resamples and the version.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+        >>> text = cal.evaluate(y, p, measures=["brier"]).methods()
+        >>> text.partition(" Computed")[0]
+        'On 100 rows, the Brier score is 0.075.'
+        """
+        from calibrant.results._methods import chosen_measures, methods_of_evaluation
+
+        shape = shape_from_notes(self.inferred)
+        chosen = chosen_measures(measures, list(self.values), shape)
+        return methods_of_evaluation(self, chosen, shape)
+
     @property
     def _sentence_names(self) -> dict[str, str]:
         """The name of each measure in sentences, such as SMECE for ECE of soft labels."""
@@ -426,11 +459,11 @@ class Evaluation(Result):
     def _hints(self) -> Iterator[str]:
         """Where to find what the summary does not show, in sentences."""
         n = len(self.estimates)
-        beside = [f"{name}: .{name}" for name in _BESIDE if getattr(self, name) is not None]
-        if len(main_estimates(self)) < n:
-            yield "; ".join([f"all {n} measures: to_text(), to_frame()", *beside])
-        elif beside:
-            yield "; ".join(beside)
+        there = [f"all {n} measures are in to_text() and to_frame()"]
+        there = there if len(main_estimates(self)) < n else []
+        beside = (name for name in _BESIDE if getattr(self, name) is not None)
+        if there := [*there, *(f"{_BESIDE[name]} in .{name}" for name in beside)]:
+            yield ", ".join(there)
         if not any(each.interval for each in self.estimates):
             yield "uncertainty=True adds confidence intervals and a verdict"
 

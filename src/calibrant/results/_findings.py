@@ -10,35 +10,13 @@ from calibrant.results._slices import Slice, Slices
 
 
 def mean_values(evaluation: Evaluation) -> tuple[float, float]:
-    """Give the mean prediction and the mean target of an evaluation.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    tuple of float
-        The mean prediction (or confidence), and the mean target (or accuracy).
-    """
+    """The mean prediction (or confidence) and the mean target (or accuracy) of an evaluation."""
     sums = evaluation.reliability.table.sums[0].sum(axis=0)
     return float(sums[3] / sums[1]), float(sums[4] / sums[1])
 
 
 def direction_sentence(evaluation: Evaluation) -> str:
-    """Say whether predictions are too high or too low on average.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    str
-        A sentence with both means.
-    """
+    """A sentence with both means: whether predictions are too high or too low on average."""
     reliability = evaluation.reliability
     predicted, target = mean_values(evaluation)
     gap, top = predicted - target, reliability.notion == "confidence"
@@ -59,18 +37,7 @@ def direction_sentence(evaluation: Evaluation) -> str:
 
 
 def reversed_order(evaluation: Evaluation) -> list[str]:
-    """Say that higher predictions go with fewer events, which no calibration error shows.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none if the order is not reversed.
-    """
+    """A sentence if higher predictions go with fewer events, which no calibration error shows."""
     ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
     interval = None if ranked is None else ranked.interval
     if interval is None or not interval.high < 0.5:
@@ -85,18 +52,7 @@ def reversed_order(evaluation: Evaluation) -> list[str]:
 
 
 def worst_class(evaluation: Evaluation) -> list[str]:
-    """Name the class with the largest error.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none with fewer than three classes.
-    """
+    """A sentence on the class with the largest error; none with fewer than three classes."""
     if not evaluation.classes or len(evaluation.classes["class"]) < 3:
         return []
     worst = {name: values[0] for name, values in evaluation.classes.items()}
@@ -109,18 +65,7 @@ def worst_class(evaluation: Evaluation) -> list[str]:
 
 
 def slice_measure(evaluation: Evaluation) -> str:
-    """Name the measure of an evaluation's slices in a sentence; empty without slices.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    str
-        The name, such as SMECE for soft labels.
-    """
+    """The name of the slices' measure, such as SMECE for soft labels; empty without slices."""
     if evaluation.slices is None:
         return ""
     reliability = evaluation.reliability
@@ -129,18 +74,7 @@ def slice_measure(evaluation: Evaluation) -> str:
 
 
 def worst_slices(evaluation: Evaluation) -> list[str]:
-    """Say how many slices stand out, and which most; or name the largest error if none does.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-
-    Returns
-    -------
-    list of str
-        The text, or none without slices.
-    """
+    """How many slices stand out, and which most; or the largest error if none does."""
     slices = evaluation.slices
     if slices is None:
         return []

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from calibrant._core.lines import shortened_middle, wrapped
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import shown_in
 
 # Texts are not made narrower than this.
 _FEWEST = 24
@@ -68,7 +68,7 @@ def fitted_text(columns: Mapping[str, Sequence[Any]], width: int, *, indent: str
     given = [
         _Column(
             [name],
-            [[shown(value)] for value in values],
+            [[shown_in(name, value)] for value in values],
             any(isinstance(value, int | float) for value in values),
             i == 0,
         )

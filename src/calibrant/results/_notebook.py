@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from calibrant.results._rendering import Columns, shown
+from calibrant.results._rendering import Columns, shown_in
 
 # A table of more rows than this shows only its first and last ones.
 MOST_ROWS = 30
@@ -69,7 +69,7 @@ def html_table(
             body += _omission_row(len(rows), len(columns))
             continue
         own = [tips[name][i] if name in tips else "" for name in columns]
-        body += f"<tr>{''.join(map(_html_cell, rows[i], own))}</tr>"
+        body += f"<tr>{''.join(map(_html_cell, columns, rows[i], own))}</tr>"
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
         f'<div class="scroll {" ".join(left)}"><table>{title}<thead><tr>{head}</tr></thead>'
@@ -77,14 +77,14 @@ def html_table(
     )
 
 
-def _html_cell(value: Any, tip: str) -> str:
-    """The HTML of one cell of a table, with its tooltip if there is one.
+def _html_cell(column: str, value: Any, tip: str) -> str:
+    """The HTML of one cell of a table, in the column of this name, with its tooltip if any.
 
     A text of more than 120 letters is cut; its tooltip is the whole text unless it has another.
     """
     if isinstance(value, Drawing):
         return f"<td>{value}</td>"
-    text = shown(value)
+    text = shown_in(column, value)
     if len(text) > _MOST_LETTERS:
         tip, text = tip or text, f"{text[: _MOST_LETTERS - 1]}…"
     inside = _breakable_text(text)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.coefficients import canonical_compared
 from calibrant.results._rendering import shortened
-from calibrant.results._summary import plain_name
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -403,16 +402,16 @@ class RankedPairs:
             A sentence.
         """
         own = self.measures[self._measure_index(measure)]
-        name = plain_name(own, self._sentence_names[own])
+        name = self._sentence_names[own]
         return f"By {name}, {self._finding(measure)}"
 
     def _sentences(self) -> list[str]:
         """Which predictor is best by every measure; measures that agree share a sentence."""
         by_finding: dict[str, list[str]] = {}
         for measure in self.measures:
-            name = plain_name(measure, self._sentence_names[measure])
+            name = self._sentence_names[measure]
             by_finding.setdefault(self._finding(measure), []).append(name)
-        return [f"By {_listing(names)}, {finding}" for finding, names in by_finding.items()]
+        return [f"By {listing(names)}, {finding}" for finding, names in by_finding.items()]
 
     def _finding(self, measure: str) -> str:
         """The clause on which predictor is best by this measure."""
@@ -437,12 +436,12 @@ class RankedPairs:
         rest = "the other is" if n == 1 else f"the other {n} are"
         from_it = "" if near is not None else " from it"
         return (
-            f"{best} {comes}. {_listing(tied)} {are} not significantly {other}{from_it}; "
+            f"{best} {comes}. {listing(tied)} {are} not significantly {other}{from_it}; "
             f"{rest} significantly {worse}."
         )
 
 
-def _listing(names: list[str]) -> str:
+def listing(names: list[str]) -> str:
     """Join names for a sentence: "A", "A and B", "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 

@@ -15,6 +15,7 @@ from calibrant.results._base import Result
 from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._rendering import percent, shown
 from calibrant.results._sketch import curve_axes, curve_sketch
+from calibrant.results._with_diagram import WithDiagram
 
 if TYPE_CHECKING:
     from calibrant.results._plots.curves import ReliabilityCurveDisplay
@@ -32,7 +33,7 @@ _SHOWN = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ReliabilityCurve(Result):
+class ReliabilityCurve(WithDiagram["ReliabilityCurveDisplay"], Result):
     """A reliability curve without bins and without a fixed bandwidth.
 
     Made by `reliability_curve`. The isotonic curve never decreases; the local curve uses the
@@ -155,40 +156,11 @@ class ReliabilityCurve(Result):
         """Sentences shown with the table: what the band is, if there is one, and the note."""
         return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        name: str | None = None,
-        counts: bool = True,
-        legend: bool | str = True,
-        size: str | tuple[float, float] | None = None,
-    ) -> ReliabilityCurveDisplay:
-        """Draw the curve, with its band and where the predictions lie. Needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; by default, a new figure.
-        name : str, optional
-            The name of the predictor, for the legend.
-        counts : bool, default True
-            Whether to draw the strip that shows where the predictions lie.
-        legend : bool or str, default True
-            Whether to draw a legend where there is room, or its location inside the axes.
-        size : "column" or tuple of two floats, optional
-            Size of a new figure: 3.3 x 2.6 inches, or (width, height) in inches.
-
-        Returns
-        -------
-        ReliabilityCurveDisplay
-            The diagram; its `save` writes it to a file.
-        """
+    def _display(self, name: str | None) -> tuple[ReliabilityCurveDisplay, dict[str, Any]]:
+        """The curve, with its band and where the predictions lie."""
         from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
-        return ReliabilityCurveDisplay(self, name=name).plot(
-            ax=ax, counts=counts, legend=legend, size=size
-        )
+        return ReliabilityCurveDisplay(self, name=name), {}
 
     def _repr_html_(self) -> str:
         """A drawing of the curve and some of its points as HTML, for notebooks."""

@@ -14,6 +14,9 @@ from calibrant._core.errors import InputError, MissingExtra, one_of
 
 Columns = Mapping[str, Sequence[Any]]
 _BACKENDS = ("pandas", "polars", "pyarrow")
+# Names of columns of p-values, and the smallest p-value that is printed as a number.
+_P_VALUES = re.compile(r"p_(?:value|change|(?:(?:agreement|calibration)(?:_corrected)?)|corrected)")
+LEAST_P = 1e-12
 
 
 def shown(value: Any) -> str:
@@ -31,6 +34,29 @@ def shown(value: Any) -> str:
             return f"{value:.3g}"
         return f"{value:.4f}" if abs(value) < 100 else f"{value:.10g}"
     return str(value)
+
+
+def shown_p(value: float, *, corrected: bool = False) -> str:
+    """A p-value as text. Below 1e-12 its digits mean nothing: tails are fitted to draws.
+
+    One that is `corrected` for the number of tests is a multiple; its digits end at 1e-9.
+    """
+    least = LEAST_P * 1000 if corrected else LEAST_P
+    return f"<{least:g}" if value <= least else shown(value)
+
+
+def p_words(value: float, digits: int | None = None) -> str:
+    """A p-value in a sentence: p = 0.03, p < 1e-12; with as many significant digits, if given."""
+    if value <= LEAST_P:
+        return f"p < {LEAST_P:g}"
+    return f"p = {shown(value) if digits is None else f'{value:.{digits}g}'}"
+
+
+def shown_in(column: str, value: Any) -> str:
+    """A value as text in the column of this name, which may have p-values."""
+    if isinstance(value, float) and _P_VALUES.fullmatch(column):
+        return shown_p(value, corrected=column.endswith("corrected"))
+    return shown(value)
 
 
 def distinct_numbers(
@@ -131,7 +157,7 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
     if most is not None and n > most:
         cut, last = most - most // 4, n - most // 4
         columns = {name: [*columns[name][:cut], *columns[name][last:]] for name in names}
-    cells = [[name, *map(shown, columns[name])] for name in names]
+    cells = [[name, *(shown_in(name, value) for value in columns[name])] for name in names]
     numeric = [any(isinstance(v, int | float) for v in columns[name]) for name in names]
     widths = [max(map(len, column)) for column in cells]
     lines = []
@@ -150,11 +176,11 @@ def as_markdown(columns: Columns) -> str:
     """A Markdown table of columns, numbers to the right; texts are escaped."""
     right = [any(isinstance(v, int | float) for v in values) for values in columns.values()]
     lines = [
-        "| " + " | ".join(map(_markdown_cell, columns)) + " |",
+        "| " + " | ".join(map(markdown_text, columns)) + " |",
         "|" + "".join("---:|" if numeric else "---|" for numeric in right),
     ]
     for row in zip(*columns.values(), strict=True):
-        lines.append("| " + " | ".join(map(_markdown_cell, row)) + " |")
+        lines.append("| " + " | ".join(map(_markdown_cell, columns, row)) + " |")
     return "\n".join(lines)
 
 
@@ -163,9 +189,9 @@ def as_markdown(columns: Columns) -> str:
 _MARKDOWN = re.compile(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))")
 
 
-def _markdown_cell(value: Any) -> str:
-    """A value as a cell of a Markdown table: a text escaped, another value as `shown`."""
-    return markdown_text(value) if isinstance(value, str) else shown(value)
+def _markdown_cell(column: str, value: Any) -> str:
+    """A value as a cell of a Markdown table: a text escaped, another value as `shown_in`."""
+    return markdown_text(value) if isinstance(value, str) else shown_in(column, value)
 
 
 def markdown_text(text: str) -> str:

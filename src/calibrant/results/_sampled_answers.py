@@ -11,6 +11,7 @@ from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import interval_text, shown
+from calibrant.results._with_page import WithPage
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class SampledConfidence:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SampledAnswers(TableOfRows[SampledConfidence]):
+class SampledAnswers(WithPage, TableOfRows[SampledConfidence]):
     """Calibration of confidences if every question was answered several times.
 
     Made by `sampled_answers`; look a line up by its name.
@@ -100,6 +101,11 @@ class SampledAnswers(TableOfRows[SampledConfidence]):
         if attribute == "evaluations":
             return {name: each._content() for name, each in self.evaluations.items()}
         return super()._json_item(attribute)
+
+    def _page(self, name: str | None, source: Any) -> str:
+        from calibrant.results._pages.sampled_page import sampled_page
+
+        return sampled_page(self, name, source)
 
     @property
     def title(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows, column
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import p_words, shown
 
 # The most segments that are printed.
 MOST_SHOWN = 15
@@ -166,7 +166,7 @@ class Segments(TableOfRows[Segment]):
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        chance = f"p = {shown(self.p_value)} for the whole search"
+        chance = f"{p_words(self.p_value)} for the whole search"
         worst = f"{self.worst}{self._contrast_words}"
         if self.min_gap and abs(self.worst.contrast) < self.min_gap:
             return f"No segment is off by {self.min_gap:g} or more: the worst is {worst}; {chance}."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calibrant.results._base import TableOfRows, column
+from calibrant.results._rendering import percent, range_text, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.slices import SlicesDisplay
@@ -37,8 +38,8 @@ class Slice:
         The value without the bias of a sample, and its confidence interval; with
         ``uncertainty=True``.
     within_tolerance : bool or None
-        True where the whole interval keeps the tolerance, False where none of it does once the
-        number of slices is taken into account, None where these rows cannot decide.
+        True if the whole interval is within the tolerance; False if the whole interval, corrected
+        for the number of slices, is beyond it; None if these rows cannot decide.
     verdict : str
         The verdict in a word.
     n_clusters : int or None
@@ -49,6 +50,10 @@ class Slice:
     excess : float
         The value without what noise alone shows on average, ``sqrt(value^2 - noise^2)``: what
         slices are ordered by where there is no estimate. NaN without a noise floor.
+
+    accuracy : tuple of three floats or None
+        The accuracy and the limits of its interval, where predictions are confidences and slices
+        have intervals.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class Slice:
         default=None, metadata=column(when="tolerance", shown=False)
     )
     excess: float = field(default=math.nan, metadata=column(None))
+    accuracy: tuple[float, float, float] | None = field(default=None, metadata=column(None))
 
     @property
     def against_tolerance(self) -> str:
@@ -147,10 +153,14 @@ class Slices(TableOfRows[Slice]):
         dict of str to list
             Columns of equal length.
         """
-        shown = super().display_columns()
+        table = super().display_columns()
+        if any(row.accuracy for row in self.rows):
+            first, n, *others = table.items()
+            title = f"accuracy ({percent(self.level)} CI)"
+            table = dict([first, n, (title, [_accuracy_text(row) for row in self.rows]), *others])
         if self.tolerance is not None:
-            shown[f"tolerance {self.tolerance:g}"] = self._values("against_tolerance")
-        return shown
+            table[f"tolerance {self.tolerance:g}"] = self._values("against_tolerance")
+        return table
 
     def _is_shown(self, name: str) -> bool:
         """Whether the column of this name is printed; of measures only `measure` is."""
@@ -199,3 +209,11 @@ class Slices(TableOfRows[Slice]):
     def title(self) -> str:
         """The column and the order, in one line."""
         return f"Slices by {self.by}, worst first (by the estimate of {self.measure})"
+
+
+def _accuracy_text(row: Slice) -> str:
+    """The accuracy of a slice with its interval; "" where it has none."""
+    if row.accuracy is None:
+        return ""
+    value, low, high = row.accuracy
+    return f"{shown(value)} ({range_text(low, high)})"

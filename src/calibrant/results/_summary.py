@@ -16,14 +16,8 @@ Estimate: TypeAlias = Any
 
 # The most measures that are all shown.
 _MOST = 8
-_NAMES = {"smooth_ece": "smooth ECE"}  # smECE would be read as SMECE, which is another measure
 _LONGEST = 40  # letters of a column's name
 _SAID = {"y_true": "label", "y_proba": "prediction"}
-
-
-def plain_name(name: str, called: str) -> str:
-    """The name of a measure in a summary, from its own and what it is `called` in sentences."""
-    return _NAMES.get(name, called)
 
 
 def main_estimates(evaluation: Evaluation, named: bool = False) -> tuple[Estimate, ...]:
@@ -42,10 +36,7 @@ def summary_columns(evaluation: Evaluation, *, named: bool = False) -> dict[str,
     With uncertainty it has the estimate, its interval, and the sample value where that is another.
     """
     called, level = evaluation._sentence_names, evaluation.recipe.get("level", 0.95)
-    rows = [
-        _row(each, plain_name(each.name, called[each.name]))
-        for each in main_estimates(evaluation, named)
-    ]
+    rows = [_row(each, called[each.name]) for each in main_estimates(evaluation, named)]
     verdict = evaluation.verdict
     if verdict is not None and verdict.slope is not None and not named:
         assert verdict.slope_low is not None and verdict.slope_high is not None

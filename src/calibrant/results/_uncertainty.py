@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from calibrant.results._base import Record
 from calibrant.results._rendering import (
     distinct_numbers,
+    p_words,
     percent,
     range_text,
     shown,
@@ -250,7 +251,7 @@ class NoiseFloor(Record):
         return (
             f"NoiseFloor({self.measure}: {shown(self.value)}; a calibrated model would show "
             f"{shown(self.mean)} on average and stay {self.side} {shown(self.upper)} in 95% of "
-            f"samples; p = {shown(self.p_value)}; {_join_clauses(self.method, self.note)})"
+            f"samples; {p_words(self.p_value)}; {_join_clauses(self.method, self.note)})"
         )
 
 
@@ -373,7 +374,7 @@ class CalibrationTest(Record):
     def __repr__(self) -> str:
         return (
             f"CalibrationTest({self.name}: statistic {shown(self.statistic)}, "
-            f"p = {shown(self.p_value)}; {_join_clauses(self.null, self.note)})"
+            f"{p_words(self.p_value)}; {_join_clauses(self.null, self.note)})"
         )
 
 
@@ -445,7 +446,7 @@ class CoxCalibration(Record):
             return f"{name} {shown(value)} [{shown(low)}, {shown(high)}]"
 
         names = ("slope", "intercept", "intercept_at_slope_1")
-        p = "no p-value" if math.isnan(self.p_value) else f"p = {shown(self.p_value)}"
+        p = "no p-value" if math.isnan(self.p_value) else p_words(self.p_value)
         return f"{', '.join(map(coefficient, names))}; {p}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrant._core.errors import counted
 from calibrant.results._check import LimitCheck
-from calibrant.results._rendering import distinct_numbers, in_full, percent
+from calibrant.results._rendering import distinct_numbers, in_full, p_words, percent
 from calibrant.results._uncertainty import NoiseFloor, Verdict, interval_words
 
 # Decimal places of numbers in a verdict; more where two numbers would print alike.
@@ -118,13 +118,22 @@ def slope_words(
     enough = (p for p in range(2, 15) if all(x == 1.0 or round(x, p) != 1.0 for x in limits))
     places = next(enough, 15)
     value, low, high = (f"{x:.{places}f}" for x in (slope, *limits))
-    means = "too extreme" if slope < 1.0 else "not extreme enough"
-    if slope < 0.0:
-        means = "ranked in reverse" if limits[1] < 0.0 else "not ranked better than by chance"
+    means, _ = slope_meaning(slope, limits[1])
     subject = "confidences" if confidence else "predictions"
     return (
         f"{subject} {verb} {means} (calibration slope {value}, {percent(level)} CI {low} to {high})"
     )
+
+
+def slope_meaning(slope: float, high: float) -> tuple[str, str]:
+    """What predictions of this calibration slope are, and why; `high` is its interval's end."""
+    if high < 0.0:
+        return "ranked in reverse", "the slope is below 0"
+    if slope < 0.0:
+        return "not ranked better than by chance", "the interval of the slope contains 0"
+    if slope < 1.0:
+        return "too extreme", "the slope is below 1"
+    return "not extreme enough", "the slope is above 1"
 
 
 def mean_words(predicted: float, observed: float, *, confidence: bool, soft: bool) -> str:
@@ -170,13 +179,13 @@ def curve_words(p_value: float) -> str:
         A clause without a full stop.
     """
     return (
-        "the gap varies with the prediction by more than chance explains (smooth test, p = "
-        f"{p_value:.2g})"
+        "the gap varies with the prediction by more than chance explains (smooth test, "
+        f"{p_words(p_value, 2)})"
     )
 
 
 def _capitalize(text: str) -> str:
-    """Start a sentence with a clause; names such as smECE or ECE keep their case."""
+    """Start a sentence with a clause; names such as ECE keep their case."""
     first = text.split(maxsplit=1)[0]
     return text[0].upper() + text[1:] if first.islower() else text
 

@@ -730,9 +730,10 @@ class Scaler(ABC):
                 "learned": {name: encode_learned(getattr(self, name)) for name in self._learned},
                 "columns": self._columns,
                 "fitted_on": self._fitted_on if fitted_rows else None,
-                "fitted_rows": None if rows is None else rows.to_dict(),
                 **{name: getattr(self, name) for name in COUNTS},
                 **{name: encode_learned(getattr(self, name)) for name in LOSSES},
+                # Last, since it is long and says nothing to a reader.
+                "fitted_rows": None if rows is None else rows.to_dict(),
             }
         )
 

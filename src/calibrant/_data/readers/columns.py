@@ -514,7 +514,7 @@ def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Col
             )
     shown = ", ".join(map(repr, reader.names[:SHOWN])) + (", ..." if reader.names[SHOWN:] else "")
     logits = [name for name in reader.names if name.lower() in USUAL["logits"]]
-    hint = ""
+    hint = _hint_of_halves(reader.names)
     if argument == "y_proba" and logits:
         hint = f". If these are logits: {settings(y_proba=logits[0], from_logits=True)}"
     usual = ", ".join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])
@@ -532,6 +532,23 @@ def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Col
             f"of {reader.file} has a usual name for them ({usual}). The columns are {shown}{hint}",
         )
     )
+
+
+def _hint_of_halves(names: Sequence[str]) -> str:
+    """The end of an error: how to name the columns of one half (test_labels and test_probs beside
+    val_labels and val_probs), that of the test if there is one; "" if there are no halves.
+    """
+    starts = dict.fromkeys(f"{name.partition('_')[0]}_" for name in names if "_" in name)
+    for start in sorted(starts, key=lambda each: each.lower() != "test_"):
+        own = [name.removeprefix(start) for name in names if name.startswith(start)]
+        labels = _usual_candidates(own, "y_true")
+        for kind in ("y_proba", "logits"):
+            found = _usual_candidates(own, kind)
+            if [len(each) for each in (labels, found)] == [1, 1] and not found[0].stacked:
+                given = {"y_true": start + labels[0].names[0], "y_proba": start + found[0].names[0]}
+                logits: dict[str, Any] = {"from_logits": True} if kind == "logits" else {}
+                return f". For the {start}... columns: {settings(**given, **logits)}"
+    return ""
 
 
 _MEANING = {"y_true": "labels", "y_proba": "predictions"}

@@ -24,7 +24,6 @@ from calibrant._research.papers.folder import Columns
 
 Array: TypeAlias = NDArray[np.float64]
 
-AS_THEY_ARE = "unchanged"
 MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
 TARGETS = (MAJORITY, ONE_VOTE, SHARES)
 MAPS = ("temperature", "vector", "matrix", "Dirichlet", "isotonic")
@@ -48,7 +47,7 @@ class Method(NamedTuple):
         return f"{self.map}, {self.targets}" if self.targets else self.map
 
 
-RAW = Method(AS_THEY_ARE, "")
+RAW = Method("unchanged", "")
 SMOOTHED = Method(LABEL_SMOOTHING, MAJORITY)
 RATE_KNOWN = Method(LABEL_SMOOTHING, "majority, rate known")
 METHODS = (RAW, *(Method(m, t) for m in MAPS for t in TARGETS), SMOOTHED, RATE_KNOWN)

@@ -10,7 +10,7 @@ from calibrant.results._findings import mean_values, reversed_order, worst_slice
 from calibrant.results._plots.typing import ReportData
 from calibrant.results._rendering import distinct_numbers, in_full, percent
 from calibrant.results._uncertainty import interval_words
-from calibrant.results._verdict import direction_words, tone_of
+from calibrant.results._verdict import direction_words, slope_meaning, tone_of
 
 # Decimal places of the numbers in tiles, and of slopes; more where a number would mislead.
 _PLACES, _SLOPE_PLACES = 3, 2
@@ -80,12 +80,8 @@ def _slope_sentence(verdict: Any, *, confidence: bool) -> str:
     """What the calibration slope says of the predictions; empty if it is not known."""
     if verdict.slope is None:
         return ""
-    what = "Confidences" if confidence else "Predictions"
-    if verdict.slope_high < 0.0:
-        return f"{what} are lower where outcomes are more frequent: the slope is below 0."
-    if verdict.slope < 1.0:
-        return f"{what} are too extreme: the slope is below 1."
-    return f"{what} are not extreme enough: the slope is above 1."
+    means, why = slope_meaning(verdict.slope, verdict.slope_high)
+    return f"{'Confidences' if confidence else 'Predictions'} are {means}: {why}."
 
 
 def _mean_sentence(gap: float, *, confidence: bool) -> str:

@@ -47,7 +47,7 @@
   const sortKey = (row, column, kind) => {
     const text = row.cells[column].textContent.trim();
     if (kind !== "number") return text.toLowerCase();
-    const value = parseFloat(text.replaceAll(",", "").replace("−", "-").replace("≤", ""));
+    const value = parseFloat(text.replaceAll(",", "").replace("−", "-").replace(/[≤<]/, ""));
     return Number.isNaN(value) ? -Infinity : value;
   };
   const sortBy = (button) => {
@@ -339,7 +339,16 @@
     downloads.ofChart(byId("diagram"), [view], { what: "reliability diagram", rows: () => [BINS, ...binCells(data.bins)] });
   };
 
-  const starts = { report: startReport, comparison: startComparison, windows: startWindows, bounds: startBounds };
+  // --- several answers to a question ---
+  const startSampled = async () => {
+    for (const [i, line] of data.lines.entries()) {
+      const box = byId(`line-${i}`), bins = binRows(line);
+      const view = await draw(box, data.specs.diagram, { bins, band: [], curve: [], cutoffs: [] });
+      downloads.ofChart(box, [view], { what: "reliability diagram", rows: () => [BINS, ...binCells(line)] });
+    }
+  };
+
+  const starts = { report: startReport, comparison: startComparison, windows: startWindows, bounds: startBounds, sampled: startSampled };
   const started = starts[data.kind]();
   started.then(() => { root.dataset.ready = "yes"; });
 })();

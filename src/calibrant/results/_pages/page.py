@@ -23,7 +23,7 @@ from calibrant._core.optional import need
 from calibrant._core.version import __version__
 from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import ReliabilityData, SmoothData
-from calibrant.results._rendering import range_text, shortened, shown
+from calibrant.results._rendering import range_text, shortened, shown, shown_p
 
 _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
@@ -82,6 +82,7 @@ def environment(package: str = _HERE) -> Any:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = shown
+    environment.filters["shown_p"] = shown_p
     environment.filters["shortened"] = shortened
     environment.globals["limits"] = limits_text
     return environment

@@ -10,7 +10,7 @@ from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._evaluation import Estimate
 from calibrant.results._plots.typing import ReportData
 from calibrant.results._recommendation import UNCHANGED
-from calibrant.results._rendering import as_records, range_text, shown
+from calibrant.results._rendering import LEAST_P, as_records, range_text, shown, shown_p
 from calibrant.results._uncertainty import Interval, NoiseFloor
 
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
@@ -47,7 +47,10 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
 
 def _p_value(floor: NoiseFloor) -> str:
     """The p-value of a noise floor as text; a small one in scientific notation."""
-    return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
+    p = floor.p_value
+    if p >= 0.001:
+        return f"{p:.3f}"
+    return f"{p:.1e}" if p > LEAST_P else shown_p(p)
 
 
 def _uncertainty_bar(

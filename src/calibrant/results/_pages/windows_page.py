@@ -11,6 +11,7 @@ from calibrant.results._pages.page import render_page
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.time_labels import label_format
 from calibrant.results._plots.typing import Columns, WindowsData
+from calibrant.results._rendering import shown_in
 
 # The columns of evidence, and how many windows are shown before the table of all.
 _EVIDENCE = ("e_value", "e_change")
@@ -76,7 +77,8 @@ def _newest_first(windows: WindowsData, columns: Columns, alarm_at: float) -> di
     To look at are the first windows of alarms, and those that stand out: at most ten, the newest.
     """
     table = windows.display_columns()
-    cells = list(zip(*table.values(), strict=True))
+    texts = ([shown_in(name, value) for value in values] for name, values in table.items())
+    cells = list(zip(*texts, strict=True))
     firsts = [alarm.start for alarm in (windows.alarm, windows.change_alarm) if alarm is not None]
     rows, found = [], []
     for i, start in reversed(list(enumerate(columns["start"]))):

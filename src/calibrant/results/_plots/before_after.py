@@ -141,6 +141,7 @@ class BeforeAfterDisplay(Drawn):
             figure.set_figheight(figure.get_figheight() + inches + 0.05)
 
 
+@public
 def before_after(
     before: Any,
     after: Any,
@@ -194,9 +195,9 @@ def before_after(
     ['before\\nECE 0.250', 'after\\nECE 0.000']
     """
     tables = (_table_of("before", before), _table_of("after", after))
-    shown: Any = {"style": style, "level": level, "curve": curve, "counts": counts}
-    display = BeforeAfterDisplay(*tables, names=names)
-    return display.plot(ax=ax, legend=legend, size=size, **shown)
+    return BeforeAfterDisplay(*tables, names=names).plot(
+        ax=ax, style=style, level=level, curve=curve, counts=counts, legend=legend, size=size
+    )
 
 
 def _table_of(argument: str, result: Any) -> ReliabilityData:

@@ -146,7 +146,7 @@ def wrap_labels(ax: Axes) -> None:
             label.set_text(text)
     _thin_ticks(ax)
     for strip in ax.child_axes:  # a low strip has no room for its name, which the caption has
-        strip.apply_aspect(strip.get_axes_locator()(strip, None))  # type: ignore[arg-type]
+        strip.get_tightbbox()  # puts the strip where it will be drawn
         height, label = strip.get_window_extent().height, strip.yaxis.label
         label.set_visible(True)  # a hidden one has no size
         label.set_visible(label.get_window_extent().height <= 0.9 * height)
