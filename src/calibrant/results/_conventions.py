@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._notebook import html_box, html_list, html_table
@@ -18,7 +19,7 @@ class Convention:
     tool, version : str
         The tool.
     default_bins : int
-        Its default number of bins.
+        Its default number of bins; 0 if it has none, which tables leave blank.
     at_default, at_common : float or None
         Its value with its own bins, and with the common number; None where it gives none.
     answer : str
@@ -90,18 +91,44 @@ class Conventions(TableOfRows[Convention]):
         own, *others = self.rows
         return tuple(row for row in others if shown(row.at_common) != shown(own.at_common))
 
+    @property
+    def _agreement(self) -> str:
+        """Which tools give Calibrant's number in as many bins and which another, in sentences."""
+        own, *others = self.rows
+        value = shown(own.at_common)
+        given = [row for row in others if row.at_common is not None]
+        same = [row.tool for row in given if shown(row.at_common) == value]
+        other = [row.tool for row in given if shown(row.at_common) != value]
+        sentences = [
+            f"these give Calibrant's {value}: {'; '.join(same)}" if same else "",
+            f"these give another number: {'; '.join(other)}" if other else "",
+        ]
+        some = [sentence for sentence in sentences if sentence] or ["no tool gives a number"]
+        some[0] = f"With {self.bins} bins, {some[0]}"
+        return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in some)
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        columns = self.columns()
+        return columns | {"its_bins": [number or None for number in columns["its_bins"]]}
+
+    def _short_columns(self) -> dict[str, list[Any]]:
+        """The columns that are printed: without rules, reasons and versions."""
+        long = ("rule", "why", "version")
+        return {k: v for k, v in self.display_columns().items() if k not in long}
+
     def __repr__(self) -> str:
         """The table without rules and versions, and why each tool differs, as text."""
-        short = {k: v for k, v in self.columns().items() if k not in ("rule", "why", "version")}
+        short = self._short_columns()
         why = "\n".join(f"  {row.tool}: {row.why}" for row in self.rows)
-        note = f"\n  {self.note}" if self.note else ""
-        return f"{self.title}{note}\n{as_text(short, indent='  ')}\n\n{why}"
+        notes = "".join(f"\n  {line}" for line in filter(None, [self.note, self._agreement]))
+        return f"{self.title}{notes}\n{as_text(short, indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
         """The table as HTML, for notebooks; the rule of each tool is a tooltip."""
-        columns = self.columns()
+        columns = self.display_columns()
         rules = columns.pop("rule")
         tips = {"tool": rules, "why": rules}
         return html_box(
-            html_table(columns, self.title, tips=tips), html_list(filter(None, [self.note]))
+            html_list(filter(None, [self.note, self._agreement])),
+            html_table(columns, self.title, tips=tips),
         )
