@@ -257,7 +257,7 @@ def _chance_in_words(
 
 
 def _numbers_in_words(
-    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str, chance: str
+    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str, chance: str = ""
 ) -> str:
     """The numbers of a verdict in words: estimate, interval and noise floor of the measure `label`.
 
