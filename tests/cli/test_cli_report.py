@@ -268,7 +268,12 @@ class TestConventions:
         assert main(["conventions", str(path)]) == 0
         printed = capsys.readouterr().out
         assert "torchmetrics" in printed and "This is the definition." not in printed
-        assert "scikit-learn calibration_error: It is the root mean square gap" in printed
+        proposed = "scikit-learn calibration_error (proposed): It is in no release"
+        assert proposed in printed
+        words = " ".join(printed.split())
+        value = f"{cal.ece(OUTCOMES, BETTER):.4f}"
+        assert f"With 15 bins, these give Calibrant's {value}: torchmetrics" in words
+        assert "These give another number: scikit-learn calibration_curve" in words
         assert main(["conventions", str(path), "--details"]) == 0
         assert "This is the definition." in capsys.readouterr().out
 

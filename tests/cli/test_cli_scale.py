@@ -25,6 +25,7 @@ from command import (
 
 import calibrant as cal
 from calibrant import scaling
+from calibrant._cli import scale
 from calibrant._data.readers import read_rows
 from cli.command import main
 from needs import need
@@ -566,3 +567,30 @@ def test_large_files_are_loaded_where_sums_do_not_suffice(
     known = scaled(capsys, *words)
     set_limits(fitted_by_sums=100)
     assert scaled(capsys, *words)["scaler"] == known["scaler"]
+
+
+def test_the_printed_change_says_in_words_whether_the_map_helped():
+    table = {
+        "measure": ["ece", "brier", "log_loss"],
+        "unchanged": [0.07, 0.26, 0.61],
+        "recalibrated": [0.02, 0.26, 0.62],
+        "difference": [-0.05, 0.0, 0.01],
+        "estimate": [-0.06, 0.0, 0.01],
+        "low": [-0.08, -0.01, 0.004],
+        "high": [-0.03, 0.01, 0.02],
+    }
+    printed = scale._as_changes(table)
+    assert list(printed) == [
+        "measure", "unchanged", "recalibrated", "change (sample)", "change (corrected)", "95% CI",
+    ]  # fmt: skip
+    assert printed["95% CI"][0] == "-0.0800 to -0.0300"
+    assert scale._change_in_words(table).strip() == (
+        "The map helped in part: ECE improved by more than chance explains; log loss got worse by "
+        "more than chance explains; Brier score did not change significantly."
+    )
+    unclear = {name: values[1:2] for name, values in table.items()}
+    assert "The map was not shown to help: Brier score" in scale._change_in_words(unclear)
+    only = {name: values[:1] for name, values in table.items()}
+    assert "The map helped: ECE improved" in scale._change_in_words(only)
+    values = {name: table[name] for name in ("measure", "unchanged", "recalibrated")}
+    assert scale._as_changes(values) == values and not scale._change_in_words(values)

@@ -136,7 +136,10 @@ def test_orders_are_covered_while_the_bias_is_below_the_gap():
     (pair,) = found.order_bias["lin_ce"].pairs
     assert (pair.first, pair.second, pair.covered) == ("a", "b", True)
     assert pair.low < 0.156 < pair.high + 0.01
-    assert found.order_bias["lin_ce"].sentence == "Theorem 4.3 covers 1 of 1 order by LinCE."
+    assert found.order_bias["lin_ce"].sentence == (
+        "The order by LinCE is guaranteed to be that of the losses after recalibration for 1 of 1 "
+        "pair of predictors (theorem 4.3 of Lu et al., arXiv:2510.06388)."
+    )
     # Informed and ahead, but by a bias that has grown with n: so is it against the level one.
     found = order(3000, SHY, HIGH, LEVEL)
     assert [row.predictor for row in found] == ["2", "0", "1"]
@@ -144,7 +147,8 @@ def test_orders_are_covered_while_the_bias_is_below_the_gap():
     # The order by the error is not that of the losses.
     assert found.pair("0", "2").covered is False and true_margin(LEVEL, SHY, 3000) < 0
     assert found.rows[1].loss < found.rows[0].loss
-    assert found.sentence.startswith("Theorem 4.3 covers 0 of 3 orders by LinCE; ")
+    assert found.sentence.startswith("The order by LinCE is guaranteed")
+    assert "for 0 of 3 pairs of predictors (theorem 4.3 of Lu et al., " in found.sentence
     assert "in 2 the bias exceeds the gap of the losses" in found.sentence
     # The same two in few rows cannot be told apart.
     assert order(60, SHY, HIGH).pairs[0].covered is None

@@ -4,6 +4,7 @@ The worlds, and the tables with more samples, are in `benchmarks/verdicts.py`. S
 """
 
 import math
+from functools import partial
 
 import numpy as np
 import polars
@@ -16,7 +17,13 @@ from calibrant._api.metrics.uncertainty import _uncertainty_of_measure
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import calibration_tests as tests
 from calibrant.results import Interval, NoiseFloor
-from calibrant.results._verdict import curve_words, mean_words, slope_words, tone_of
+from calibrant.results._verdict import (
+    _chance_in_words,
+    curve_words,
+    mean_words,
+    slope_words,
+    tone_of,
+)
 from verdict_worlds import WITHOUT_VOTES, false_alarms, judged, worlds
 
 FAST = {"n_resamples": 200}
@@ -507,3 +514,53 @@ def test_only_an_error_beyond_the_tolerance_is_red():
     assert tone_of(cal.verdict(*off("slope", 40, 1), **FAST)) == "unsure" == tone_of(None)
     u = np.random.default_rng(0).random(9000)
     assert tone_of(cal.verdict(np.random.default_rng(2).random(9000) < u, u, **FAST)) == "good"
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def test_a_verdict_never_contradicts_itself():
+    """It said "calibrated within noise" beside a sample value above what a calibrated model would
+    stay below: the noise floor is the 95 % point, and the verdict decides at a share of 5 %.
+    """
+    cases = [("ece", 1, 27), ("ece", 1, 40), ("smooth_ece", 1, 8), ("classwise_ce", 2, 16)]
+    for measure, columns, seed in cases:
+        rng = np.random.default_rng(seed)
+        u = rng.random(900)
+        y = (rng.random(900) < u).astype(int)
+        y, u = (y, u) if columns == 1 else (1 - y, np.stack([u, 1 - u], 1))
+        found = cal.verdict(y, u, measure=measure, **FAST)
+        floor = cal.noise_floor(y, u, measure=measure, **FAST)
+        assert found.value > found.noise_upper and found.verdict != "miscalibrated"
+        assert "would stay below" not in str(found)
+        percent = f"{100 * floor.p_value:.1f}%"
+        assert f"above that value in {percent} of samples (the verdict needs less than" in str(
+            found
+        )
+
+
+def test_words_of_the_noise_floor_between_its_two_points():
+    below, above = _floor(value=0.030, p=0.08), _floor(value=0.033, p=0.04)
+    words = partial(_chance_in_words, decides=0.025)
+    # The usual words do where the value is on the side that the verdict says.
+    assert words(below, beyond=False, by_floor=False) == ""
+    assert words(_floor(value=0.05, p=0.001), beyond=True, by_floor=True) == ""
+    assert words(above, beyond=True, by_floor=False) == ""  # another test decided
+    assert words(above, beyond=False, by_floor=False) == (
+        "a calibrated model would be above that value in 4.0% of samples (the verdict needs less "
+        "than 2.5%)"
+    )
+    # A verdict of a lower level decides below the 95 % point.
+    assert _chance_in_words(below, 0.1, beyond=True, by_floor=True).endswith(
+        "in 8.0% of samples (the verdict needs less than 10.0%)"
+    )
+    low = _floor(value=0.033, p=0.01)
+    assert words(low, beyond=False, by_floor=False).endswith("but the interval reaches 0")
+    better = NoiseFloor("brier_discrimination", 0.1, 0.15, 0.12, 0.04, 200, "")
+    assert "would be below that value" in words(better, beyond=False, by_floor=False)
+    assert words(None, beyond=False, by_floor=False) == ""
+
+
+def _floor(value, p):
+    """A noise floor of 0.0317."""
+    return NoiseFloor("ece", value, 0.02, 0.0317, p, 200, "")

@@ -5,6 +5,7 @@ Where they do not, `test_peer_rules.py` shows what they do instead.
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -209,6 +210,39 @@ def test_ece_is_that_of_netcal(known: Known, rows: tuple[Array, Array, Array], m
         assert cal.ece(y, p, bins=m, norm=norm) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("m", [5, 15, 40])
+def test_ace_of_netcal_is_the_plain_mean_of_gaps(
+    known: Known, rows: tuple[Array, Array, Array], m: int
+) -> None:
+    # Average Calibration Error; `cal.ace` is the adaptive one, over bins of equally many rows.
+    metric = need("netcal.metrics").ACE(m)
+    rng = np.random.default_rng(1)
+    few = rng.beta(0.5, 8, 2000)  # some bins are empty or nearly so
+    y, p, _ = rows
+    for labels, predictions in (
+        (known.y, known.p),
+        (y, p),
+        ((rng.random(2000) < few**1.2).astype(int), few),
+    ):
+        table = cal.reliability(labels, predictions, bins=m).columns()
+        gaps = np.abs(np.subtract(table["mean_predicted"], table["mean_target"]))
+        expected = float(metric.measure(predictions, labels))
+        assert np.nanmean(gaps) == pytest.approx(expected, rel=1e-12)
+    assert abs(cal.ace(labels, predictions, bins=m) - expected) > 0.01
+
+
+def test_histogram_binning_is_that_of_netcal_off_the_edges(known: Known) -> None:
+    binning = need("netcal.binning").HistogramBinning
+    for predictions, same in ((known.p, True), (np.round(known.p, 1), False)):
+        theirs = binning(10)
+        theirs.fit(predictions, known.y)
+        ours = cal.HistogramBinning(bins=10).fit(known.y, predictions)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # these are the rows of the fit
+            difference = np.abs(ours.transform(predictions) - theirs.transform(predictions))
+        assert (difference.max() < 1e-12) == same
+
+
 # --- relplot --------------------------------------------------------------------------------------
 
 
@@ -259,6 +293,16 @@ def test_uncertainty_calibration_debiased_error(
     assert value == pytest.approx(expected, rel=1e-12)
     expected = calibration.lower_bound_scaling_ce(p, y, mode="top-label", **options)
     assert cal.debiased_l2(y, p, bins=right) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("m", "n", "same"), [(15, 1995, True), (15, 2000, False)])
+def test_uncertainty_calibration_debiased_error_where_bins_divide_the_rows(
+    known: Known, m: int, n: int, same: bool
+) -> None:
+    calibration = need("calibration")
+    expected = calibration.get_calibration_error(known.p[:n], known.y[:n])
+    value = cal.debiased_l2(known.y[:n], known.p[:n], bins=m)
+    assert (abs(value - expected) < 1e-12) == same
 
 
 def test_uncertainty_calibration_root_mean_square_error(known: Known) -> None:

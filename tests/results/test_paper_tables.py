@@ -103,6 +103,21 @@ class TestLatex:
         assert raw * 10.0**exponent == pytest.approx(found.value("far", "lin_ce"), rel=0.05)
         assert raw > estimate
 
+    def test_the_footer_says_what_marks_and_numbers_are(self, found):
+        footer = " ".join(re.findall(r"footnotesize (.*)\} ", found.to_latex()))
+        assert "bold: the best estimate; in brackets: the 95\\% confidence interval" in footer
+        assert f"{len(Y):,} rows" in footer and "0 to 2" not in footer and "ECE" not in footer
+        assert "in brackets" not in found.to_latex(intervals=False)
+        rng = np.random.default_rng(3)
+        models = {name: rng.dirichlet(np.ones(3), 90) for name in "ab"}
+        labels = rng.integers(0, 3, 90)
+        classes = cal.compare(labels, models, measures=["ece", "brier"], bins=7, n_resamples=50)
+        footer = classes.to_latex().rpartition("footnotesize ")[2]
+        assert footer.startswith(
+            "90 rows; ECE in 7 equal-width bins, left-closed; Brier score summed over classes, "
+            "0 to 2"
+        )
+
     def test_intervals_digits_and_direction(self, found):
         cell = rows_of(found.to_latex(measures=["brier"], digits=4))[0][1]
         low, high = (found.intervals("brier")[end][found.order("brier").index(ODD)]

@@ -184,6 +184,34 @@ class TestConventions:
         assert all(row.why.endswith(".") for row in table.rows)
         assert table.rows[0].at_common == cal.ece(EXAMPLE.test_labels, EXAMPLE.test_proba)
 
+    def test_a_sentence_names_the_tools_with_the_same_number(self):
+        y, p = [0, 1, 1, 0] * 50, [0.21, 0.7, 0.91, 0.4] * 50
+        table = cal.conventions(y, p)
+        sentence = repr(table).splitlines()[1].strip()
+        same, other = sentence.split(" These give another number: ")
+        assert same.startswith(
+            f"With 15 bins, these give Calibrant's {table.rows[0].at_common:.4f}:"
+        )
+        for row in table.rows[1:]:
+            if row.at_common is not None:
+                agrees = round(row.at_common, 4) == round(table.rows[0].at_common, 4)
+                assert row.tool in (same if agrees else other)
+        assert sentence in table._repr_html_().replace("&#x27;", "'")
+
+    def test_a_tool_without_bins_has_none(self):
+        table = cal.conventions([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+        smooth = [row.tool for row in table.rows].index("relplot smECE")
+        assert table.columns()["its_bins"][smooth] == 0  # in frames and JSON it stays a number
+        assert table.display_columns()["its_bins"][smooth] is None
+        line = next(each for each in repr(table).splitlines() if "relplot smECE" in each)
+        assert " 0 " not in line
+
+    def test_no_release_of_scikit_learn_has_what_is_called_proposed(self):
+        metrics = pytest.importorskip("sklearn.metrics")
+        table = cal.conventions([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+        assert "scikit-learn calibration_error (proposed)" in [row.tool for row in table.rows]
+        assert not hasattr(metrics, "calibration_error")
+
     def test_soft_labels_are_refused_or_wrong_where_they_are(self):
         table = cal.conventions(EXAMPLE.test_soft_labels, EXAMPLE.test_proba)
         answers = {row.tool: row.answer for row in table.rows}

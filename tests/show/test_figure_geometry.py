@@ -252,6 +252,42 @@ def test_a_pair_has_the_same_axes(result):
         plots.before_after(evaluation, evaluation, names="ab")
 
 
+def test_the_caption_of_a_pair_names_the_map():
+    scaler = cal.TemperatureScaling(from_logits=False).fit(Y, P)
+    table, after = cal.reliability(Y, P), cal.reliability(Y, np.clip(P**1.4, 0, 1))
+    caption = plots.before_after(table, after, scaler=scaler).caption()
+    named = f"Temperature scaling (temperature {scaler.temperature_:.3g}) was fitted to 400 rows."
+    assert named in caption and "ECE is the value in the sample" in caption
+    assert "pointwise" in caption and "Dimitriadis, Gneiting and Jordan, 2021" in caption
+    several = cal.PlattScaling().fit(Y, P)
+    assert "Platt scaling" in plots.before_after(table, after, scaler=several).caption()
+    assert "scaling" not in plots.before_after(table, after).caption()
+    with pytest.raises(InputError, match="scaler must be a fitted map"):
+        plots.before_after(table, after, scaler="temperature")
+    with pytest.raises(InputError, match="scaler must be a fitted map"):
+        plots.before_after(table, after, scaler=cal.PlattScaling())
+
+
+def test_a_display_on_axes_of_another_explains_its_own_curve():
+    first = cal.reliability(Y, P).plot(name="as trained")
+    second = cal.reliability(Y, np.clip(P**1.4, 0, 1)).plot(name="after", ax=first.ax_)
+    assert "of as trained (" in first.caption() and "after" not in first.caption()
+    assert "of after (" in second.caption() and "as trained" not in second.caption()
+
+
+def test_a_pair_in_one_column_names_its_strips_and_has_no_empty_band():
+    display = pair(size="column")
+    figure = display.figure_
+    figure.canvas.draw()
+    strip = display.axes_[0].child_axes[0]
+    ticks = [each.get_text() for each in strip.get_yticklabels() if each.get_visible()]
+    assert strip.yaxis.label.get_visible() or ticks[0].endswith("\nrows")
+    labels = min(ax.xaxis.label.get_window_extent().y0 for ax in display.axes_)
+    gap = labels - figure.legends[0].get_window_extent().y1
+    assert 0 <= gap / figure.dpi < 0.15
+    assert figure.get_size_inches().tolist() == [3.3, 2.6]
+
+
 def test_sizes_and_legends_that_cannot_be_are_named(result):
     table = result("table")
     _, ax = plt.subplots()

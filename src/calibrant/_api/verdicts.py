@@ -64,6 +64,8 @@ def verdict_of(
         measure.called(soft=uncertainty.soft),
         beyond=bool(decided_by),
         of_errors=is_error(measure),
+        floor_decides=_share_of_floor(tests, above_0=gaps[0] > 0) * (1.0 - interval.level),
+        by_floor=decided_by == FLOOR,
         reason=_reason_in_words(tests, decided_by, interval.level, uncertainty),
         direction=_direction_in_words(tests, decided_by, interval.level, uncertainty),
     )
@@ -128,6 +130,15 @@ def _deciding_test(
     if beyond:
         return p, test
     return p, TOLERANCE if checked.verdict == "fail" and is_error(measure) else ""
+
+
+def _share_of_floor(tests: CalibrationTests | None, *, above_0: bool) -> float:
+    """The share of the false alarms that the noise floor has: where it is the only test all of
+    them, or half if the interval's lower limit is 0 (not `above_0`).
+    """
+    if tests is None:
+        return 1.0 if above_0 else 0.5
+    return tests.shares[FLOOR]
 
 
 def _reason_in_words(

@@ -252,3 +252,10 @@ def _print_ranks(comparison: Comparison) -> None:
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
+    print_styled(
+        "  behind_best is bias-corrected for each pair by itself, so it need not be the difference "
+        "of two estimates printed above; best is the smallest confidence of being better than each "
+        "other model",
+        hanging="  ",
+    )
+    print()

@@ -51,6 +51,7 @@ def run(options: argparse.Namespace) -> Outcome:
         files = inputs.format_files(options.files)
         lines = (*short_lines(rows.messages), *missing, *note)
         print_lines(f"{files}: {counted(rows.n, 'row')}", lines)
+        print_wrapped(result._agreement)
         print_table(result._short_columns(), f"What each tool reports as ECE ({result.notion})")
         explained = result.rows if options.details else result._differing
         for row in explained:

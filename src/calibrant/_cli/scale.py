@@ -23,6 +23,8 @@ from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
     from calibrant._cli.recalibration import FittedMap
+    from calibrant._measures.catalogue import Shape
+    from calibrant.results._rendering import Columns
 
 DESCRIPTION = (
     "Fit a recalibration map to held-out rows (--fit), apply a map to predictions (--apply), or "
@@ -238,7 +240,53 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
         print()
         print_summary(f"{section['file']}: {counted(section['n'], 'row')}", lines)
         if section["measures"] is not None:
-            print_table(section["measures"], title)
+            print_table(_as_changes(section["measures"]), title)
+            if section.get("share_fitted", 1.0) in (0.0, None):
+                print_wrapped(_change_in_words(section["measures"]), hanging="  ")
+
+
+def _as_changes(measures: Columns) -> Columns:
+    """The table of measures as it is printed, with the limits of a change in one column."""
+    from calibrant.results._rendering import range_text
+
+    if "difference" not in measures:
+        return measures
+    ends = zip(measures["low"], measures["high"], strict=True)
+    return {
+        **{name: measures[name] for name in ("measure", "unchanged", "recalibrated")},
+        "change (sample)": measures["difference"],
+        "change (corrected)": measures["estimate"],
+        "95% CI": [range_text(low, high) for low, high in ends],
+    }
+
+
+def _change_in_words(measures: Columns) -> str:
+    """Whether the map helped, by the intervals of the changes; "" where there are none."""
+    from calibrant._measures.catalogue import listed
+
+    if "difference" not in measures:
+        return ""
+
+    better: list[str] = []
+    worse: list[str] = []
+    same: list[str] = []
+    shapes: tuple[Shape, ...] = ("binary", "multiclass")
+    known = {measure.name: measure for shape in shapes for measure in listed("scale", shape)}
+    for name, low, high in zip(*(measures[key] for key in ("measure", "low", "high")), strict=True):
+        measure = known[name]
+        up, down = (better, worse) if measure.higher_is_better else (worse, better)
+        (up if low > 0 else down if high < 0 else same).append(measure.called())
+    clauses = [
+        f"{', '.join(names)} {what}"
+        for names, what in (
+            (better, "improved by more than chance explains"),
+            (worse, "got worse by more than chance explains"),
+            (same, "did not change significantly"),
+        )
+        if names
+    ]
+    helped = "was not shown to help" if not better else "helped" if not worse else "helped in part"
+    return f"  The map {helped}: {'; '.join(clauses)}."
 
 
 def _table_title(share: float | None) -> str:

@@ -55,13 +55,19 @@ class CalibrationTests:
     slope_gap: float | None = None
 
     @property
-    def adjusted(self) -> dict[str, float]:
-        """Each test's p-value over the test's share of the false alarms, at most 1, by name.
-        Without a slope its share goes to the noise floor.
+    def shares(self) -> dict[str, float]:
+        """Each test's share of the false alarms, by name. Without a slope its share goes to the
+        noise floor.
         """
         shares = dict(SHARES)
         if SLOPE not in self.p_values:
             shares[FLOOR] += shares.pop(SLOPE)
+        return shares
+
+    @property
+    def adjusted(self) -> dict[str, float]:
+        """Each test's p-value over the test's share of the false alarms, at most 1, by name."""
+        shares = self.shares
         return {name: min(1.0, p / shares[name]) for name, p in self.p_values.items()}
 
     @property

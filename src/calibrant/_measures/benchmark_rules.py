@@ -76,7 +76,7 @@ def scikit_learn_bins(n: int) -> int:
 
 
 def scikit_learn_l2(predictions: Array, targets: Array, n_bins: int) -> float:
-    """scikit-learn's `calibration_error` to come: root mean square gap over quantile bins."""
+    """`calibration_error` as proposed for scikit-learn: root mean square gap in quantile bins."""
     edges = np.percentile(predictions, np.linspace(0.0, 1.0, n_bins + 1) * 100)
     bins = np.searchsorted(edges[1:-1], predictions)
     counts = np.bincount(bins, minlength=n_bins)
@@ -132,13 +132,16 @@ BENCHMARK_RULES: tuple[PeerRule, ...] = (
         compute=browse_comp_before,
     ),
     PeerRule(
-        tool="scikit-learn calibration_error",
-        version="to come, PR 34261",
+        tool="scikit-learn calibration_error (proposed)",
+        version="PR 34261, not merged",
         default_bins=0,
         bins_of_rows=scikit_learn_bins,
         rule="between the quantiles of the predictions, right-closed, ceil(cbrt(n)) bins; root "
         "mean square; float64",
-        why="It is the root mean square gap, over bins of equal mass whose number grows with n.",
+        why=(
+            "It is in no release, only in an open pull request (34261). It is the root mean square "
+            "gap, over bins of equal mass whose number grows with n."
+        ),
         soft_targets="refused",
         compute=scikit_learn_l2,
     ),

@@ -19,7 +19,7 @@ class Convention:
     tool, version : str
         The tool.
     default_bins : int
-        Its default number of bins.
+        Its default number of bins; 0 if it has none, which tables leave blank.
     at_default, at_common : float or None
         Its value with its own bins, and with the common number; None where it gives none.
     answer : str
@@ -91,9 +91,29 @@ class Conventions(TableOfRows[Convention]):
         own, *others = self.rows
         return tuple(row for row in others if shown(row.at_common) != shown(own.at_common))
 
+    @property
+    def _agreement(self) -> str:
+        """Which tools give Calibrant's number in as many bins and which another, in sentences."""
+        own, *others = self.rows
+        value = shown(own.at_common)
+        given = [row for row in others if row.at_common is not None]
+        same = [row.tool for row in given if shown(row.at_common) == value]
+        other = [row.tool for row in given if shown(row.at_common) != value]
+        sentences = [
+            f"these give Calibrant's {value}: {'; '.join(same)}" if same else "",
+            f"these give another number: {'; '.join(other)}" if other else "",
+        ]
+        some = [sentence for sentence in sentences if sentence] or ["no tool gives a number"]
+        some[0] = f"With {self.bins} bins, {some[0]}"
+        return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in some)
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        columns = self.columns()
+        return columns | {"its_bins": [number or None for number in columns["its_bins"]]}
+
     def _short_columns(self) -> dict[str, list[Any]]:
         """The table without rules and versions, under short names that fit a terminal."""
-        columns = self.columns()
+        columns = self.display_columns()
         common = f"with_{self.bins}_bins"
         names = {"tool": "tool", "its_bins": "bins", "with_its_bins": "value"}
         names |= {common: common.replace("_", " "), "answer": "answer"}
@@ -101,15 +121,17 @@ class Conventions(TableOfRows[Convention]):
 
     def __repr__(self) -> str:
         """The table without rules and versions, and why each tool differs, as text."""
+        short = self._short_columns()
         why = "\n".join(f"  {row.tool}: {row.why}" for row in self.rows)
-        note = f"\n  {self.note}" if self.note else ""
-        return f"{self.title}{note}\n{as_text(self._short_columns(), indent='  ')}\n\n{why}"
+        notes = "".join(f"\n  {line}" for line in filter(None, [self.note, self._agreement]))
+        return f"{self.title}{notes}\n{as_text(short, indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
         """The table as HTML, for notebooks; the rule of each tool is a tooltip."""
-        columns = self.columns()
+        columns = self.display_columns()
         rules = columns.pop("rule")
         tips = {"tool": rules, "why": rules}
         return html_box(
-            html_table(columns, self.title, tips=tips), html_list(filter(None, [self.note]))
+            html_list(filter(None, [self.note, self._agreement])),
+            html_table(columns, self.title, tips=tips),
         )

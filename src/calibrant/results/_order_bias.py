@@ -137,13 +137,16 @@ class OrderBias(TableOfRows[PredictorBias]):
 
     @property
     def sentence(self) -> str:
-        """How many orders the theorem covers, in words."""
+        """For how many pairs the theorem of Lu, Wu, Hartline and Hu covers the order, in words."""
         covered, open_, n = (
             sum(getattr(row, name) for row in self.rows)
             for name in ("covered", "undecided", "not_covered")
         )
-        orders = counted(covered + open_ + n, "order", "")
-        parts = [f"Theorem 4.3 covers {covered} of {orders} by {self.label}"]
+        pairs = counted(covered + open_ + n, "pair", "")
+        parts = [
+            f"The order by {self.label} is guaranteed to be that of the losses after recalibration "
+            f"for {covered} of {pairs} of predictors (theorem 4.3 of Lu et al., arXiv:2510.06388)"
+        ]
         if open_:
             parts.append(f"{open_} cannot be decided with this much data")
         if n:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.errors import InputError, counted, nearest, one_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import markdown_text, percent, scale_of
 
@@ -89,6 +89,8 @@ class PaperTable(NamedTuple):
     # Whether confidence intervals stand at the estimates, and whether under and not beside them.
     intervals: bool
     stacked: bool
+    # Remarks on rows and measures, for the notes of a LaTeX table.
+    about: str = ""
 
 
 class Markup(NamedTuple):
@@ -136,7 +138,18 @@ def paper_table(
     annotators = (line.name for line in comparison.ceiling or ())
     names = (*(called.get(name, name) for name in order), *annotators)
     stacked = layout == "stacked"
-    return PaperTable(names, len(order), columns, comparison.level, intervals, stacked)
+    about = _about_measures(comparison, [name for name, *_ in titles])
+    return PaperTable(names, len(order), columns, comparison.level, intervals, stacked, about)
+
+
+def _about_measures(comparison: ComparisonData, measures: Sequence[str]) -> str:
+    """The number of rows, the bins of the ECE, and the range of a Brier score of classes."""
+    recipe = comparison.recipe
+    parts = [counted(recipe["n"], "row")]
+    parts += [f"ECE in {recipe['bins']}"] if {"ece", "soft_ece"} & set(measures) else []
+    if "brier" in measures and recipe["n_classes"] > 2:
+        parts.append("Brier score summed over classes, 0 to 2")
+    return "; ".join(parts)
 
 
 def _check_digits(digits: Any) -> None:
@@ -285,9 +298,15 @@ def latex_table(table: PaperTable, *, caption: str | None, label: str | None) ->
         body += [r"\midrule"] if i == table.n_predictors else []
         body.append(" & ".join([_first_cell(name), *_row_texts(table, i, _LATEX)]) + r" \\")
         body += _row_of_intervals(table, i) if table.stacked and table.intervals else []
+    cells = [cell for column in table.columns for cell in column.cells]
+    marks = ["bold: the best estimate"] if any(cell.best for cell in cells) else []
+    if table.intervals and any(cell.interval for cell in cells):
+        marks.append(f"in brackets: the {percent(table.level)} confidence interval")
+    notes = [*_table_notes(table), "; ".join(marks)]
     notes = [
         latex_text(note).replace("†", _LATEX.tied).replace("→", r"$\to$")
-        for note in _table_notes(table)
+        for note in (*notes, table.about)
+        if note
     ]
     return _tabular(_headings(table, _LATEX), body, notes, caption, label)
 

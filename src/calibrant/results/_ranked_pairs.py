@@ -301,9 +301,9 @@ class RankedPairs:
             `rank` counts the predictors that are significantly better, or are estimated to be
             closer to the best one, from 1.
             `rank_low` counts those that are significantly better, and `rank_high` leaves room for
-            all but those that are significantly worse. `best` is the confidence that the predictor
-            is better than every other; it is ``(1 + level) / 2`` or more only where it is
-            significantly better than all of them.
+            all but those that are significantly worse. `best` is the smallest of the confidences
+            that the predictor is better than each other one; it is ``(1 + level) / 2`` or more only
+            where it is significantly better than all of them. The values need not add up to 1.
         """
         j, ranks = self._measure_index(measure), self._ranks(measure)
         order = ranks.order

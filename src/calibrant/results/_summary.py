@@ -40,10 +40,10 @@ def summary_columns(evaluation: Evaluation, *, named: bool = False) -> dict[str,
     verdict = evaluation.verdict
     if verdict is not None and verdict.slope is not None and not named:
         assert verdict.slope_low is not None and verdict.slope_high is not None
-        interval = range_text(verdict.slope_low, verdict.slope_high)
         own = verdict.slope_level or level
-        text = interval if own == level else f"{interval} ({percent(own)})"
-        rows.append(("calibration slope", verdict.slope, text, verdict.slope))
+        name = "calibration slope" if own == level else f"calibration slope ({percent(own)} CI)"
+        interval = range_text(verdict.slope_low, verdict.slope_high)
+        rows.append((name, verdict.slope, interval, verdict.slope))
     names, estimates, intervals, values = (list(each) for each in zip(*rows, strict=True))
     if not any(intervals):
         return {"measure": names, "value": values}

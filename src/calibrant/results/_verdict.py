@@ -19,6 +19,8 @@ def verdict_words(
     *,
     beyond: bool,
     of_errors: bool,
+    floor_decides: float,
+    by_floor: bool = False,
     reason: str = "",
     direction: str = "",
 ) -> tuple[str, str]:
@@ -38,6 +40,10 @@ def verdict_words(
         Whether predictions are shown to be miscalibrated.
     of_errors : bool
         Whether the measure is a calibration error.
+    floor_decides : float
+        The p-value below which the noise floor decides.
+    by_floor : bool, default False
+        Whether it decided.
     reason : str, optional
         What decided, in words: `slope_words`, `mean_words` or `curve_words`. Empty where the value
         and its noise floor did. Where nothing decided, what may be wrong.
@@ -49,7 +55,8 @@ def verdict_words(
     tuple of str
         The word and the sentence.
     """
-    numbers = _numbers_in_words(checked, floor, tolerance, label)
+    chance = _chance_in_words(floor, floor_decides, beyond=beyond, by_floor=by_floor)
+    numbers = _numbers_in_words(checked, floor, tolerance, label, chance)
     within = f"the tolerance of {in_full(tolerance)}"
     exceeds = f"whether {'the error' if of_errors else label} exceeds {within}"
     if beyond:
@@ -235,10 +242,35 @@ def direction_words(gap: float, *, confidence: bool) -> str:
     return f"Predictions are too {'high' if gap > 0 else 'low'} by {size} on average."
 
 
+def _chance_in_words(
+    floor: NoiseFloor | None, decides: float, *, beyond: bool, by_floor: bool
+) -> str:
+    """The share of calibrated samples with a value as far off, where the noise floor would seem to
+    contradict the verdict; else "".
+
+    The noise floor is the 95 % point, and the verdict uses a stricter one, `decides`, since it uses
+    several tests: a value between both is above the floor without deciding anything.
+    """
+    if floor is None:
+        return ""
+    is_above = floor.side == "above"
+    outside = floor.value < floor.upper if is_above else floor.value > floor.upper
+    if by_floor == outside or (beyond and not by_floor):
+        return ""
+    percents = distinct_numbers((100.0 * floor.p_value, 100.0 * decides), places=1)
+    side = "below" if is_above else "above"
+    text = f"a calibrated model would be {side} that value in {percents[0]}% of samples"
+    if by_floor or floor.p_value >= decides:
+        return f"{text} (the verdict needs less than {percents[1]}%)"
+    return f"{text}, but the interval reaches 0"
+
+
 def _numbers_in_words(
-    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str
+    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str, chance: str = ""
 ) -> str:
     """The numbers of a verdict in words: estimate, interval and noise floor of the measure `label`.
+
+    A `chance` that is not empty stands in place of the noise floor.
 
     They have enough digits to show on which side of the tolerance they lie. For a squared measure
     the limits are also given as a gap in every bin, since the tolerance is such a gap.
@@ -255,7 +287,6 @@ def _numbers_in_words(
         least, most = distinct_numbers(gaps, (tolerance,), places=_PLACES)
         gap = f", equivalent to a gap of {least} to {most} in every bin"
     text = f"{label} {estimate} ({percent(interval.level)} CI {low} to {high}{gap})"
-    chance = ""
-    if floor:
+    if floor and not chance:
         chance = f"a calibrated model would stay {floor.side} {upper[0]} in 95% of samples"
     return "; ".join(filter(None, [text, sample, interval.note, chance]))

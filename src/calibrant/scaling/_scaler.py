@@ -896,6 +896,20 @@ class Scaler(ABC):
             f"{self.n_rows_} rows of the fit>"
         )
 
+    def _in_caption(self) -> str:
+        """The fitted map as a sentence of a caption: its name, the numbers it learned, its rows."""
+        from calibrant.results._report import method_in_words
+
+        learned = {name: getattr(self, name) for name in self._learned}
+        numbers = ", ".join(
+            f"{name.strip('_').replace('_', ' ')} {value:.3g}"
+            for name, value in learned.items()
+            if isinstance(value, float)
+        )
+        beside = f" ({numbers})" if numbers else ""
+        name = method_in_words(type(self).__name__)
+        return f"{name}{beside} was fitted to {counted(self.n_rows_, 'row')}."
+
     def _in_words(self) -> str:
         """The fitted map as a sentence for people: its name, what it learned, its log loss."""
         from calibrant.results._report import method_in_words

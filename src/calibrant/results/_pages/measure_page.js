@@ -50,13 +50,13 @@
   };
   /** @param {Measured} m */
   const showVerdict = (m) => {
-    const { floor, measures, slope } = m, ece = m.soft ? "SMECE" : "ECE", { word } = m.verdict, [tone, tolerance] = toneOf(m);
+    const { floor, measures, slope } = m, ece = m.soft ? "SMECE" : "ECE", { word } = m.verdict, [tone, tolerance] = toneOf(m), rare = word === "miscalibrated" || measures.ece <= floor.upper, chance = rare ? `below ${floor.upper.toFixed(3)} in 95%` : `above that in ${Number((100 * floor.p).toPrecision(2))}%`;
     byId("verdict").className = `verdict ${tone}`;
     byId("of-file").textContent = m.file;
     byId("verdict-word").textContent = word[0].toUpperCase() + word.slice(1);
     byId("sentence").textContent = [...reasonsOf(m), tolerance].join(" ");
     const limits = Number.isFinite(slope.low) ? `95% CI ${slope.low.toFixed(2)} to ${slope.high.toFixed(2)}` : "", facts = [["rows", whole(m.n)], [m.soft ? "mean label" : m.k > 1 ? "accuracy" : "prevalence", measures.mean_target.toFixed(3)],
-      [m.k > 1 ? "mean confidence" : "mean prediction", measures.mean_predicted.toFixed(3)], [ece, measures.ece.toFixed(3), `if calibrated: below ${floor.upper.toFixed(3)} in 95% of samples`],
+      [m.k > 1 ? "mean confidence" : "mean prediction", measures.mean_predicted.toFixed(3)], [ece, measures.ece.toFixed(3), `if calibrated: ${chance} of samples`],
       ...(slope.why ? [] : [["slope", slope.value.toFixed(2), limits]])];
     byId("facts").replaceChildren(...facts.map(([name, value, small]) => {
       const box = element("div"), number = element("dd", value);

@@ -42,6 +42,8 @@ class BeforeAfterDisplay(Drawn):
         The bins of both.
     names : tuple of two str, default ('before', 'after')
         The titles of the panels.
+    scaler : Scaler, optional
+        The fitted map between both, which the caption then names.
 
     Attributes
     ----------
@@ -59,11 +61,13 @@ class BeforeAfterDisplay(Drawn):
         after: ReliabilityData,
         *,
         names: tuple[str, str] = ("before", "after"),
+        scaler: Any = None,
     ) -> None:
         if isinstance(names, str) or len(tuple(names)) != 2:
             raise InputError(f"names must be two names, of both panels; got {names!r}")
         self.tables = (before, after)
         self.names = (str(names[0]), str(names[1]))
+        self._about_map = _about_map(scaler)
 
     @public
     def plot(
@@ -123,7 +127,7 @@ class BeforeAfterDisplay(Drawn):
             for name, table in zip(self.names, self.tables, strict=True)
         )
         about = self.displays_[0]._sentences[1:]
-        self._sentences = [f"Reliability diagrams: {' and '.join(parts)}.", *about]
+        self._sentences = [f"Reliability diagrams: {' and '.join(parts)}.", self._about_map, *about]
         return self
 
     def _place(self, legend: LegendOption) -> None:
@@ -131,6 +135,9 @@ class BeforeAfterDisplay(Drawn):
         first, figure = self.axes_[0], self.figure_
         entries = mark_entries(first)
         fit_height(first)
+        if has_chosen_size(first):
+            for axes in self.axes_:  # height that squares leave is not between them and the legend
+                axes.set_anchor("S")
         if has_layout_engine(first):
             run_layout(first)
         for axes in self.axes_:
@@ -147,6 +154,7 @@ def before_after(
     after: Any,
     *,
     names: tuple[str, str] = ("before", "after"),
+    scaler: Any = None,
     ax: Axes | None = None,
     style: str = "points",
     level: float | None = 0.95,
@@ -163,6 +171,9 @@ def before_after(
         What is drawn on the left and on the right.
     names : tuple of two str, default ('before', 'after')
         The titles of the panels; the error is added to each.
+    scaler : Scaler, optional
+        The fitted map between both. The caption then says which it is, its temperature if it has
+        one, and the number of rows of its fit.
     ax : matplotlib Axes, optional
         Whose place both take; left out, a new figure.
     style : {"points", "bars"}, default "points"
@@ -189,15 +200,31 @@ def before_after(
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
-    >>> after = cal.BetaCalibration().fit(y, p).transform(p)
-    >>> pair = cal.plots.before_after(cal.reliability(y, p), cal.reliability(y, after))
+    >>> scaler = cal.TemperatureScaling(from_logits=False).fit(y, p)
+    >>> tables = cal.reliability(y, p), cal.reliability(y, scaler.transform(p))
+    >>> pair = cal.plots.before_after(*tables, scaler=scaler)
     >>> [axes.get_title() for axes in pair.axes_]
     ['before\\nECE 0.250', 'after\\nECE 0.000']
+    >>> pair.caption().split(". ")[1]
+    'Temperature scaling (temperature 0.001) was fitted to 100 rows'
     """
     tables = (_table_of("before", before), _table_of("after", after))
-    return BeforeAfterDisplay(*tables, names=names).plot(
+    return BeforeAfterDisplay(*tables, names=names, scaler=scaler).plot(
         ax=ax, style=style, level=level, curve=curve, counts=counts, legend=legend, size=size
     )
+
+
+def _about_map(scaler: Any) -> str:
+    """Say which map a fitted one is, and how many rows it was fitted to; "" without one."""
+    if scaler is None:
+        return ""
+    if not hasattr(scaler, "_in_caption") or not hasattr(scaler, "n_rows_"):
+        raise InputError(
+            "scaler must be a fitted map, such as TemperatureScaling().fit(y_true, y_proba); got "
+            f"{type(scaler).__name__}"
+        )
+    sentence: str = scaler._in_caption()
+    return sentence
 
 
 def _table_of(argument: str, result: Any) -> ReliabilityData:

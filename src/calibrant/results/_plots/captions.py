@@ -5,6 +5,9 @@ from __future__ import annotations
 from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import CurveData, ReliabilityData
 
+# Whose isotonic curve it is, doi:10.1073/pnas.2016191118.
+_CORP = "Dimitriadis, Gneiting and Jordan, 2021"
+
 
 def percent(level: float) -> str:
     """A level as a caption has it: ``95%``."""
@@ -25,6 +28,12 @@ def rows_of_table(table: ReliabilityData) -> str:
     return f"{n:,} row{'s' * (n != 1)}, {table.title.partition(', ')[2]}"
 
 
+def about_error(table: ReliabilityData, level: float | None) -> str:
+    """Say that the error beside the number of rows is that of the sample."""
+    name = table.words(level)[0].rpartition(" ")[0]
+    return f"{name} is the value in the sample, which is biased upwards."
+
+
 def about_bins(table: ReliabilityData, level: float | None, x: str, y: str, marks: str) -> str:
     """Say what each bin shows, and its interval: `marks` are ``Points`` or ``Bars``."""
     known = table.words(level)[1]
@@ -39,7 +48,8 @@ def about_curve(curve: CurveData | None, with_band: bool) -> str:
     if curve is None:
         return ""
     band = f" {about_band(curve)}" if with_band and curve.band is not None else ""
-    return f"The line is fitted to the rows: {curve.called}.{band}"
+    called = curve.called.replace("(CORP)", f"(CORP; {_CORP})")
+    return f"The line is fitted to the rows: {called}.{band}"
 
 
 def about_band(curve: CurveData) -> str:
@@ -47,9 +57,9 @@ def about_band(curve: CurveData) -> str:
     level = percent(curve.level)
     return {
         "consistency": f"The grey band holds {level} of the curves of calibrated predictions, at "
-        "each prediction by itself.",
+        "each prediction (pointwise).",
         "confidence": f"The band is a {level} confidence band, simultaneous over all predictions.",
-        "pointwise": f"The band is a {level} confidence interval at each prediction by itself.",
+        "pointwise": f"The band is a {level} confidence interval at each prediction (pointwise).",
     }[str(curve.band)]
 
 

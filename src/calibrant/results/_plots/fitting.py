@@ -145,15 +145,31 @@ def wrap_labels(ax: Axes) -> None:
                 break
             label.set_text(text)
     _thin_ticks(ax)
-    for strip in ax.child_axes:  # a low strip has no room for its name, which the caption has
-        strip.get_tightbbox()  # puts the strip where it will be drawn
-        height, label = strip.get_window_extent().height, strip.yaxis.label
-        label.set_visible(True)  # a hidden one has no size
-        label.set_visible(label.get_window_extent().height <= 0.9 * height)
-        strip.tick_params(labelleft=True)
-        ticks = strip.yaxis.get_ticklabels()
-        high = max((each.get_window_extent().height for each in ticks), default=0.0)
-        strip.tick_params(labelleft=high <= height)
+    for strip in ax.child_axes:
+        _fit_strip(strip)
+
+
+def _fit_strip(strip: Any) -> None:
+    """Print the name of a low strip under its only tick if it is longer than the strip is high.
+
+    If that has no room either, the caption has the name.
+    """
+    strip.get_tightbbox()  # puts the strip where it will be drawn
+    height, label = strip.get_window_extent().height, strip.yaxis.label
+    label.set_visible(True)  # a hidden one has no size
+    label.set_visible(label.get_window_extent().height <= 0.9 * height)
+    texts = [each.get_text().split("\n")[0] for each in strip.get_yticklabels()]
+    if len(texts) == 1 and texts[0]:
+        strip.set_yticks(strip.get_yticks(), texts)
+    strip.tick_params(labelleft=True)
+    ticks = strip.yaxis.get_ticklabels()
+    high = max((each.get_window_extent().height for each in ticks), default=0.0)
+    strip.tick_params(labelleft=high <= height)
+    if not label.get_visible() and len(texts) == 1 and texts[0] and "\n" not in label.get_text():
+        strip.set_yticks(strip.get_yticks(), [f"{texts[0]}\n{label.get_text()}"])
+        (tick,) = strip.yaxis.get_ticklabels()
+        if tick.get_window_extent().y0 < strip.get_window_extent().y0:
+            strip.set_yticks(strip.get_yticks(), texts)
 
 
 def _thin_ticks(ax: Axes) -> None:

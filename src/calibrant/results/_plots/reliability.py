@@ -12,6 +12,7 @@ from calibrant.results._plots.captions import (
     about_bins,
     about_curve,
     about_diagonal,
+    about_error,
     about_pale,
     about_strip,
     rows_of_table,
@@ -215,6 +216,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
         few = bool((cells["n"][nonempty] < FULL_ROWS).any()) and not is_crowded
         return [
             f"Reliability diagram{of} ({rows_of_table(table)}; {table.words(level)[0]}).",
+            about_error(table, level),
             about_bins(table, None if is_crowded else level, x, y, "Bars" if bars else "Points"),
             "The shaded gap is the distance from the bar to the mean prediction." if bars else "",
             about_curve(fitted, level is not None),
