@@ -407,7 +407,7 @@ def test_confidences_on_the_command_line(tmp_path: Path) -> None:
     assert result.returncode == 3
     assert "--words 1=1.0 and --words 1=0.01" in result.stderr
     result = run("report", file, "--confidence", "auto", "--words", "1=1", "--measures", "ece")
-    assert "words 20, with a percent sign (85%) 20" in result.stdout
+    assert "given (1) 20, with a percent sign (85%) 20" in " ".join(result.stdout.split())
     lists = written(tmp_path, "jsonl", label=[0, 1], probs=[[0.5, 0.5], [0.1, 0.9]])
     with pytest.raises(cal.InputError, match=r"one confidence a row.*has lists: leave it out"):
         cal.read_file(lists, confidence="auto")

@@ -265,7 +265,7 @@ class LimitCheck(Record):
 
     @property
     def needs_votes(self) -> bool:
-        """Whether the limit lies where only more votes per row can decide, and no number of rows."""
+        """Whether no number of rows can decide, but more votes per row can."""
         return self.bounds is not None and self.bounds[0] < self.limit.bound < self.bounds[1]
 
     @property

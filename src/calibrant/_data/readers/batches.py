@@ -30,7 +30,13 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
-from calibrant._data.readers.confidences import IN_WORDS, OVERRULED, UNANSWERED, correctness_column
+from calibrant._data.readers.confidences import (
+    ALL_ROWS,
+    IN_WORDS,
+    OVERRULED,
+    UNANSWERED,
+    correctness_column,
+)
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -160,6 +166,7 @@ def batch_of(
     targets, taken = class_indices(chunk.location, labels, chosen, predictions)
     refused = _missing_rows(predictions) if refusals is not None else np.zeros(0, dtype=np.bool_)
     forms[UNANSWERED] += int(np.count_nonzero(refused))
+    forms[ALL_ROWS] += chunk.n_rows
     if refusals == "wrong":
         forms[OVERRULED] += int(np.count_nonzero(targets.values[refused] > 0))
         predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
