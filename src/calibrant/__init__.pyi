@@ -7638,7 +7638,8 @@ def vote_noise(
 
     and so have the truthful errors, by the sum of the shares' variances. Measures that are linear
     in the labels need no correction. Votes identify other distances only in part: these have bounds
-    over all label distributions compatible with the votes, and the estimate is their midpoint.
+    over all label distributions compatible with the votes, and the estimate is their midpoint. For
+    ECE and other errors of bins the estimate is that of `interval`.
 
     Parameters
     ----------
@@ -7682,9 +7683,8 @@ def vote_noise(
 
     Notes
     -----
-    The estimate is for these rows, and unbiased where it is exact: it may be below 0. `interval`
-    with `votes` has its confidence interval, for rows like these or for these rows
-    (``resample="votes"``).
+    An exact estimate is for these rows, and unbiased: it may be below 0. `interval` with `votes`
+    has the confidence interval, for rows like these or for these rows (``resample="votes"``).
 
     Examples
     --------

@@ -72,7 +72,6 @@ def test_it_prints_the_rate_and_what_it_rests_on(file):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--human", "human"], "--judged is missing"),
         (["--human", "human", "--judged", "jugde"], "did you mean 'judge'?"),
         (["--human", "human", "--judged", "human"], "both name the column"),
         (["--human", "human", "--judged", "stars"], "--judged[1] is 2: it must be a number"),
@@ -83,6 +82,17 @@ def test_errors_name_the_option(file, options, message):
     done = run("judge", file, *options)
     assert done.returncode == 3
     assert message in done.stderr
+
+
+def test_columns_of_the_usual_names_are_found(file, tmp_path):
+    named = run("judge", file, "--human", "human", "--judged", "judge")
+    found = run("judge", file)
+    assert "Columns found by name: human labels 'human', judge 'judge'." in found.stdout
+    assert found.stdout.splitlines()[-5:] == named.stdout.splitlines()[-5:]
+    assert "found by name" not in named.stdout
+    other = csv(tmp_path / "other.csv", {"human": [1, 0], "said": [1, 0]})
+    done = run("judge", other)
+    assert done.returncode == 3 and "--judged is missing" in done.stderr
 
 
 def test_words_that_are_no_answer_name_the_row(tmp_path):

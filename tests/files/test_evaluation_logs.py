@@ -508,6 +508,8 @@ def texts_log(folder: Path, task: str, n: int = 40, **more: Any) -> tuple[Path, 
 def test_log_likelihoods_divided_by_lengths(tmp_path: Path, unit: str) -> None:
     file, rows = texts_log(tmp_path, "arc")
     found = cal.read_file(file, acc_norm=unit)
+    assert any("flatter than the model's own" in text for text in found.inferred)
+    assert not any("above 0" in text for text in found.inferred)
     for (gold, logs, texts, right), y, p in zip(rows, found.y_true, found.y_proba, strict=True):
         sizes = [len(t) if unit == "characters" else len(t.encode()) for t in texts]
         np.testing.assert_allclose(p, softmax([a / b for a, b in zip(logs, sizes, strict=True)]))

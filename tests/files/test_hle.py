@@ -87,6 +87,7 @@ def test_the_file_is_read_as_it_is(tmp_path):
     assert "Humanity's Last Exam" in rows.inferred[0]
     done = run("report", path, "--measures", "hle_rms,accuracy", "--json")
     found = {each["name"]: each for each in json.loads(done.stdout)["measures"]}
+    assert found["hle_rms"]["bins"] == "runs of 100 rows, without the last"
     assert found["hle_rms"]["value"] == pytest.approx(cal.hle_rms(y, p))
     assert found["accuracy"]["value"] == pytest.approx(y.mean())
     assert found["accuracy"]["interval"]["low"] < y.mean() < found["accuracy"]["interval"]["high"]

@@ -407,9 +407,26 @@ def test_confidences_on_the_command_line(tmp_path: Path) -> None:
     assert result.returncode == 3
     assert "--words 1=1.0 and --words 1=0.01" in result.stderr
     result = run("report", file, "--confidence", "auto", "--words", "1=1", "--measures", "ece")
-    assert "words 20, with a percent sign (85%) 20" in result.stdout
+    assert "given (1) 20, with a percent sign (85%) 20" in " ".join(result.stdout.split())
     lists = written(tmp_path, "jsonl", label=[0, 1], probs=[[0.5, 0.5], [0.1, 0.9]])
     with pytest.raises(cal.InputError, match=r"one confidence a row.*has lists: leave it out"):
         cal.read_file(lists, confidence="auto")
     with pytest.raises(cal.InputError, match="confidence must be 'auto' or None; got 'number'"):
         cal.read_file(lists, confidence="number")
+
+
+def test_refusals_are_offered_and_told_from_missing_confidences(tmp_path: Path) -> None:
+    said = ["85%", None, "I cannot answer", "1.00"] * 10
+    file = written(tmp_path, "jsonl", correct=[1, 0] * 20, confidence=said)
+    call = ("report", file, "--confidence", "auto", "--words", "1=1", "--measures", "ece")
+    stopped = run(*call)
+    assert "--refusals excluded and --refusals wrong" in " ".join(stopped.stderr.split())
+    text = " ".join(run(*call, "--refusals", "excluded").stdout.split())
+    assert (
+        "20 of 40 answers have a confidence; 20 without one (10 refusals and 10 missing): "
+        "dropped (--refusals excluded)" in text
+    )
+    assert "--missing drop" not in text and "1e-12" not in text
+    assert "numbers whose meaning was given (1) 10, empty 10, refusals 10" in text
+    text = " ".join(run(*call, "--missing", "drop").stdout.split())
+    assert "20 rows were dropped" in text and "--refusals" not in text

@@ -272,6 +272,24 @@ def test_labels_needed_agree_with_the_width_they_are_for():
     reached = far.width * np.sqrt(far.labels_needed / 4200)
     assert f"labels for all of them would give about {reached:.3g}" in repr(far)
     assert cal.judge(h, j, others, width=reached * 1.001).labels_needed <= 4200
+    # With more answers by the judge, fewer labels do it.
+    labels, answers = cal.judge(h, j, others, width=0.03).rows_needed
+    assert labels < cal.judge(h, j, width=0.03).labels_needed < answers
+    wider = JudgeWorld(labels, answers - labels, 0.4, 0.8, 0.8)
+    widths = [np.diff([(e := inside.prediction_powered(wider.rows(rng))).low, e.high])[0]
+              for _ in range(20)]  # fmt: skip
+    assert np.mean(widths) == pytest.approx(0.03, rel=0.1)
+
+
+def test_rows_that_all_have_labels_are_not_asked_for_labels():
+    h, j = np.tile([1, 1, 0, 0], 50), np.tile([1, 1, 0, 1], 50)
+    found = cal.judge(h, j)
+    more = found.labels_needed - 200
+    assert more > 0 and f"{more:,} more. All of these 200 rows have one already" in repr(found)
+    assert "labels for all of them" not in repr(found) and "p-value" not in repr(found)
+    assert "p-value 1 of a difference" in repr(cal.judge(h, j, j))
+    # A judge that knows nothing saves no labels.
+    assert cal.judge(h, np.tile([0, 1], 100)).rows_needed is None
 
 
 def test_a_judge_that_does_not_look_has_no_rogan_gladen_rate():

@@ -54,7 +54,9 @@ def test_refusals_by_each_rule(board, rule):
     if rule == "wrong":
         assert right > 0
         said += f", although {right} of them are labelled correct"
-    assert f"30 answers without a confidence: {said}" in found.inferred
+    said += f" (refusals='{rule}')"
+    assert f"270 of 300 answers have a confidence; 30 without one: {said}" in found.inferred
+    assert not any("missing" in note for note in found.notes)
 
 
 def test_wrong_needs_labels_that_say_right(tmp_path):

@@ -73,7 +73,8 @@ def bin_sensitivity(
         for m in chosen:
             values[m.name].append(flat[m.name] if m.name in flat else m.compute(summary))
     findings = tables.summary.findings
-    notes = notes_of(findings, tables.summary.table(tables.summary.scalar, tables.summary.fixed))
+    table = tables.summary.table(tables.summary.scalar, tables.summary.fixed)
+    notes = notes_of(findings, table, measures=values)
     if samples.n_missing:
         notes = (missing_note(samples.n_missing), *notes)
     return BinSensitivity(

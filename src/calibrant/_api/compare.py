@@ -300,7 +300,13 @@ def compare(
         inferred=(*describe_input(first, findings), *own_labels_note(n_own, first.n)),
         shape=shape,
         soft=findings.soft,
-        notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note, *no_biases),
+        notes=(
+            *maps,
+            *_notes(samples, summaries, [m.name for m in chosen]),
+            *undefined,
+            *drawn_anew_note,
+            *no_biases,
+        ),
         recipe={
             "n": first.n,
             "n_classes": first.n_classes,
@@ -448,14 +454,16 @@ def _values_of_predictors(
     return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
 
-def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
+def _notes(
+    samples: Mapping[str, Samples], summaries: Mapping[str, Summary], measures: Sequence[str]
+) -> tuple[str, ...]:
     """Notes on each predictor's predictions, and on rows that its map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
         for name, summary in summaries.items()
         for note in (
-            *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
+            *notes_of(summary.findings, summary.bins, summary.n_logits_clipped, measures=measures),
             *([fitted[name]] if name in fitted else ()),
         )
     )

@@ -86,7 +86,7 @@ class SummedComparison:
             inferred=(*describe_input(first.samples, findings), *own_labels_note(n_own, n)),
             shape=first.samples.shape,
             soft=findings.soft,
-            notes=(*_notes(predictors), *notes),
+            notes=(*_notes(predictors, [m.name for m in chosen]), *notes),
             recipe={
                 "n": n,
                 "n_classes": first.samples.n_classes,
@@ -203,10 +203,15 @@ def _reliability(predictor: SummedPredictor, rule: Rule) -> ReliabilityTable:
     return ReliabilityTable(table, rule, cuts, predictor.summary.scalar)
 
 
-def _notes(predictors: Mapping[str, SummedPredictor]) -> tuple[str, ...]:
+def _notes(predictors: Mapping[str, SummedPredictor], measures: Sequence[str]) -> tuple[str, ...]:
     """The notes on each predictor's predictions, after its name."""
     return tuple(
         f"{name}: {note}"
         for name, each in predictors.items()
-        for note in notes_of(each.summary.findings, each.table[0], each.summary.n_logits_clipped)
+        for note in notes_of(
+            each.summary.findings,
+            each.table[0],
+            each.summary.n_logits_clipped,
+            measures=measures,
+        )
     )

@@ -10,7 +10,7 @@ from calibrant._api.curve_of_rows import reliability_table
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
-from calibrant._core.messages import about_measures, setting
+from calibrant._core.messages import EXCLUDED, about_measures, find_note, setting
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resample, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -20,6 +20,7 @@ from calibrant._inference.budget import FULL_CLASSES, MOST_SUBGROUPS
 from calibrant._measures.binned import binned_errors
 from calibrant._measures.catalogue import Measure, Shape, catalogue, equal_mass_names, find
 from calibrant._measures.gap_scale import checked_tolerance
+from calibrant._measures.runs import RUN
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_errors
@@ -272,8 +273,13 @@ def assemble(
     n_missing = provenance.recipe["n_missing"]
     notes = (
         *provenance.row_notes,
-        *([missing_note(n_missing)] if n_missing else []),
-        *notes_of(summary.findings, reliability.table, summary.n_logits_clipped),
+        *missing_notes(n_missing, provenance.inferred),
+        *notes_of(
+            summary.findings,
+            reliability.table,
+            summary.n_logits_clipped,
+            measures=[each.name for each in estimates],
+        ),
         *provenance.measure_notes,
         *(f"{', '.join(names)}: not computed, {why}" for why, names in undefined.items()),
     )
@@ -320,6 +326,8 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
         "confidence_bins": str(quantile),
         "full_bins": f"top class x {quantile}",
         "levels": str(LevelSets()),
+        "hle_rms": f"runs of {RUN} rows, without the last",
+        "sweep_ece": "the most bins of equal mass with rising rates",
         "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
         "smooth": "bandwidth at its fixed point",
     }
@@ -358,8 +366,18 @@ def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
     return (*samples.inferred, f"labels are {kind}")
 
 
-def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
-    """Notes on predictions that were clipped, row sums that were tolerated, and rows in no bin."""
+# Measures with a logarithm of predictions, as the note on clipped ones names them.
+_OF_LOGARITHMS = {"log_loss": "the log loss", "kl": "KL"}
+
+
+def notes_of(
+    findings: Findings, table: BinTable, n_logits_clipped: int = 0, *, measures: Iterable[str]
+) -> tuple[str, ...]:
+    """Notes on predictions that were clipped, row sums that were tolerated, and rows in no bin.
+
+    Of predictions that were clipped for a logarithm they speak only if one of the `measures`, which
+    are names, has one.
+    """
     notes = []
     if findings.n_predictions_clipped:
         notes.append(
@@ -370,13 +388,15 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         off = findings.n_rows_off_simplex
         sums = "sums" if off == 1 else "sum"
         notes.append(f"{counted(off, 'row')} of y_proba {sums} to 1 only within rounding tolerance")
-    if findings.n_log_clipped:
+    clipped_for = {name: _OF_LOGARITHMS[name] for name in measures if name in _OF_LOGARITHMS}
+    if findings.n_log_clipped and clipped_for:
         one = findings.n_log_clipped == 1
-        notes.append(
+        text = (
             f"{findings.n_log_clipped:,} {'prediction' if one else 'predictions'} below 1e-12 for "
-            f"the observed class {'was' if one else 'were'} clipped to 1e-12 for the log loss and "
-            "KL"
+            f"the observed class {'was' if one else 'were'} clipped to 1e-12 for "
+            f"{' and '.join(clipped_for.values())}"
         )
+        notes.append(about_measures(text, clipped_for))
     if n_logits_clipped:
         some = "prediction" if n_logits_clipped == 1 else "predictions"
         notes.append(
@@ -400,6 +420,17 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
         return ()
     are, use = ("is", "uses") if len(names) == 1 else ("are", "use")
     return (f"{' and '.join(names)} {are} defined by bins of equal mass and {use} {own}",)
+
+
+def missing_notes(n_missing: int, messages: Iterable[str]) -> tuple[str, ...]:
+    """The note on rows that were dropped because a value was missing; () without any.
+
+    Answers without a confidence that a rule dropped are not among them: of these one of the
+    `messages` on what was read speaks.
+    """
+    excluded = find_note(messages, EXCLUDED)
+    rest = n_missing - (excluded.values["n"] if excluded is not None else 0)
+    return (missing_note(rest),) if rest > 0 else ()
 
 
 def missing_note(n_missing: int) -> str:

@@ -31,6 +31,7 @@ from calibrant._inference.judged import (
     prediction_powered,
     random_part_p_value,
     rogan_gladen,
+    rows_needed,
 )
 from calibrant._measures.catalogue import listed
 from calibrant.results._evaluation import Evaluation
@@ -168,6 +169,7 @@ def judge(
         p_value=p_value,
         width=float(width),
         labels_needed=labels_needed(rows, float(width)),
+        rows_needed=rows_needed(rows, float(width)),
         calibration=calibration,
         notes=_notes(rows, found, p_value, scores=scores, threshold=float(threshold)),
     )

@@ -156,7 +156,7 @@ def bounds_of(
         inferred=(*low.inferred, _SETS),
         notes=(
             *([missing_note(low.n_missing)] if low.n_missing else []),
-            *notes_of(ends.low.findings, near),
+            *notes_of(ends.low.findings, near, measures=[each.name for each in found]),
             *equal_mass_note(chosen, quantile),
             *left_out,
         ),

@@ -172,7 +172,22 @@ def checked_limit(
         n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),
+        **_bounds_by_votes(measure, uncertainty),
     )
+
+
+def _bounds_by_votes(measure: Measure, uncertainty: Uncertainty) -> dict[str, Any]:
+    """The fields "bounds" and "votes" of a LimitCheck, where votes identify a distance only in
+    part; empty elsewhere.
+    """
+    rows = uncertainty.vote_rows
+    bounded = measure.vote_model and measure.interval_method != "parts"
+    if not bounded or rows is None or rows.why_not or uncertainty.resampling == "rows":
+        return {}
+    low, high = rows.mean_bounds(measure)
+    fewest, most = int(rows.m.min()), int(rows.m.max())
+    votes = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return {"bounds": (low, max(low, high)), "votes": votes}
 
 
 def effective_rows(samples: Samples, groups: Any, counts: Any = None) -> float:

@@ -490,10 +490,10 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
     """Print the verdict, a sentence for each limit, what was read, and the notes."""
-    from calibrant._api.evaluate_samples import missing_note
+    from calibrant._api.evaluate_samples import missing_notes
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict])
-    notes = (missing_note(result.n_missing),) if result.n_missing else ()
+    notes = missing_notes(result.n_missing, messages)
     limits = (limit.sentence for limit in result.rows)
     for line in (*limits, *short_lines(messages), *notes, *result.notes):
         print_styled(f"  {line}", hanging="  ")

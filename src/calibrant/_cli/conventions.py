@@ -33,7 +33,7 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Compute the ECE of the files by the rule of each well-known tool."""
     from calibrant._api.conventions import conventions
-    from calibrant._api.evaluate_samples import missing_note
+    from calibrant._api.evaluate_samples import missing_notes
     from calibrant._data.readers.read_rows import read_rows
 
     rows = read_rows(inputs.request_of(options, options.files))
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> Outcome:
         from calibrant._cli.of_files import short_lines
         from calibrant._cli.tables import print_table
 
-        missing = (missing_note(rows.n_missing),) if rows.n_missing else ()
+        missing = missing_notes(rows.n_missing, rows.messages)
         note = (result.note,) if result.note else ()
         files = inputs.format_files(options.files)
         lines = (*short_lines(rows.messages), *missing, *note)

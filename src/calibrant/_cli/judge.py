@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calibrant._cli import inputs
@@ -29,9 +30,13 @@ DESCRIPTION = (
 def add_options(parser: Parser) -> None:
     """Add the options of `calibrant judge` to its parser."""
     add_files(parser)
-    parser.option("--human COLUMN", "the column of human labels: 0 or 1, yes or no, or empty")
     parser.option(
-        "--judged COLUMN", "the column of the judge's answers, or of its scores from 0 to 1"
+        "--human COLUMN",
+        "the column of human labels: 0 or 1, yes or no, or empty; default human",
+    )
+    parser.option(
+        "--judged COLUMN",
+        "the column of the judge's answers, or of its scores from 0 to 1; default judge",
     )
     parser.option("--groups COLUMN", f"{CLUSTERS} (question, document)")
     parser.option("--weight COLUMN", "the column of row weights")
@@ -65,11 +70,19 @@ def run(options: argparse.Namespace) -> Outcome:
 def _judge_files(options: argparse.Namespace) -> JudgedRate:
     """Read the columns and estimate the rate."""
     from calibrant._api.judge import judge
+    from calibrant._data.readers.recognise import find_files
+    from calibrant._data.readers.source import open_reader
     from calibrant._data.readers.text_columns import numbers_of_texts, read_texts
 
+    files = find_files(list(options.files), options.format)
+    of_files = {name for file in files for name in open_reader(file).names}
+    human, judged = (
+        given or (usual if usual in of_files else None)
+        for given, usual in ((options.human, "human"), (options.judged, "judge"))
+    )
     named = {
-        "human": options.human,
-        "judged": options.judged,
+        "human": human,
+        "judged": judged,
         "groups": options.groups,
         "sample_weight": options.weight,
     }
@@ -79,22 +92,28 @@ def _judge_files(options: argparse.Namespace) -> JudgedRate:
                 f"--{argument} is missing: name the column of human labels with --human, and that "
                 "of the judge's answers with --judged"
             )
-    if options.human == options.judged:
+    if human == judged:
         raise InputError(
-            f"--human and --judged both name the column {options.human!r}: name the column of each"
+            f"--human and --judged both name the column {human!r}: name the column of each"
         )
     columns = {name: argument for argument, name in named.items() if name is not None}
-    texts = read_texts(options.files, columns, options.format, optional=options.human)
+    texts = read_texts(options.files, columns, options.format, optional=human)
 
     def numbers(argument: str, name: str) -> NDArray[np.float64]:
         """A column of numbers, by the argument that names it."""
         return numbers_of_texts(argument, name, texts[name])
 
     weight = options.weight
-    return judge(
-        numbers("human", options.human),
-        numbers("judged", options.judged),
+    found = {"human labels": (options.human, human), "judge": (options.judged, judged)}
+    by_name = ", ".join(
+        f"{what} {name!r}" for what, (given, name) in found.items() if given is None
+    )
+    result = judge(
+        numbers("human", human),
+        numbers("judged", judged),
         groups=None if options.groups is None else texts[options.groups],
         sample_weight=None if weight is None else numbers("sample_weight", weight),
         **inputs.options_by_name(options, "level", "threshold", "width"),
     )
+    notes = (f"Columns found by name: {by_name}.",) if by_name else ()
+    return replace(result, notes=(*notes, *result.notes))

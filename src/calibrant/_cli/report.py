@@ -496,10 +496,10 @@ def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
 
 def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
     """Add facts on the files to the evaluation: columns, dropped rows and messages."""
-    from calibrant._api.evaluate_samples import missing_note
+    from calibrant._api.evaluate_samples import missing_notes
 
     chosen = rows.chosen
-    notes = (missing_note(rows.n_missing),) if rows.n_missing else ()
+    notes = missing_notes(rows.n_missing, rows.messages)
     columns = {
         "y_true": list(chosen.y_true.names),
         "y_proba": list(chosen.y_proba.names),

@@ -219,7 +219,7 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
 
 def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
     """Print the map, why it was chosen, and the measures before and after."""
-    from calibrant._api.evaluate_samples import missing_note
+    from calibrant._api.evaluate_samples import missing_notes
     from calibrant._cli.of_files import short_lines
     from calibrant._cli.tables import print_summary, print_table
 
@@ -233,8 +233,7 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
             continue
         title = _table_title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
         lines = short_lines(section["inferred"])
-        if section["n_missing"]:
-            lines.append(missing_note(section["n_missing"]))
+        lines += missing_notes(section["n_missing"], section["inferred"])
         if section["measures"] is None:
             lines.append("no labels were found or named (--label): the map is not evaluated")
         print()

@@ -139,6 +139,8 @@ class Note(str):
 FOUND, CLASSES = "found", "classes"
 # The code of notes on single measures, whose names are their value `names`.
 ABOUT_MEASURES = "about measures"
+# The code of the note on answers without a confidence that were dropped; their number is `n`.
+EXCLUDED = "excluded"
 
 
 def about_measures(text: str, names: Iterable[str]) -> Note:

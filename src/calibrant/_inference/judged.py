@@ -271,15 +271,40 @@ def labels_needed(rows: JudgedRows, width: float) -> int:
     so that it has what clusters, weights and few rows add.
     """
     total, alone = float(rows.judged.size), not rows.others.size
-    found = prediction_powered(rows, alone=alone)
     explained = 0.0 if alone else _Moments.of(rows, rows.with_corners).explained
-    present = ((found.high - found.low) / (2.0 * rows.quantile)) ** 2
-    wanted = (width / (2.0 * rows.quantile)) ** 2
-    v = present / ((1.0 - explained) / rows.n + explained / total)
+    v, wanted = _label_variance(rows, explained), (width / (2.0 * rows.quantile)) ** 2
     rest = wanted - v * explained / total
     needed = v * (1.0 - explained) / rest if rest > 0 else math.inf
     # Rounding must not add a label to the present number.
     return max(2, math.ceil((needed if needed <= total else v / wanted) - 1e-9))
+
+
+def _label_variance(rows: JudgedRows, explained: float) -> float:
+    """The v of `labels_needed`, at the present width; r^2 is `explained`."""
+    found = prediction_powered(rows, alone=not rows.others.size)
+    present = ((found.high - found.low) / (2.0 * rows.quantile)) ** 2
+    return present / ((1.0 - explained) / rows.n + explained / rows.judged.size)
+
+
+# Human labels for a width, over those that it would need with any number of answers.
+_LABELS_TO_SPARE = 1.25
+
+
+def rows_needed(rows: JudgedRows, width: float) -> tuple[int, int] | None:
+    """How many human labels, and answers by the judge in all, give an interval of this width with
+    fewer labels than without the judge; None if a judge like this saves none.
+
+    They solve ``v ((1 - r^2) / n + r^2 / T) = w`` (see `labels_needed`) at n somewhat above
+    ``v (1 - r^2) / w``, the fewest labels that any number T of answers allows.
+    """
+    explained = _Moments.of(rows, rows.with_corners).explained
+    alone = 0.0 if not rows.others.size else explained
+    v, wanted = _label_variance(rows, alone), (width / (2.0 * rows.quantile)) ** 2
+    labels = _LABELS_TO_SPARE * v * (1.0 - explained) / wanted
+    answers = explained * v / wanted / (1.0 - 1.0 / _LABELS_TO_SPARE)
+    if labels >= v / wanted or answers <= labels:
+        return None
+    return max(2, rows.n, math.ceil(labels - 1e-9)), math.ceil(max(answers, labels) - 1e-9)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from calibrant._inference.few_events import (
 )
 from calibrant._inference.limits import Limits
 from calibrant._inference.methods import (
-    absolute,
     find_limits,
     mean_influences,
     ranking_influences,
@@ -91,16 +90,12 @@ class Uncertainty(NoiseFloors):
         return note_on_votes(measure, self.vote_rows, self.resampling)
 
     def without_vote_noise(self, measure: Measure, value: float) -> float:
-        """The estimate of the measure against the label distributions, for these very rows; the
-        value itself where only rows are resampled.
+        """The estimate of the measure against the label distributions: exact for these very rows
+        where the noise of votes has a formula, else the interval's estimate.
         """
-        if self.resampling == "rows":
-            return value
-        of_bins = measure.interval_method == "inversion" and measure.vote_excess is None
-        limits = absolute(self, measure, value) if of_bins else None
-        if limits is not None and limits.estimate is not None:
-            return limits.estimate
-        return self.voted.estimate(measure, value)
+        if measure.vote_excess is not None:
+            return self.voted.estimate(measure, value)
+        return self.interval(measure, value).estimate
 
     # --- rare events -----------------------------------------------------------------------------
 

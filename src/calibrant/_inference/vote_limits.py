@@ -38,10 +38,10 @@ def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> s
     if rows.singles and not measure.vote_model:
         notes.append(f"rows with one vote ({rows.singles}) are assumed to vary like the others")
     if measure.vote_model:
-        below, above = np.average(rows.bounds(measure).rows, axis=1, weights=rows.w).tolist()
+        below, above = rows.mean_bounds(measure)
         notes.append(
-            f"votes identify a distance only in part: up to {max(above - below, 0.0):.2g} of the "
-            "width remains with any number of rows"
+            "votes identify a distance only in part: more rows cannot narrow this interval below "
+            f"{max(above - below, 0.0):.2g}; more votes per row can"
         )
         if rows.singles:
             notes.append(f"rows with one vote ({rows.singles}) widen the interval")

@@ -23,6 +23,7 @@ from calibrant._inference.vote_distances import VotedDistances
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
+from calibrant.results._uncertainty import ESTIMATE_OF_INTERVAL
 
 ONE_VOTE = "every row has one vote, which does not show how votes vary"
 
@@ -126,7 +127,7 @@ class VotedRows:
             return "exactly, by the variance of shares"
         if is_mean(measure):
             return "linear in the labels: no vote noise to remove"
-        return "by test inversion, with resampled votes of these rows"
+        return ESTIMATE_OF_INTERVAL
 
     # --- distances, which votes identify only in part --------------------------------------------
 
@@ -135,6 +136,11 @@ class VotedRows:
         if measure.loss not in self._bounds:
             self._bounds[measure.loss] = self._distances(self.p).bounds(measure.loss)
         return self._bounds[measure.loss]
+
+    def mean_bounds(self, measure: Measure) -> tuple[float, float]:
+        """The means over rows of the lower and of the upper bound of a distance."""
+        low, high = np.average(self.bounds(measure).rows, axis=1, weights=self.w).tolist()
+        return low, high
 
     def difference_bounds(self, other: VotedRows, measure: Measure) -> Bounds:
         """Bounds, in every row, of this predictor's distance less that of another on the same rows;

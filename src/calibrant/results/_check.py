@@ -142,6 +142,11 @@ class LimitCheck(Record):
         Number of rows of the baseline.
     same : bool
         Whether the predictions are those of the baseline, so that no number of rows shows a change.
+    bounds : tuple of two floats, or None
+        The part of the interval that any number of rows leaves, where a few votes per row identify
+        a distance only in part.
+    votes : str
+        The number of votes per row, such as "5" or "3 to 7", where there are `bounds`.
 
     Examples
     --------
@@ -177,6 +182,8 @@ class LimitCheck(Record):
     baseline: float | None = None
     n_baseline: int | None = None
     same: bool = False
+    bounds: tuple[float, float] | None = None
+    votes: str = ""
 
     def _content(self) -> dict[str, Any]:
         """The JSON of the limit, which stands under its kind, and of its verdict."""
@@ -257,6 +264,17 @@ class LimitCheck(Record):
         return decision
 
     @property
+    def needs_votes(self) -> bool:
+        """Whether no number of rows can decide, but more votes per row can."""
+        return self.bounds is not None and self.bounds[0] < self.limit.bound < self.bounds[1]
+
+    @property
+    def votes_text(self) -> str:
+        """That no number of rows decides, in words; the interval's note says what can."""
+        one = "vote" if self.votes == "1" else "votes"
+        return f"no number of rows can decide this with {self.votes} {one} per row"
+
+    @property
     def _growth_to_decide(self) -> float | None:
         """The factor by which rows must grow to decide an undecided limit; None if it is not known.
 
@@ -266,7 +284,7 @@ class LimitCheck(Record):
         measure's own rate.
         """
         interval = self.interval
-        if interval is None or self.verdict != "undecided":
+        if interval is None or self.verdict != "undecided" or self.needs_votes:
             return None
         if self.too_few and self._decide(interval) != "undecided":
             return self._growth_to_rely
@@ -276,6 +294,8 @@ class LimitCheck(Record):
         gap = self.scale.gap
         low, high, limit = gap(interval.low), gap(interval.high), gap(self.limit.bound)
         centre = gap(interval.estimate) if self.centre is None else self.centre
+        if self.bounds is not None:  # more rows narrow the interval to its bounds
+            centre = gap(self.bounds[1 if limit > gap(self.bounds[0]) else 0])
         far = limit - centre
         end = max(high, self.reach) if far > 0 else low
         rate = self.scale.rate if low <= 0 else 0.5
@@ -351,6 +371,8 @@ class LimitCheck(Record):
             )
         if self.verdict != "undecided":
             return text
+        if self.needs_votes:
+            return f"{text}; {self.votes_text}"
         needed = self.needed_text
         if self.too_few:
             more = f" ({needed} would be needed)" if needed else ""

@@ -79,6 +79,9 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
         The interval width that `labels_needed` refers to.
     labels_needed : int
         The number of human labels needed for it, including existing ones.
+    rows_needed : tuple of two ints, or None
+        Human labels, and answers by the judge in all, that would give it with fewer labels than
+        without the judge; None if a judge like this saves none.
     calibration : Evaluation or None
         ECE, smooth ECE and Brier score of the judge's scores in the labelled rows, with intervals.
     notes : tuple of str
@@ -107,6 +110,7 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
     p_value: float
     width: float
     labels_needed: int
+    rows_needed: tuple[int, int] | None = None
     calibration: Evaluation | None = None
     notes: tuple[str, ...] = ()
 
@@ -159,17 +163,38 @@ class JudgedRate(TableOfRows[JudgedQuantity]):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        """The sentence, how many labels are still needed, and the notes."""
+        """The sentence, how many labels are still needed, the p-value, and the notes."""
+        return (self.sentence, self._need(), *self._random_part(), *self.notes)
+
+    def _need(self) -> str:
+        """How many more labels an interval of the wanted width needs, or what else gives it."""
         more, total = self.labels_needed - self.n, self.n + self.n_unlabelled
         needs = f"An interval of width {self.width:.3g} needs {self.labels_needed:,} human labels"
         if more <= 0:
-            need = f"The interval is already narrower than {self.width:.3g}."
-        elif self.labels_needed <= total:
-            need = f"{needs} in all, {more:,} more."
-        else:
-            reached = self.width * math.sqrt(self.labels_needed / total)
-            need = (
+            return f"The interval is already narrower than {self.width:.3g}."
+        if self.labels_needed <= total:
+            return f"{needs} in all, {more:,} more."
+        reached = self.width * math.sqrt(self.labels_needed / total)
+        if self.n_unlabelled:
+            text = (
                 f"{needs}, more than these {counted(total, 'row')}: labels for all of them would "
-                f"give about {reached:.3g}. With more answers by the judge, fewer labels suffice."
+                f"give about {reached:.3g}."
             )
-        return (self.sentence, need, *self.notes)
+        else:
+            text = f"{needs}, {more:,} more. All of these {counted(total, 'row')} have one already."
+        if self.rows_needed is None:
+            return text
+        labels, answers = self.rows_needed
+        return (
+            f"{text} With {answers:,} answers by the judge in all, about {labels:,} labels "
+            "would suffice."
+        )
+
+    def _random_part(self) -> tuple[str, ...]:
+        """The p-value of labelled rows as a random sample, in words; () without unlabelled rows."""
+        if math.isnan(self.p_value):
+            return ()
+        return (
+            "The judge's mean answer in labelled and in unlabelled rows: p-value "
+            f"{self.p_value:.2g} of a difference (small if labelled rows are no random sample).",
+        )

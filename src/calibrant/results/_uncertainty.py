@@ -34,6 +34,8 @@ _THESE_ROWS = (
     "the value of the measure on these very rows, against the distributions that their votes were "
     "drawn from: its value with infinitely many votes per row"
 )
+# How vote noise is removed from measures of bins, whose estimates are those of intervals.
+ESTIMATE_OF_INTERVAL = "the estimate of the confidence interval, for rows like these"
 
 # Distances below this share of an interval's width are rounding.
 _HAIR = 1e-9
@@ -259,8 +261,9 @@ class NoiseFloor(Record):
 class VoteNoise(Record):
     """A measure against vote shares, and against the label distributions.
 
-    Made by `vote_noise`. `estimate` is for these very rows: the value with infinitely many votes
-    per row. Votes identify a distance only in part; `low` and `high` are then its bounds.
+    Made by `vote_noise`. `estimate` is the value with infinitely many votes per row. It is for
+    these very rows where vote noise has a formula, else it is the estimate of `interval`. Votes
+    identify a distance only in part; `low` and `high` are then its bounds.
 
     Attributes
     ----------
@@ -313,7 +316,7 @@ class VoteNoise(Record):
     @property
     def estimand(self) -> str:
         """What `estimate` estimates."""
-        return _THESE_ROWS
+        return ESTIMAND if self.method == ESTIMATE_OF_INTERVAL else _THESE_ROWS
 
     def _content(self) -> dict[str, Any]:
         """The JSON, with `noise` and `estimand`."""

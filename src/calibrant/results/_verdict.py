@@ -88,6 +88,8 @@ def _needed_sentence(checked: LimitCheck) -> str:
 
     Where that cannot be estimated, the sentence says so, or only that there are too few rows.
     """
+    if checked.needs_votes:
+        return f"{_capitalize(checked.votes_text)}."
     needed = checked.needed_text
     if checked.too_few:
         # Say so even if the interval lies within the tolerance, which would seem to decide.

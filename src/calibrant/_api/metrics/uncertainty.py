@@ -318,7 +318,8 @@ def vote_noise(
 
     and so have the truthful errors, by the sum of the shares' variances. Measures that are linear
     in the labels need no correction. Votes identify other distances only in part: these have bounds
-    over all label distributions compatible with the votes, and the estimate is their midpoint.
+    over all label distributions compatible with the votes, and the estimate is their midpoint. For
+    ECE and other errors of bins the estimate is that of `interval`.
 
     Parameters
     ----------
@@ -346,9 +347,8 @@ def vote_noise(
 
     Notes
     -----
-    The estimate is for these rows, and unbiased where it is exact: it may be below 0. `interval`
-    with `votes` has its confidence interval, for rows like these or for these rows
-    (``resample="votes"``).
+    An exact estimate is for these rows, and unbiased: it may be below 0. `interval` with `votes`
+    has the confidence interval, for rows like these or for these rows (``resample="votes"``).
 
     Examples
     --------
@@ -368,7 +368,7 @@ def vote_noise(
             "y_true"
         )
     uncertainty, chosen, summary = _uncertainty_of_measure(
-        samples, measure, bins, N_RESAMPLES, seed, resample="votes"
+        samples, measure, bins, N_RESAMPLES, seed, resample="both"
     )
     value = chosen.compute(summary)
     voted = uncertainty.vote_rows
@@ -377,14 +377,10 @@ def vote_noise(
             "y_true holds only 0 and 1, so there is no vote noise to remove. Give shares of votes"
         )
     bounds = uncertainty.interval(chosen, value) if chosen.vote_model else None
-    if bounds is not None and bounds.estimate is not None:
-        estimate = bounds.estimate
-    else:
-        estimate = uncertainty.without_vote_noise(chosen, value)
     return VoteNoise(
         chosen.name,
         value,
-        estimate,
+        uncertainty.without_vote_noise(chosen, value),
         int(voted.m.min()),
         float(np.median(voted.m)),
         int(voted.m.max()),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._core.messages import find_note, name_of
+from calibrant._core.messages import find_note, name_of, setting
 from calibrant._core.texts import message
 from calibrant._core.typing import Index, Mask
 from calibrant._data.answers import as_answers
@@ -30,7 +30,13 @@ from calibrant._data.labels import (
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
-from calibrant._data.readers.confidences import IN_WORDS, OVERRULED, UNANSWERED, correctness_column
+from calibrant._data.readers.confidences import (
+    ALL_ROWS,
+    IN_WORDS,
+    OVERRULED,
+    UNANSWERED,
+    correctness_column,
+)
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 from calibrant._data.readers.written import (
@@ -160,6 +166,7 @@ def batch_of(
     targets, taken = class_indices(chunk.location, labels, chosen, predictions)
     refused = _missing_rows(predictions) if refusals is not None else np.zeros(0, dtype=np.bool_)
     forms[UNANSWERED] += int(np.count_nonzero(refused))
+    forms[ALL_ROWS] += chunk.n_rows
     if refusals == "wrong":
         forms[OVERRULED] += int(np.count_nonzero(targets.values[refused] > 0))
         predictions, targets = (_zero_where(refused, each) for each in (predictions, targets))
@@ -186,7 +193,8 @@ def batch_of(
     gone = refused if refusals == "excluded" else np.zeros(chunk.n_rows, dtype=np.bool_)
     for argument, column in parts.items():
         if missing == "error":
-            _check_no_gaps(chunk, argument, column, gone)
+            answers = written.auto and argument == "y_proba"
+            _check_no_gaps(chunk, argument, column, gone, answers=answers)
         else:
             gone = gone | _missing_rows(column)
     return _drop_rows(batch, gone) if gone.any() else batch
@@ -253,23 +261,28 @@ def _zero_where(rows: Mask, column: Column) -> Column:
     return Column(values, None if column.gaps is None else column.gaps & ~rows)
 
 
-def _check_no_gaps(chunk: Chunk, argument: str, column: Column, gone: Mask) -> None:
+def _check_no_gaps(
+    chunk: Chunk, argument: str, column: Column, gone: Mask, *, answers: bool
+) -> None:
     """Raise InputError if a column has missing values, but for the rows that are `gone` anyway,
-    with the place of the first. `argument` is the argument that the column stands for.
+    with the place of the first. `argument` is the argument that the column stands for; for
+    confidences of `answers`, the message also names the rules for refusals.
     """
     gaps = np.zeros(0, dtype=np.bool_) if column.gaps is None else column.gaps & ~gone
     if not gaps.any():
         return
     first = int(np.argmax(gaps))
-    raise InputError(
-        message(
-            "missing",
-            location=chunk.location.row(first),
-            argument=argument,
-            others=np.count_nonzero(gaps) - 1,
-            n=chunk.n_rows,
-        )
+    text = message(
+        "missing",
+        location=chunk.location.row(first),
+        argument=argument,
+        others=np.count_nonzero(gaps) - 1,
+        n=chunk.n_rows,
     )
+    if answers:
+        ways = [setting("refusals", rule) for rule in ("excluded", "wrong")]
+        text += f". For answers without a confidence there are {' and '.join(ways)}"
+    raise InputError(text)
 
 
 def _missing_rows(column: Column) -> Mask:

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, one_of
-from calibrant._core.messages import setting
+from calibrant._core.errors import InputError, counted, one_of
+from calibrant._core.messages import EXCLUDED, Note, setting
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
 from calibrant._data.checks import check_bool
@@ -26,6 +26,7 @@ from calibrant._data.readers.csv_errors import EMPTY
 # The forms, in the order of their rules, with what a result says of them.
 FORMS = {
     "word": "words",
+    "one": "numbers whose meaning was given (1)",
     "empty": "empty",
     "refusal": "refusals",
     "sign": "with a percent sign (85%)",
@@ -37,6 +38,8 @@ FORMS = {
 UNANSWERED = "unanswered"
 # Those among them that the file calls right, and the rule counts as wrong.
 OVERRULED = "overruled"
+# And all rows that were read.
+ALL_ROWS = "all rows"
 REFUSALS = {"excluded": "dropped", "wrong": "wrong answers at confidence 0"}
 _SIGN = re.compile(r"(.*?)\s*(?:%|percent|per cent)")
 _SHARE = re.compile(r"([\d.]+)\s*(?:/|out of|of)\s*([\d.]+)")
@@ -77,8 +80,8 @@ def read_confidence(value: Any, words: Words, percent: bool) -> tuple[str, float
     """
     text = plain_text(value)
     if text in words:
-        number = words[text]
-        return "refusal" if number is None else "word", number
+        number, form = words[text], "word" if plain_number(text) is None else "one"
+        return "refusal" if number is None else form, number
     if value is None or value != value or text == "none" or str(value).strip() in EMPTY:
         return "empty", None
     if _REFUSAL.fullmatch(text.rstrip(".! ")):
@@ -140,8 +143,8 @@ class Confidences:
     y_proba : ndarray of shape (n,)
         Probability that each answer is right; NaN if there is none.
     forms : dict of str to int
-        Number of rows in each form: "word", "empty", "refusal", "sign", "share", "number",
-        "percent".
+        Number of rows in each form: "word", "one" (a number of `words`), "empty", "refusal",
+        "sign", "share", "number", "percent".
     inferred : tuple of str
         The same in words.
     """
@@ -297,6 +300,24 @@ def note_on_forms(counts: Mapping[str, int]) -> tuple[str, ...]:
     """What a result says of the forms in which confidences were written: how many of each."""
     found = [f"{text} {counts[form]:,}" for form, text in FORMS.items() if counts.get(form)]
     return (f"confidences by form: {', '.join(found)}",) if found else ()
+
+
+def note_on_unanswered(counts: Mapping[str, int], rule: str) -> Note:
+    """What a result says of the answers without a confidence: how many of the rows, how many of
+    them are refusals, and what the rule ("excluded" or "wrong") made of them.
+    """
+    n, n_refusals, n_rows = (counts.get(each, 0) for each in (UNANSWERED, "refusal", ALL_ROWS))
+    kinds = ""
+    if 0 < n_refusals <= n:
+        missing = f" and {n - n_refusals:,} missing" if n > n_refusals else ""
+        kinds = f" ({counted(n_refusals, 'refusal')}{missing})"
+    right = counts.get(OVERRULED, 0)
+    although = f", although {right:,} of them are labelled correct" if right else ""
+    text = (
+        f"{n_rows - n:,} of {counted(n_rows, 'answer')} have a confidence; {n:,} without one"
+        f"{kinds}: {REFUSALS[rule]}{although} ({setting('refusals', rule)})"
+    )
+    return Note(text, EXCLUDED if rule == "excluded" else UNANSWERED, n=n)
 
 
 def _distinct(given: Column) -> Names:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._core.messages import name_of, setting
 from calibrant._data.readers.chunks import plain_number, shortened
 from calibrant._data.readers.find import File
@@ -66,6 +66,16 @@ class LmEvalReader(RecordReader):
                 _normalised(file, each, gold) for each, gold in zip(chosen, golds, strict=True)
             ]
         records = [_columns(each, gold, task) for each, gold in zip(chosen, golds, strict=True)]
+        n_positive = sum(max(each.logs, default=0.0) > 0.0 for each in chosen)
+        # Densities, or scores of another kind: their softmax is still what the harness takes.
+        self._positive = (
+            (
+                f"{task}: {n_positive:,} of {counted(len(chosen), 'document')} have a "
+                "log-likelihood above 0, which no probability has",
+            )
+            if n_positive
+            else ()
+        )
         super().__init__(file, records, [each.line for each in chosen])
         widths = self.widths = {len(each.logs) for each in chosen}
         top = Pair("correct", "confidence")
@@ -87,11 +97,13 @@ class LmEvalReader(RecordReader):
             "its records unchanged",
             "probabilities are the softmax of the choices' log-likelihoods"
             + (
-                f", each divided by its length in {self.file.acc_norm}"
+                f", each divided by its length in {self.file.acc_norm}: they are flatter than the "
+                "model's own, so their ECE says little about the model"
                 if self.file.acc_norm
                 else ""
             ),
             *self._targets,
+            *self._positive,
         )
 
     def pieces(self, fields: Any) -> Any:

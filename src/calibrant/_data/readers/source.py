@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from calibrant._core.errors import InputError, counted, nearest
+from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.texts import message
 from calibrant._data.readers.batches import Batch, batch_of
@@ -34,7 +34,7 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
-from calibrant._data.readers.confidences import OVERRULED, REFUSALS, UNANSWERED, note_on_forms
+from calibrant._data.readers.confidences import note_on_forms, note_on_unanswered
 from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
 from calibrant._data.readers.lm_eval import task_of
 from calibrant._data.readers.recognise import find_files
@@ -126,12 +126,7 @@ class FileRows:
     @property
     def messages(self) -> tuple[str, ...]:
         """What was inferred, and in which forms confidences are written if rows were read."""
-        refused: tuple[str, ...] = ()
-        if self.refusals is not None:
-            n, rule = self.forms[UNANSWERED], REFUSALS[self.refusals]
-            right = self.forms[OVERRULED]
-            although = f", although {right:,} of them are labelled correct" if right else ""
-            refused = (f"{counted(n, 'answer')} without a confidence: {rule}{although}",)
+        refused = () if self.refusals is None else (note_on_unanswered(self.forms, self.refusals),)
         return (*self.found, *note_on_forms(self.forms), *refused)
 
     @property
