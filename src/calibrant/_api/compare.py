@@ -208,8 +208,8 @@ def compare(
             n_resamples=int(n_resamples),
             seed=int(seed),
         )
-    absent = (models, ids, by, votes, resample, scale_on, ceiling or None, answered)
-    absent += (named.coefficients or None,)
+    absent: tuple[Any, ...] = (models, ids, by, votes, resample, scale_on, ceiling or None)
+    absent += (answered, named.coefficients or None)
     needs_rows = isinstance(bins, Cells) or any(value is not None for value in absent)
     if not needs_rows and _is_on_device(y_proba):
         # Imported where large tensors are given.

@@ -86,12 +86,12 @@ def _judge_files(options: argparse.Namespace) -> JudgedRate:
         "groups": options.groups,
         "sample_weight": options.weight,
     }
-    for argument in ("human", "judged"):
-        if named[argument] is None:
-            raise InputError(
-                f"--{argument} is missing: name the column of human labels with --human, and that "
-                "of the judge's answers with --judged"
-            )
+    if human is None or judged is None:
+        missing = "human" if human is None else "judged"
+        raise InputError(
+            f"--{missing} is missing: name the column of human labels with --human, and that "
+            "of the judge's answers with --judged"
+        )
     if human == judged:
         raise InputError(
             f"--human and --judged both name the column {human!r}: name the column of each"
