@@ -369,9 +369,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
     if findings.n_rows_off_simplex:
         off = findings.n_rows_off_simplex
         sums = "sums" if off == 1 else "sum"
-        notes.append(
-            f"{counted(off, 'row')} of y_proba {sums} to 1 only within rounding tolerance"
-        )
+        notes.append(f"{counted(off, 'row')} of y_proba {sums} to 1 only within rounding tolerance")
     if findings.n_log_clipped:
         one = findings.n_log_clipped == 1
         notes.append(
