@@ -34,7 +34,7 @@ def test_a_session_shows_what_a_person_reads(evaluation):
     assert 8 <= len(lines) <= 16 and max(map(len, lines)) <= 88
     assert lines[0] == "Evaluation of 800 rows"
     assert str(evaluation.verdict) in " ".join(text.split())
-    for name in ("ECE", "smooth ECE", "Brier score", "AUROC", "calibration slope"):
+    for name in ("ECE", "smooth ECE", "Brier score", "AUROC", "calibration slope (98% CI)"):
         assert sum(line.startswith(f"  {name}  ") for line in lines) == 1, name
     line = f"all {len(evaluation)} measures are in to_text() and to_frame(), the slices are in"
     assert line in text and text.split()[-1] == ".clinical"

@@ -146,29 +146,29 @@ def wrap_labels(ax: Axes) -> None:
             label.set_text(text)
     _thin_ticks(ax)
     for strip in ax.child_axes:
-        _fit_strip(strip)
+        _fit_strip(strip, in_tick=has_chosen_size(ax))
 
 
-def _fit_strip(strip: Any) -> None:
-    """Print the name of a low strip under its only tick if it is longer than the strip is high.
+def _fit_strip(strip: Any, *, in_tick: bool) -> None:
+    """Hide the name of a low strip if it is longer than the strip is high; the caption has it too.
 
-    If that has no room either, the caption has the name.
+    With `in_tick` it is then printed under the strip's only tick, if there is room.
     """
     strip.get_tightbbox()  # puts the strip where it will be drawn
-    height, label = strip.get_window_extent().height, strip.yaxis.label
+    box, label = strip.get_window_extent(), strip.yaxis.label
     label.set_visible(True)  # a hidden one has no size
-    label.set_visible(label.get_window_extent().height <= 0.9 * height)
+    label.set_visible(label.get_window_extent().height <= 0.9 * box.height)
     texts = [each.get_text().split("\n")[0] for each in strip.get_yticklabels()]
-    if len(texts) == 1 and texts[0]:
+    in_tick = in_tick and len(texts) == 1 and texts[0] != ""
+    if in_tick:
         strip.set_yticks(strip.get_yticks(), texts)
     strip.tick_params(labelleft=True)
     ticks = strip.yaxis.get_ticklabels()
     high = max((each.get_window_extent().height for each in ticks), default=0.0)
-    strip.tick_params(labelleft=high <= height)
-    if not label.get_visible() and len(texts) == 1 and texts[0] and "\n" not in label.get_text():
+    strip.tick_params(labelleft=high <= box.height)
+    if in_tick and not label.get_visible():
         strip.set_yticks(strip.get_yticks(), [f"{texts[0]}\n{label.get_text()}"])
-        (tick,) = strip.yaxis.get_ticklabels()
-        if tick.get_window_extent().y0 < strip.get_window_extent().y0:
+        if strip.yaxis.get_ticklabels()[0].get_window_extent().y0 < box.y0:
             strip.set_yticks(strip.get_yticks(), texts)
 
 
