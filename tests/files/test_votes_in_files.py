@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from cli.command import main
+from cli.command import main, run
 from needs import need
 
 RNG = np.random.default_rng(17)
@@ -257,3 +257,11 @@ def test_distances_of_hard_labels_are_those_of_arrays(tmp_path):
     expected = cal.evaluate(top, P, measures=["jsd", "rank_cs"]).values
     assert found.values == pytest.approx(expected)
     assert "jsd" not in cal.evaluate_file(file, y_true="y", y_proba=proba)
+
+
+def test_columns_called_votes_are_pointed_out(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text("votes_for,votes_total,prediction\n2,5,0.3\n4,5,0.7\n")
+    done = run("report", file)
+    assert done.returncode == 3
+    assert "--label VOTES_FOR_CLASS_1 --votes ALL_VOTES" in " ".join(done.stderr.split())

@@ -430,3 +430,6 @@ def test_refusals_are_offered_and_told_from_missing_confidences(tmp_path: Path) 
     assert "numbers whose meaning was given (1) 10, empty 10, refusals 10" in text
     text = " ".join(run(*call, "--missing", "drop").stdout.split())
     assert "20 rows were dropped" in text and "--refusals" not in text
+    page = tmp_path / "page.html"
+    assert run(*call, "--refusals", "excluded", "-o", page).returncode == 0
+    assert "numbers whose meaning was given (1) 10, empty 10, refusals 10" in page.read_text()

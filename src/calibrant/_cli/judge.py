@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.options import CLUSTERS, FORMATS, add_files
@@ -76,10 +76,8 @@ def _judge_files(options: argparse.Namespace) -> JudgedRate:
 
     files = find_files(list(options.files), options.format)
     of_files = {name for file in files for name in open_reader(file).names}
-    human, judged = (
-        given or (usual if usual in of_files else None)
-        for given, usual in ((options.human, "human"), (options.judged, "judge"))
-    )
+    human: Any = options.human or ("human" if "human" in of_files else None)
+    judged: Any = options.judged or ("judge" if "judge" in of_files else None)
     named = {
         "human": human,
         "judged": judged,

@@ -30,7 +30,7 @@ from calibrant._cli.parsing import Parser, replace_options
 from calibrant._cli.states import check_no_rows_needed, find_state, load_sums
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, NeedsRows, counted
-from calibrant._core.messages import name_of
+from calibrant._core.messages import CLASSES, FOUND, find_note, name_of
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
@@ -482,13 +482,18 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
 
 
 def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    """Collect what the page says of the data: command, files, columns and dropped rows."""
+    """Collect what the page says of the data: command, files, columns, how confidences were read,
+    and dropped rows.
+    """
+    written = options.confidence or options.words or options.refusals
+    read = (text for text in rows.messages if find_note([text], FOUND, CLASSES) is None)
     facts = {
         **inputs.command_without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
         "votes": rows.chosen.votes,
+        "confidences": "; ".join(read) if written else None,
         "rows dropped": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
     }
     return {name: value for name, value in facts.items() if value is not None}

@@ -517,6 +517,12 @@ def _guess_columns(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Col
     hint = _hint_of_halves(reader.names)
     if argument == "y_proba" and logits:
         hint = f". If these are logits: {settings(y_proba=logits[0], from_logits=True)}"
+    voted = [name for name in reader.names if "votes" in name.lower()]
+    if argument == "y_true" and voted:
+        hint = (
+            f". If labels are votes: {settings(y_true='VOTES_FOR_CLASS_1', votes='ALL_VOTES')}, "
+            f"or the counts of each class with {name_of('counts')}"
+        )
     usual = ", ".join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])
     raise InputError(
         worded(
