@@ -551,7 +551,7 @@ class Check(TableOfRows[LimitCheck]):
         """
         out = self.columns()
         deciding = [row.deciding for row in self.rows]
-        if any(each is not None and each is row.joint for each, row in zip(deciding, self.rows)):
+        if any(row.joint is not None and row.deciding is row.joint for row in self.rows):
             for end in ("low", "high", "level"):
                 out[end] = [getattr(each, end) if each else math.nan for each in deciding]
             out["level"] = [percent(each) if each == each else "" for each in out["level"]]
