@@ -239,7 +239,12 @@ def test_a_fail_of_many_needs_the_level_of_many():
     wide = Interval("ece", 0.05, 0.04, 0.12, 0.99975, "given")
     narrow = Interval("ece", 0.05, 0.055, 0.12, 0.99975, "given")
     assert part("fail", wide).verdict == "undecided" and part("fail", narrow).verdict == "fail"
-    assert "99.975%" in part("fail", wide).sentence
+    held = part("fail", wide)
+    assert "99.975% CI 0.0400 to 0.1200, corrected for the number" in held.sentence
+    assert "95% CI" not in held.sentence and held.deciding is wide
+    assert part("undecided", wide).deciding is not wide  # undecided at the plain level already
+    shown = Check((held, part("pass", wide)), 900, 0, 0.95, False).to_markdown()
+    assert "| 0.0400 | 0.1200 | 99.975% | undecided |" in shown and "| 95% | pass |" in shown
     assert part("pass", wide).verdict == "pass"
 
 

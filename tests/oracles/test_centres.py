@@ -69,7 +69,7 @@ def twin(y: list[float], v: list[float], level: float) -> dict[str, float]:
 
     from scipy.stats import chi2, t
 
-    error = math.sqrt(q / (k - 1) / total)
+    error = math.sqrt((q / (k - 1) if q > k - 1 else 1.0) / total)
     half = t.ppf(0.5 + level / 2, k - 1) * error
     draws = []
     for j in range(400):
@@ -90,8 +90,8 @@ def twin(y: list[float], v: list[float], level: float) -> dict[str, float]:
         return down
 
     return {"mean": mean, "error": error, "low": mean - half, "high": mean + half,
-            "tau": math.sqrt(t2), "new_low": quantile((1 - level) / 2),
-            "new_high": quantile((1 + level) / 2)}  # fmt: skip
+            "tau": math.sqrt(t2), "new_low": min(mean - half, quantile((1 - level) / 2)),
+            "new_high": max(mean + half, quantile((1 + level) / 2))}  # fmt: skip
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.2, 1.0])
@@ -106,6 +106,16 @@ def test_random_effects_agree_with_their_twin(tau: float) -> None:
         assert getattr(found, name) == pytest.approx(value, rel=1e-3, abs=1e-4), name
     for name in ("mean", "error", "low", "high", "tau"):
         assert getattr(found, name) == pytest.approx(expected[name], rel=1e-5, abs=1e-6), name
+
+
+def test_centres_that_agree_by_chance_do_not_narrow_the_mean() -> None:
+    """Estimates closer than their errors: the mean is no surer than that of all rows pooled."""
+    y, v = np.array([1.0, 1.01, 0.99, 1.0]), np.array([0.04, 0.05, 0.03, 0.06])
+    found = random_effects(y, v, 0.95)
+    assert found.tau == 0.0 and found.error == pytest.approx((1 / v).sum() ** -0.5, rel=1e-12)
+    assert found.high - found.low > 2 * 1.96 * (1 / v).sum() ** -0.5
+    expected = twin(y.tolist(), v.tolist(), 0.95)
+    assert (found.low, found.high) == pytest.approx((expected["low"], expected["high"]))
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])

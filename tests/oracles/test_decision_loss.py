@@ -102,7 +102,9 @@ def test_of_a_table_and_of_a_decision_curve():
     loss, single = curve.calibration_decision_loss("model"), curve.decision_loss("model")[0]
     assert single - 1e-12 <= loss <= 2 * single + 1e-12
     assert loss == pytest.approx(table.decision_loss(), rel=0.2)  # in the sample it is a bit more
-    assert "calibration decision loss" in repr(curve)
+    assert "calibration decision loss at these thresholds" in repr(curve)
+    fewer = cal.decision_curve(y, p, thresholds=[0.1, 0.5]).calibration_decision_loss("model")
+    assert 0.0 < fewer < loss  # fewer decisions
     with pytest.raises(cal.InputError, match="was not recalibrated"):
         cal.decision_curve(y, p, recalibration=None).calibration_decision_loss("model")
     assert cal.reliability([0, 1], [0.5, 0.5]).decision_loss() == 0.0

@@ -30,6 +30,10 @@ def test_curve_line_strip_and_statistics():
     assert distance.mean() == pytest.approx(cal.ici(y, p), rel=0.01)
     text = display.ax_.texts[-1].get_text()
     assert f"events {y.sum()}" in text and f"slope {fit.slope:.2f} ({fit.slope_low:.2f} to" in text
+    large = f"calibration in the large\n   {fit.intercept_at_slope_1:.2f} ("
+    assert large in text and "span 0.75" in display.line_.get_label()
+    entries = [each.get_text() for each in display.ax_.get_legend().get_texts()]
+    assert entries[-1] == "perfect calibration"
     strip = display.ax_.child_axes[0]
     heights = np.array([bar.get_height() for bar in strip.patches])
     assert heights.size == 80 and heights.max() == 1.0 and heights.min() == -1.0

@@ -203,3 +203,10 @@ def test_html_escapes_what_users_write():
     evil = "<script>alert(1)</script>"
     assert evil not in html_table({evil: [evil]}, evil)
     assert "&lt;script&gt;" in html_table({evil: [evil]}, evil)
+
+
+def test_slices_with_intervals_fit_a_hundred_letters():
+    y, p = [0, 1, 1, 0] * 100, [0.2, 0.7, 0.9, 0.4] * 100
+    found = cal.evaluate(y, p, by=["a", "b"] * 200, measures=["ece"], uncertainty=True).slices
+    table = repr(found).split("\n\n", 1)[1]
+    assert max(map(len, table.splitlines())) <= 100 and "tolerance" in table

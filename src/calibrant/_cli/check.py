@@ -426,9 +426,12 @@ def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[A
     same.
     """
     if options.id is not None:
-        from calibrant._data.align_rows import id_texts
+        from calibrant._data.align_rows import id_texts, row_of_id
 
         ids, others = (id_texts(each.other("ids", options.id)) for each in (rows, old))
+        need = f"--id {options.id} must name each row once"
+        for prefix, keys in (("", ids), ("baseline: ", others)):
+            row_of_id(keys, f"{prefix}{need}")
         return ids, others
     dropped = rows.n_missing or old.n_missing
     if options.unpaired or not dropped or rows.n + rows.n_missing != old.n + old.n_missing:

@@ -44,7 +44,8 @@ def add_options(parser: Parser) -> None:
     parser.option("--id COLUMN", "match the rows of the files by this column")
     parser.option(
         "--thresholds LIST",
-        "the thresholds, such as 0.05,0.1,0.2 or FROM:TO:STEP; default 0.01:0.99:0.01",
+        "the thresholds of the table, such as 0.05,0.1,0.2 or FROM:TO:STEP; default "
+        "0.01:0.99:0.01. The picture has every 0.01 between the first and the last",
         type=thresholds,
     )
     parser.option(
@@ -107,18 +108,21 @@ def run(options: argparse.Namespace) -> Outcome:
     check_writable(options.out, named_files(options).values(), options.format)
     options, rows, predictions, messages = _read_predictions(options)
     with spinner("net benefits"):
-        curve = decision_curve(
-            rows.y_true,
-            predictions,
-            recalibration=None if options.recalibration == "none" else options.recalibration,
-            groups=inputs.groups_of(rows, options.groups),
-            sample_weight=rows.sample_weight,
-            classes=rows.class_names,
-            **inputs.options_by_name(options, "thresholds", "level", "seed", "from_logits"),
-        )
+        own: Any = {
+            "recalibration": None if options.recalibration == "none" else options.recalibration,
+            "groups": inputs.groups_of(rows, options.groups),
+            "sample_weight": rows.sample_weight,
+            "classes": rows.class_names,
+            **inputs.options_by_name(options, "level", "seed", "from_logits"),
+        }
+        curve = decision_curve(rows.y_true, predictions, thresholds=options.thresholds, **own)
+        drawn = curve
+        if options.out is not None and options.thresholds is not None:
+            places = _fine_grid(options.thresholds)
+            drawn = decision_curve(rows.y_true, predictions, thresholds=places, **own)
     losses = None if options.range is None else _range_losses(rows, predictions, options)
     if options.out is not None:
-        curve.plot(recalibrated=options.recalibration != "none").save(options.out)
+        drawn.plot(recalibrated=options.recalibration != "none").save(options.out)
         print_status(f"written: {options.out}")
 
     def show() -> None:
@@ -135,6 +139,12 @@ def run(options: argparse.Namespace) -> Outcome:
 
     more = {} if losses is None else {"threshold_losses": losses}
     return Outcome(lambda: {**curve.to_dict(), **more}, show)
+
+
+def _fine_grid(places: list[float]) -> list[float]:
+    """The thresholds of the figure: the ones asked for, and every 0.01 between them."""
+    between = (j / 100 for j in range(1, 100) if min(places) < j / 100 < max(places))
+    return [*places, *between]
 
 
 def _range_losses(

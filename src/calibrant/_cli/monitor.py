@@ -74,7 +74,10 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--start TIME", "print windows from this start on; earlier ones still count as evidence"
     )
-    parser.option("--stop TIME", "print windows before this start")
+    parser.option(
+        "--stop TIME",
+        "print windows before this start; later ones are no evidence and raise no --alarm",
+    )
     parser.option(
         "--baseline N|STATE|FIRST..LAST",
         "compare each window with the N windows before it, or with accepted rows: those of a saved "

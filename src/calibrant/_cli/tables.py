@@ -72,11 +72,15 @@ def print_evaluation(
     for line in lines:
         print_styled(f"  {line}", hanging="  ")
     print()
-    print_table(summary_columns(evaluation, named=named))
+    # The clinical summary has the slope at its own level.
+    print_table(summary_columns(evaluation, named=named, slope=evaluation.clinical is None))
     if details:
         print_table(evaluation.display_columns(), "Measures")
     if evaluation.clinical is not None:
         print_table(evaluation.clinical.display_columns(), evaluation.clinical.title)
+        for line in evaluation.clinical._messages():
+            print_styled(f"  {line}", hanging="  ")
+            print()
     if details:
         print_reliability(evaluation)
     if evaluation.slices is not None:

@@ -31,17 +31,22 @@ def random_effects(y: Array, v: Array, level: float) -> RandomEffects:
     """Summarise estimates y with the variances v, (centres,) each, of which there are two or more.
 
     tau is that of restricted maximum likelihood (REML), and the mean has Hartung and Knapp's
-    limits. Those of a new centre do not take tau as known: they are the quantiles of
-    ``N(mean(t), t^2 + error(t)^2)``, mixed over the confidence distribution of t, in which
-    Cochran's Q at t is a chi-square (Viechtbauer 2007; Nagashima, Noma and Furukawa 2019).
+    limits, whose variance is never below the model's (Knapp and Hartung 2003; Röver, Knapp and
+    Friede 2015): else estimates that agree by chance would have limits near 0. Those of a new
+    centre do not take tau as known: they are the quantiles of ``N(mean(t), t^2 + error(t)^2)``,
+    mixed over the confidence distribution of t, in which Cochran's Q at t is a chi-square
+    (Viechtbauer 2007; Nagashima, Noma and Furukawa 2019), and are never inside those of the mean.
     """
     tau2 = _reml(y, v)
     w = 1.0 / (v + tau2)
     mean = float(w @ y / w.sum())
-    error = math.sqrt(float(w @ (y - mean) ** 2) / (y.size - 1) / float(w.sum()))
+    factor = max(1.0, float(w @ (y - mean) ** 2) / (y.size - 1))
+    error = math.sqrt(factor / float(w.sum()))
     half = student_quantile(0.5 + level / 2.0, y.size - 1) * error
-    new = _new_centre(y, v, level)
-    return RandomEffects(mean, error, mean - half, mean + half, math.sqrt(tau2), *new)
+    low, high = mean - half, mean + half
+    new_low, new_high = _new_centre(y, v, level)
+    ends = min(low, new_low), max(high, new_high)
+    return RandomEffects(mean, error, low, high, math.sqrt(tau2), *ends)
 
 
 def _reml(y: Array, v: Array) -> float:

@@ -70,7 +70,7 @@ class AcrossCentres:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Centres(TableOfRows[AcrossCentres]):
-    """Slope, intercept, O:E and C-statistic over centres. Made by `centres`.
+    """Slope, calibration in the large, O:E and C-statistic over centres. Made by `centres`.
 
     Attributes
     ----------

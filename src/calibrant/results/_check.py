@@ -251,6 +251,14 @@ class LimitCheck(Record):
             return self.limit.kept_by(self.compared, self.compared)
         return self._decide(self.interval)
 
+    @property
+    def deciding(self) -> Interval | None:
+        """The interval that decides: `joint` where `interval` alone would fail, else `interval`."""
+        own = self.interval
+        if own is None or self.joint is None:
+            return own
+        return self.joint if self.limit.kept_by(own.low, own.high) == "fail" else own
+
     def _decide(self, interval: Interval) -> Verdict:
         """The verdict of an interval on the limit, whatever the number of rows.
 
@@ -288,9 +296,7 @@ class LimitCheck(Record):
             return None
         if self.too_few and self._decide(interval) != "undecided":
             return self._growth_to_rely
-        if self.joint is not None:
-            fails = self.limit.kept_by(interval.low, interval.high) == "fail"
-            interval = self.joint if fails else interval
+        interval = self.deciding or interval
         gap = self.scale.gap
         low, high, limit = gap(interval.low), gap(interval.high), gap(self.limit.bound)
         centre = gap(interval.estimate) if self.centre is None else self.centre
@@ -358,17 +364,11 @@ class LimitCheck(Record):
             return self.reason or "it cannot be computed"
         if self.same:
             return f"the predictions equal the baseline's on all {self.n:,} rows"
-        interval = self.interval
+        interval = self.deciding
         if interval is None:
             value = distinct_numbers((self.compared,), (self.limit.bound,))[0]
             return f"{self._value_text(value)}; no interval was computed"
         text = self._interval_text(interval)
-        if self.joint is not None:
-            low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.bound,))
-            level = percent(self.joint.level)
-            text = (
-                f"{text}; corrected for the number of limits and slices, {level} CI {low} to {high}"
-            )
         if self.verdict != "undecided":
             return text
         if self.needs_votes:
@@ -388,6 +388,8 @@ class LimitCheck(Record):
         number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
         text = f"{self._value_text(number, corrected=bool(sample))}, "
         text += f"{percent(interval.level)} CI {low} to {high}"
+        if interval is self.joint:
+            text += ", corrected for the number of limits and slices"
         if self.baseline is not None:  # the text has both sample values already
             sample = interval.bias
         return "; ".join(filter(None, [text, sample, interval.note]))
@@ -404,7 +406,7 @@ class LimitCheck(Record):
         rows = f"{self.n:,}" if self.n_baseline is None else f"{self.n_baseline:,} and {self.n:,}"
         sign = "" if number.startswith("-") or number == "0" else "+"
         change = "; the bias-corrected change is" if corrected else ", a change of"
-        return f"from {old} to {new} on {rows} rows{change} {sign}{number}"
+        return f"from {old} to {new} (sample values) on {rows} rows{change} {sign}{number}"
 
     @property
     def needed_text(self) -> str:
@@ -413,7 +415,8 @@ class LimitCheck(Record):
         if rows is None:
             return ""
         more = f" in {clusters:,} clusters like these" if clusters else ""
-        return f"{rows:,} rows{self._sample_name}{more}"
+        of_slice = " of this slice" if self.where and not self._sample_name else ""
+        return f"{rows:,} rows{self._sample_name}{of_slice}{more}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -559,6 +562,23 @@ class Check(TableOfRows[LimitCheck]):
             for end in ("estimate", "low", "high"):
                 out[end] = [getattr(row.interval, end) if row.interval else nan for row in rows]
         return {**out, "verdict": [row.verdict for row in rows]}
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns for display: the limits of the intervals that decide, with their level.
+
+        Returns
+        -------
+        dict of str to list
+            As `columns`; `level` too, where the number of limits and slices changes it.
+        """
+        out = self.columns()
+        deciding = [row.deciding for row in self.rows]
+        if any(row.joint is not None and row.deciding is row.joint for row in self.rows):
+            for end in ("low", "high", "level"):
+                out[end] = [getattr(each, end) if each else math.nan for each in deciding]
+            out["level"] = [percent(each) if each == each else "" for each in out["level"]]
+            out["verdict"] = out.pop("verdict")
+        return out
 
     @property
     def title(self) -> str:

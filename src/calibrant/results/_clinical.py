@@ -239,6 +239,17 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         notes = columns.pop("note")
         return {**columns, "note": notes} if any(notes) else columns
 
+    def _messages(self) -> tuple[str, ...]:
+        """Which estimates differ from values, and why."""
+        parts = (self, *self.subgroups.values())
+        own = [name for name in self if any(part[name].sample for part in parts)]
+        if not own:
+            return ()
+        return (
+            f"value: of the sample; estimate: bias-corrected, which differs for {', '.join(own)} "
+            "alone (distances to the diagonal are biased upwards)",
+        )
+
     def paper_columns(self) -> dict[str, list[str]]:
         """Give the table of a paper: a row per quantity, a column for all rows and each subgroup.
 

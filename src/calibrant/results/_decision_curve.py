@@ -175,13 +175,13 @@ class DecisionCurve(Result):
         return max(0.0, float(loss[worst])), float(t[worst])
 
     def calibration_decision_loss(self, model: str) -> float:
-        """Give the largest gain of recalibration in any decision with payoffs in [0, 1].
+        """Give the largest gain of recalibration in a decision at these thresholds.
 
-        It covers decisions between any number of actions whose choices change at these thresholds,
-        and is twice the height at 1/2 of the least concave function above ``gain (1 - t)``. At most
-        three actions are needed. The gains are those of the fitted map, on rows that it was not
-        fitted to. For bins, or predictions with few distinct values,
-        `ReliabilityTable.decision_loss` is the sample value.
+        It covers decisions with payoffs in [0, 1] between any number of actions whose choices
+        change at `thresholds`; with fewer thresholds it is smaller. It is twice the height at 1/2
+        of the least concave function above ``gain (1 - t)``. At most three actions are needed. The
+        gains are those of the fitted map, on rows that it was not fitted to. For bins, or
+        predictions with few distinct values, `ReliabilityTable.decision_loss` is the sample value.
 
         Parameters
         ----------
@@ -289,7 +289,8 @@ class DecisionCurve(Result):
         """Sentences shown with the table: what `gain` is, and the decision loss of each model.
 
         There are none without recalibration. The calibration decision loss is the most that
-        recalibration adds to any decision with payoffs in [0, 1].
+        recalibration adds to any decision with payoffs in [0, 1] whose choices change at the
+        thresholds; with fewer thresholds there are fewer decisions, so it is smaller.
         """
         if not self.recalibration:
             return ()
@@ -299,8 +300,8 @@ class DecisionCurve(Result):
             losses.append(f"{name} {shown(loss)}")
         return (
             f"gain: net benefit added by recalibration ({self.recalibration})",
-            "calibration decision loss, the largest gain in any decision with payoffs in [0, 1]: "
-            f"{', '.join(losses)}",
+            "calibration decision loss at these thresholds, the largest gain in any decision with "
+            f"payoffs in [0, 1] whose choices change at them: {', '.join(losses)}",
         )
 
     def plot(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
 from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import percent
 from calibrant.results._sketch import curve_axes, curve_sketch
 from calibrant.results._with_diagram import WithDiagram
 
@@ -139,7 +139,7 @@ class ReliabilityCurve(WithDiagram["ReliabilityCurveDisplay"], Result):
     @property
     def called(self) -> str:
         """The method in words, with the span of a local regression."""
-        looks = "" if self.span != self.span else f", span {shown(self.span)}"
+        looks = "" if self.span != self.span else f", span {self.span:g}"
         return NAMES[self.method] + looks
 
     @property

@@ -19,6 +19,16 @@ _P_VALUES = re.compile(r"p_(?:value|change|(?:(?:agreement|calibration)(?:_corre
 LEAST_P = 1e-12
 
 
+class Evidence(float):
+    """An e-value, which people read in one notation: 0.33, 18, 7.9e9."""
+
+    def __str__(self) -> str:
+        if not abs(self) >= 1000.0 or math.isinf(self):
+            return "" if math.isnan(self) else f"{float(self):.3g}"
+        digits, _, power = f"{float(self):.1e}".partition("e")
+        return f"{digits}e{int(power)}"
+
+
 def shown(value: Any) -> str:
     """A value as the text that people read.
 
@@ -29,6 +39,8 @@ def shown(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Evidence):
+        return str(value)
     if isinstance(value, float):
         if 0 < abs(value) < 0.01:  # small errors keep their digits: 0.000412, 3.1e-07
             return f"{value:.3g}"

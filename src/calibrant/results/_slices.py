@@ -6,11 +6,15 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calibrant.results._base import TableOfRows, column
+from calibrant.results._base import MOST_LINES, TableOfRows, column
+from calibrant.results._fitting import fitted_text
 from calibrant.results._rendering import percent, range_text, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.slices import SlicesDisplay
+
+# The most letters of a printed line.
+_WIDTH = 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,6 +170,15 @@ class Slices(TableOfRows[Slice]):
         """Whether the column of this name is printed; of measures only `measure` is."""
         own = name == self.measure or name not in self.rows[0].values
         return own and super()._is_shown(name)
+
+    def __repr__(self) -> str:
+        """As of other tables; columns that do not fit 100 letters stand in a table below."""
+        text = super().__repr__()
+        if len(self) > MOST_LINES or max(map(len, text.splitlines())) <= _WIDTH:
+            return text
+        lines = "".join(f"\n  {line}" for line in self._messages())
+        table = fitted_text(self.display_columns(), _WIDTH, indent="  ")
+        return f"{self.title}{lines}{chr(10) if lines else ''}\n{table}"
 
     @property
     def _clustered(self) -> bool | None:

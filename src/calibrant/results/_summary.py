@@ -30,7 +30,9 @@ def main_estimates(evaluation: Evaluation, named: bool = False) -> tuple[Estimat
     return main or estimates[:_MOST]
 
 
-def summary_columns(evaluation: Evaluation, *, named: bool = False) -> dict[str, list[Any]]:
+def summary_columns(
+    evaluation: Evaluation, *, named: bool = False, slope: bool = True
+) -> dict[str, list[Any]]:
     """The table of a summary: a row for each main measure, and one for the calibration slope.
 
     With uncertainty it has the estimate, its interval, and the sample value where that is another.
@@ -38,7 +40,7 @@ def summary_columns(evaluation: Evaluation, *, named: bool = False) -> dict[str,
     called, level = evaluation._sentence_names, evaluation.recipe.get("level", 0.95)
     rows = [_row(each, called[each.name]) for each in main_estimates(evaluation, named)]
     verdict = evaluation.verdict
-    if verdict is not None and verdict.slope is not None and not named:
+    if verdict is not None and verdict.slope is not None and slope and not named:
         assert verdict.slope_low is not None and verdict.slope_high is not None
         own = verdict.slope_level or level
         name = "calibration slope" if own == level else f"calibration slope ({percent(own)} CI)"

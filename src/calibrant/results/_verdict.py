@@ -282,7 +282,10 @@ def _numbers_in_words(
     # A squared measure is compared with the tolerance as a gap, which is printed too.
     beside = (tolerance,) if scale.power == 1 else ()
     also = (floor.upper,) if floor else ()
-    estimate, low, high, sample, *upper = interval_words(interval, also, beside, _PLACES)
+    # Numbers below 0.01 have three digits: those beside them have as many as in tables.
+    numbers = (interval.estimate, interval.low, interval.high)
+    places = _PLACES + any(0.0 < abs(number) < 0.01 for number in numbers)
+    estimate, low, high, sample, *upper = interval_words(interval, also, beside, places)
     gap = ""
     if scale.power > 1:
         gaps = [scale.gap(interval.low), scale.gap(interval.high)]

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from calibrant.results._base import TableOfRows, column
+from calibrant.results._rendering import Evidence
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,7 +107,7 @@ class WindowSlices(TableOfRows[WindowSlice]):
         return tuple(row for row in self.rows if row.alarm is not None)
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns for display: times as text, evidence to three digits.
+        """Give the columns for display: times as text, evidence in one notation.
 
         Returns
         -------
@@ -115,7 +116,7 @@ class WindowSlices(TableOfRows[WindowSlice]):
         """
         columns = super().display_columns()
         for name in (self.evidence, "e_corrected"):
-            columns[name] = [float(f"{value:.3g}") for value in columns[name]]
+            columns[name] = [Evidence(value) for value in columns[name]]
         for name in ("start", "alarm"):
             columns[name] = [
                 "" if time is None else f"{time:%Y-%m-%d %H:%M}".removesuffix(" 00:00")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant._core.errors import InputError
 from calibrant.results._base import TableOfRows, column
+from calibrant.results._rendering import Evidence
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ class Windows(WithPage, TableOfRows[Window]):
             if all(math.isnan(value) for value in columns[name]):
                 del columns[name]
             else:
-                columns[name] = [float(f"{value:.3g}") for value in columns[name]]
+                columns[name] = [Evidence(value) for value in columns[name]]
         if not any(columns["n_missing"]):
             del columns["n_missing"]
         starts = columns.pop("start")

@@ -418,7 +418,8 @@ class Monitor:
             Start of the first window to show; by default the oldest. Windows before it still count
             as evidence: `Window.e_value` and `Window.p_corrected` are the same whatever is shown.
         stop : datetime, str or float, optional
-            Start of the first window that is excluded; by default, there is no end.
+            Start of the first window that is excluded; by default, there is no end. Windows from
+            then on are no evidence and raise no alarm.
         baseline : Accumulator, Monitor, Evaluation, (start, stop) or int, optional
             Rows to compare each window with: accepted rows in the same bins, the span of this
             monitor's windows from `start` (None for the oldest) to before `stop`, or a number of

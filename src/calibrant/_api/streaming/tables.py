@@ -30,6 +30,7 @@ from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.times import moment
 from calibrant._inference.streams import counts_once, running_e_values
 from calibrant._measures.catalogue import Measure
+from calibrant.results._verdict import mean_words
 from calibrant.results._windows import ALARM, Window, Windows
 
 # Measures that a reader sees unless they were asked for by name.
@@ -87,7 +88,8 @@ def windows_table(
         baseline=described,
         shown=tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
-    return replace(out, notes=(*notes, *_summary_notes(out)))
+    confidence = whole.reliability.notion == "confidence"
+    return replace(out, notes=(*notes, *_summary_notes(out, confidence=confidence)))
 
 
 def _with_changes(
@@ -150,7 +152,7 @@ def _with_corrected_p_values(
     ]
 
 
-def _summary_notes(windows: Windows) -> list[str]:
+def _summary_notes(windows: Windows, *, confidence: bool) -> list[str]:
     """Notes on the number of windows with a small corrected p-value, and on an alarm."""
     notes = []
     known = [window for window in windows if not math.isnan(window.p_value)]
@@ -165,16 +167,31 @@ def _summary_notes(windows: Windows) -> list[str]:
     if windows.alarm is not None:
         notes.append(
             f"alarm: by {_time_as_text(windows.alarm.start)} the evidence against calibration had "
-            f"reached {ALARM:g} (e_value). With calibrated predictions, this ever happens with a "
-            "chance of at most 5%"
+            f"reached {ALARM:g} (e_value){_gap_since(windows, windows.alarm, confidence)}. With "
+            "calibrated predictions, this ever happens with a chance of at most 5%"
         )
     if windows.change_alarm is not None:
         notes.append(
             f"alarm: by {_time_as_text(windows.change_alarm.start)} the evidence of a change from "
-            f"the baseline had reached {ALARM:g} (e_change). Without a change, this ever happens "
-            "with a chance of at most 5%"
+            f"the baseline had reached {ALARM:g} (e_change)"
+            f"{_gap_since(windows, windows.change_alarm, confidence)}. Without a change, this ever "
+            "happens with a chance of at most 5%"
         )
     return notes
+
+
+def _gap_since(windows: Windows, alarm: Window, confidence: bool) -> str:
+    """A clause on how far predictions are off in the windows shown since an alarm."""
+    since = [each for each in windows if each.start >= alarm.start and each.n]
+    known = [each for each in since if not math.isnan(each.mean_predicted)]
+    if not known:
+        return ""
+    n = sum(each.n for each in known)
+    predicted, target = (
+        sum(each.n * getattr(each, name) for each in known) / n
+        for name in ("mean_predicted", "mean_target")
+    )
+    return f"; since then {mean_words(predicted, target, confidence=confidence, soft=False)}"
 
 
 def _window_starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:

@@ -11,8 +11,14 @@ from calibrant._data.links import sigmoid
 from calibrant.results._plots.canvas import Drawn, Size, is_new_figure
 from calibrant.results._plots.captions import about_band, about_diagonal, percent
 from calibrant.results._plots.curves import ReliabilityCurveDisplay
-from calibrant.results._plots.diagram_parts import CURVE, draw_legend, strip_axes
-from calibrant.results._plots.legends import LegendOption, check_legend
+from calibrant.results._plots.diagram_parts import (
+    CURVE,
+    diagonal_entry,
+    mark_entries,
+    predictor_entries,
+    strip_axes,
+)
+from calibrant.results._plots.legends import LegendOption, check_legend, place_legend
 from calibrant.results._plots.style import COLOURS, COLUMN, INK
 from calibrant.results._plots.typing import ClinicalData, CurveData, ReliabilityData
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 # What stands beside the diagram, and what it is called there.
 _STATISTICS = {
     "slope": "slope",
-    "intercept_in_the_large": "intercept",
+    "intercept_in_the_large": "calibration in the large",
     "observed_expected": "O:E",
     "c_statistic": "C",
     "brier": "Brier",
@@ -39,7 +45,7 @@ class ClinicalDisplay(Drawn):
 
     Use `clinical_plot`. The curve is a local regression with its band, the dashed line is logistic
     recalibration (slope and intercept), and the strip on top has the risks of rows with the event
-    above its line and those of the others below it.
+    above its line and those of the others below it, each on its own scale.
 
     Parameters
     ----------
@@ -91,16 +97,20 @@ class ClinicalDisplay(Drawn):
             self.logistic_ = self._draw_logistic(axes)
             self._draw_risks(axes)
             if is_new_figure(axes) and axes.figure.bbox.width / axes.figure.dpi >= _WITH_STATISTICS:
-                axes.text(1.05, 1.0, "\n".join(self._statistics()), transform=axes.transAxes,
-                          va="top", fontsize="small", linespacing=1.5)  # fmt: skip
-            draw_legend(axes, legend)
+                # The longest line is broken, or the diagram would be smaller.
+                lines = "\n".join(self._statistics()).replace("the large ", "the large\n   ")
+                axes.text(1.05, 1.0, lines, transform=axes.transAxes, va="top",
+                          fontsize="small", linespacing=1.5)  # fmt: skip
+            place_legend(
+                axes, [*predictor_entries(axes), *mark_entries(axes), diagonal_entry()], legend
+            )
         logistic = self.logistic_ is not None
         self._sentences = [
             f"The line is a {self.curve.called}. {about_band(self.curve)}",
             "The dashed line is logistic recalibration." if logistic else "",
             about_diagonal(True),
             "The strip on top has predictions of rows with the event above its line and of the "
-            "others below it.",
+            "others below it, each on its own scale.",
             f"{', '.join(self._statistics())}; {percent(self.curve.level)} confidence intervals.",
         ]
         return self

@@ -34,6 +34,7 @@ GAPS = "gap"
 _STRIP = (1.04, 1.0, 0.15)
 # The label that marks the strip, for curves that are drawn later.
 _COUNTS = "calibrant counts"
+_DIAGONAL: Any = {"color": GREY, "linewidth": 1, "linestyle": (0, (4, 3))}
 
 
 def fitted_curve(
@@ -87,8 +88,15 @@ def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> 
     for axis in (ax.xaxis, ax.yaxis):  # every 0.2, or on small axes every 0.5
         axis.set_major_locator(MaxNLocator(nbins="auto", steps=[2, 5, 10]))
     if ref_line:
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
+        ax.plot([0, 1], [0, 1], zorder=2, **_DIAGONAL)
     return 0
+
+
+def diagonal_entry() -> Any:
+    """The legend's entry of the diagonal."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label="perfect calibration", **_DIAGONAL)
 
 
 def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
