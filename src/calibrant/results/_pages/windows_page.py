@@ -15,6 +15,8 @@ from calibrant.results._rendering import shown_in
 
 # The columns of evidence, and how many windows are shown before the table of all.
 _EVIDENCE = ("e_value", "e_change")
+# The table of all windows has these; without them the one to look at fits 1,200 pixels.
+_NOT_TO_LOOK_AT = {"log_loss", "noise_95", "p_value", "p_change"}
 _MOST_TO_LOOK_AT = 10
 # Charts cut larger e-values: beyond this the answer is certain.
 _MOST_EVIDENCE = 1e12
@@ -90,8 +92,13 @@ def _newest_first(windows: WindowsData, columns: Columns, alarm_at: float) -> di
             found.append((start not in firsts, rows[-1]))
     # Of alarms the first window is always there, however many others stand out.
     chosen = [row for _, row in sorted(found, key=lambda each: each[0])[:_MOST_TO_LOOK_AT]]
-    to_look_at = [row for row in rows if any(row is each for each in chosen)]
-    return {"heads": list(table), "table": rows, "to_look_at": to_look_at}
+    kept = [j for j, name in enumerate(table) if name not in _NOT_TO_LOOK_AT]
+    to_look_at = [
+        (row[0], [row[1][j] for j in kept]) for row in rows if any(row is each for each in chosen)
+    ]
+    heads = list(table)
+    few = [heads[j] for j in kept]
+    return {"heads": heads, "table": rows, "few_heads": few, "to_look_at": to_look_at}
 
 
 def _slice_table(slices: Any) -> dict[str, Any]:
