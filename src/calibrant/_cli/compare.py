@@ -71,7 +71,10 @@ def add_options(parser: Parser) -> None:
     add_own_labels(parser)
     add_columns(parser)
     add_bins(parser)
-    parser.option("--measures NAME,...", "compare only these measures")
+    parser.option(
+        "--measures NAME,...",
+        "compare only these measures; slope, intercept and intercept_in_the_large too",
+    )
     add_slices(parser, "also evaluate each value of these columns by itself")
     add_tolerance(parser, " in a slice")
     parser.option(
