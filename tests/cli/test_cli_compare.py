@@ -289,3 +289,13 @@ class TestScaleOn:
         for name, start in (("t.tex", r"\begin{tabular}"), ("t.md", "| predictor |")):
             assert run("compare", path, *models, "--table", tmp_path / name).returncode == 0
             assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_the_difference_of_two_models_is_in_the_table(one_file, capsys):
+    assert main(["compare", str(one_file), "--models", "old=old", "new=new"]) == 0
+    printed = capsys.readouterr().out
+    found = cal.compare(OUTCOMES, EXPECTED)
+    worse, better = reversed(found.order("ece"))
+    of_ece = found.difference(worse, better, "ece")
+    (row,) = [line for line in printed.splitlines() if line.startswith(f"  {worse} - {better}")][:1]
+    assert f"{of_ece.estimate:.4f}" in row or f"{of_ece.estimate:#.3g}" in row

@@ -228,6 +228,8 @@ def _show(comparison: Comparison, *, named: bool, details: bool) -> None:
     )
     level = percent(comparison.level)
     title = f"Bias-corrected estimates with {level} confidence intervals"
+    if len(comparison.names) == 2:
+        title += "; the difference has a correction of its own"
     shown = None if named or details else names_in_summaries()
     print_table(comparison._estimate_columns(shown), title)
     if details or comparison.ceiling:

@@ -210,7 +210,8 @@ class Comparison(RankedPairs, WithPage, Result):
         return scaled_columns(columns)
 
     def _estimate_columns(self, measures: Sequence[str] | None = None) -> dict[str, list[Any]]:
-        """Bias-corrected estimates with their intervals, as texts, best first.
+        """Bias-corrected estimates with their intervals, as texts, best first; of two predictors
+        also the difference.
 
         They are of these measures, as far as the comparison has them; of all where it has none.
         """
@@ -224,7 +225,21 @@ class Comparison(RankedPairs, WithPage, Result):
                 f"{shown(estimate)} ({range_text(low, high)})" if low == low else shown(estimate)
                 for low, high, estimate in limits[order].tolist()
             ]
+            if len(order) == 2:
+                out[self._sentence_names[measure]].append(self._difference_text(measure, order))
+        if len(order) == 2:
+            out["predictor"].append(" - ".join(self.names[i] for i in reversed(order)))
         return out
+
+    def _difference_text(self, measure: str, order: Sequence[int]) -> str:
+        """How much larger a measure is for the second than for the first in an order of two; ""
+        if that has no interval.
+        """
+        first, second = (self.names[i] for i in order)
+        found = self.difference(second, first, measure)
+        if found.low != found.low:
+            return ""
+        return f"{shown(found.estimate)} ({range_text(found.low, found.high)})"
 
     def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
         """Give the table as a frame, optionally with intervals and ranks.
