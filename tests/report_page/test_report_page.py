@@ -196,12 +196,16 @@ def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion)
         h.split("\n")[0].strip()
         for h in page.locator("#slice-table th[scope=col]").all_inner_texts()
     ]
-    assert heads[2:4] == ["mean confidence", "accuracy"] and "tolerance" in heads
+    assert heads[2:4] == ["mean confidence", "accuracy, 95% CI"] and "tolerance" in heads
     for i, part in enumerate(fashion.report.evaluation.slices):
         cells = page.locator("#slice-table tbody tr").nth(i).locator("th, td").all_inner_texts()
         told = dict(zip(heads, cells, strict=True))
         assert told["mean confidence"] == printed(part.mean_predicted)
-        assert told["accuracy"] == printed(part.mean_target)
+        of_accuracy = " to ".join(map(printed, part.accuracy[1:]))
+        assert told["accuracy, 95% CI"].split(maxsplit=1) == [
+            printed(part.mean_target),
+            of_accuracy,
+        ]
         interval = f"{printed(part.low)} to {printed(part.high)}"
         assert told["ece, 95% CI"].split(maxsplit=1) == [printed(part.estimate), interval]
         assert told["sample value"] == printed(part.values["ece"])
