@@ -507,7 +507,7 @@ def test_overshoot_is_counted_once_however_often_rows_are_read(n: int, engine_na
     predictions[::10] = 1 + 1e-5  # even rows, whose label is 0
     with engine(engine_name):
         notes = cal.evaluate(np.arange(n) % 2, predictions, measures=["ece", "ace", "brier"]).notes
-    told = f"{n // 10} predictions outside [0, 1] by at most 1e-4 were clipped"
+    told = f"{n // 10:,} predictions outside [0, 1] by at most 1e-4 were clipped"
     assert told in notes
 
 

@@ -18,7 +18,14 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._inference.budget import FULL_CLASSES, MOST_SUBGROUPS
 from calibrant._measures.binned import binned_errors
-from calibrant._measures.catalogue import Measure, Shape, catalogue, equal_mass_names, find
+from calibrant._measures.catalogue import (
+    OF_LOGARITHMS,
+    Measure,
+    Shape,
+    catalogue,
+    equal_mass_names,
+    find,
+)
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._measures.runs import RUN
 from calibrant._measures.smooth import LS_SIGMA
@@ -366,10 +373,6 @@ def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
     return (*samples.inferred, f"labels are {kind}")
 
 
-# Measures with a logarithm of predictions, as the note on clipped ones names them.
-_OF_LOGARITHMS = {"log_loss": "the log loss", "kl": "KL"}
-
-
 def notes_of(
     findings: Findings, table: BinTable, n_logits_clipped: int = 0, *, measures: Iterable[str]
 ) -> tuple[str, ...]:
@@ -388,7 +391,7 @@ def notes_of(
         off = findings.n_rows_off_simplex
         sums = "sums" if off == 1 else "sum"
         notes.append(f"{counted(off, 'row')} of y_proba {sums} to 1 only within rounding tolerance")
-    clipped_for = {name: _OF_LOGARITHMS[name] for name in measures if name in _OF_LOGARITHMS}
+    clipped_for = {name: OF_LOGARITHMS[name] for name in measures if name in OF_LOGARITHMS}
     if findings.n_log_clipped and clipped_for:
         one = findings.n_log_clipped == 1
         text = (

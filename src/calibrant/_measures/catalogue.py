@@ -75,6 +75,7 @@ from calibrant._measures.votes import mean_excess, summed_excess, top_excess
 __all__ = [
     "GROUPS",
     "HEADLINE",
+    "OF_LOGARITHMS",
     "THRESHOLD",
     "Claim",
     "Claims",
@@ -612,6 +613,10 @@ def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
     """
     ranked = [(m.rank_in(where, shape), m) for m in catalogue(shape)]
     return tuple(m for rank, m in sorted(ranked, key=lambda pair: pair[0]) if rank)
+
+
+# Measures with a logarithm of predictions, as the note on clipped ones names them.
+OF_LOGARITHMS = {"log_loss": "the log loss", "kl": "KL"}
 
 
 def names_in_summaries() -> tuple[str, ...]:

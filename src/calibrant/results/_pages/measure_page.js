@@ -34,8 +34,7 @@
   /** The reasons without the numbers that tiles have. @param {Measured} m */
   const reasonsOf = ({ k, measures, slope, verdict }) => {
     const of = k > 1 ? "Confidences" : "Predictions", { value, error } = slope;
-    const means = value + config.slopeZ * error < 0 ? "ranked in reverse: the slope is below 0"
-      : value < 0 ? "not ranked better than by chance: the interval of the slope contains 0"
+    const means = value + config.slopeZ * error < 0 ? "ranked in reverse: the slope is below 0" : value < 0 ? "not ranked better than by chance: the interval of the slope contains 0"
       : value < 1 ? "too extreme: the slope is below 1" : "not extreme enough: the slope is above 1";
     return verdict.reasons.map((name) => /** @type {Record<string, string>} */ ({ slope: `${of} are ${means}.`,
       "noise floor": "The error is larger than chance explains.",
