@@ -66,7 +66,7 @@ class TestWhatIsDrawn:
         assert texts == [f"ECE {error:.3f}", "90% band if calibrated", "90% interval"]
         caption = display.caption()
         assert ("fewer than 30 rows are pale" in caption) == (min(columns["n"]) < 30)
-        assert "isotonic (CORP)" in caption and "90% confidence interval" in caption
+        assert "isotonic (CORP;" in caption and "90% confidence interval" in caption
         assert str(table.rule) in caption and f"ECE {error:.3f}" in caption
         if soft:
             return  # of what is left out it is not asked what labels are

@@ -20,6 +20,7 @@ from calibrant._inference.budget import FULL_CLASSES, MOST_SUBGROUPS
 from calibrant._measures.binned import binned_errors
 from calibrant._measures.catalogue import (
     OF_LOGARITHMS,
+    OWN_BINS,
     Measure,
     Shape,
     catalogue,
@@ -27,7 +28,6 @@ from calibrant._measures.catalogue import (
     find,
 )
 from calibrant._measures.gap_scale import checked_tolerance
-from calibrant._measures.runs import RUN
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_errors
@@ -333,8 +333,7 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
         "confidence_bins": str(quantile),
         "full_bins": f"top class x {quantile}",
         "levels": str(LevelSets()),
-        "hle_rms": f"runs of {RUN} rows, without the last",
-        "sweep_ece": "the most bins of equal mass with rising rates",
+        **OWN_BINS,
         "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
         "smooth": "bandwidth at its fixed point",
     }

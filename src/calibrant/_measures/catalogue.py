@@ -57,7 +57,7 @@ from calibrant._measures.ranking import (
     auroc_influence,
     mean_target,
 )
-from calibrant._measures.runs import hle_rms
+from calibrant._measures.runs import RUN, hle_rms
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import (
@@ -76,6 +76,7 @@ __all__ = [
     "GROUPS",
     "HEADLINE",
     "OF_LOGARITHMS",
+    "OWN_BINS",
     "THRESHOLD",
     "Claim",
     "Claims",
@@ -617,6 +618,11 @@ def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
 
 # Measures with a logarithm of predictions, as the note on clipped ones names them.
 OF_LOGARITHMS = {"log_loss": "the log loss", "kl": "KL"}
+# The bins of measures that take no number of bins, in words.
+OWN_BINS = {
+    "hle_rms": f"runs of {RUN} rows, without the last",
+    "sweep_ece": "the most bins of equal mass with rising rates",
+}
 
 
 def names_in_summaries() -> tuple[str, ...]:
