@@ -440,8 +440,8 @@ class Comparison(RankedPairs, WithPage, Result):
         a\\_1 & \\textbf{0.025} \\\\
         b & 0.215 \\\\
         \\bottomrule
-        \\multicolumn{2}{l}{\footnotesize bold: the best estimate} \\
-        \\multicolumn{2}{l}{\footnotesize 100 rows} \\
+        \\multicolumn{2}{l}{\\footnotesize bold: the best estimate} \\\\
+        \\multicolumn{2}{l}{\\footnotesize 100 rows} \\\\
         \\end{tabular}
         <BLANKLINE>
         """
