@@ -30,7 +30,6 @@ ELSEWHERE = {
     "change": {5.0, 20.0},  # the golden ratio, the alarm
     "context": {1000},  # the default number of resamples
     "gap_paths": {1e12},  # as good as infinitely many trials
-    "judged": {1.25},  # plans how many labels to ask for, and decides no limit
     "methods": {700.0},  # exponents that do not overflow
     "null": {32},  # bits
     "paths": {1e-4, 2e-4},  # interpolation where a formula is 0 / 0

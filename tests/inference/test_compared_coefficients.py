@@ -377,6 +377,19 @@ def test_what_has_no_slope_is_refused_in_a_line():
         cal.evaluate(y, a, measures=["slope"])
 
 
+@pytest.mark.parametrize(("given", "own"), [("slop", "slope"), ("Intercepts", "intercept")])
+def test_a_misspelt_coefficient_is_named(given, own):
+    y, a, b = world(100)
+    with pytest.raises(InputError, match=f"called '{given}': did you mean '{own}'"):
+        cal.compare(y, {"a": a, "b": b}, measures=[given])
+
+
+def test_names_of_coefficients_may_be_in_capitals():
+    y, a, b = world(100)
+    found = cal.compare(y, {"a": a, "b": b}, measures=["Slope", "BRIER"])
+    assert found.value("a", "slope") == cal.cox_calibration(y, a).slope
+
+
 # --- what is shown --------------------------------------------------------------------------------
 
 

@@ -26,7 +26,12 @@ from calibrant._inference.coefficients import (
     fit_coefficients,
 )
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.coefficients import COEFFICIENTS, Coefficient, canonical_compared
+from calibrant._measures.coefficients import (
+    COEFFICIENTS,
+    Coefficient,
+    canonical_compared,
+    check_spelling,
+)
 from calibrant.results._comparison import Comparison
 from calibrant.results._ranked_pairs import Closeness
 
@@ -52,6 +57,8 @@ class NamedMeasures:
             return cls(measures)
         names = tuple(measures)
         order = tuple(dict.fromkeys(map(canonical_compared, names)))
+        for name in order:
+            check_spelling(name)
         fitted = tuple(COEFFICIENTS[name] for name in order if name in COEFFICIENTS)
         if not fitted:
             return cls(names)
@@ -69,7 +76,7 @@ class NamedMeasures:
 
 
 _INSTEAD = {
-    "by": "clinical_summary(by=...) gives slopes and intercepts of subgroups",
+    "by": "clinical_summary(by=...), or report --clinical --by, gives those of subgroups",
     "ceiling": "annotators state no probabilities that a slope could be fitted to",
     "resample": "slopes and intercepts have intervals for new rows; use resample='rows'",
 }
@@ -101,7 +108,7 @@ def add_coefficients(
         for fit in fits:
             if math.isnan(fit.value):
                 with errors_about(name):
-                    raise NotDefined(fit.why_not)
+                    raise NotDefined(f"{fit.why_not}; compare other measures")
     values = np.array([[fit.value for fit in fits] for fits in singles])
     limits = np.array([[(*f.limits(found.level), f.value) for f in fits] for fits in singles])
     pairs, farther, p_values = np.zeros((m, k, k, 3)), np.zeros((m, k, k, 3)), np.ones((m, k, k))

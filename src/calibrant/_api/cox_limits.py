@@ -35,7 +35,7 @@ def clipping_note(n_clipped: int, eps: float) -> str:
     """The note on predictions that were moved away from 0 and 1; "" where none was."""
     if not n_clipped:
         return ""
-    return f"{counted(n_clipped, 'prediction', '')} clipped to [{eps:g}, 1 - {eps:g}]"
+    return f"{counted(n_clipped, 'prediction')} clipped to [{eps:g}, 1 - {eps:g}]"
 
 
 def _with_limits(fits: coefficients.CoxFits, level: float) -> CoxCalibration:

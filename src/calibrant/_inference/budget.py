@@ -128,6 +128,9 @@ FIT_STEPS, FIT_FROM = 25, 0.05
 # The bets of a certificate: the stakes of each are sqrt(2) times those of the one before, or as
 # much smaller. Those of the first are largest, and more bets only lower a bound.
 N_BETS = 40
+# Human labels of a plan, over the fewest that any number of answers by a judge allows; with fewer
+# to spare, infinitely many answers would be needed.
+LABELS_TO_SPARE = 1.25
 # Halvings of an interval, to the last digits; golden sections of one, to a millionth; and the
 # standard deviations of a baseline's sum within which the least evidence is searched.
 HALVINGS, GOLDEN_SECTIONS, FAR_SUM = 60, 32, 10.0

@@ -22,6 +22,7 @@ import numpy as np
 
 from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import effective
+from calibrant._inference.budget import LABELS_TO_SPARE
 from calibrant._inference.numbers import ADDED_ROWS
 from calibrant._measures.proportions import wilson_limits
 
@@ -286,10 +287,6 @@ def _label_variance(rows: JudgedRows, explained: float) -> float:
     return present / ((1.0 - explained) / rows.n + explained / rows.judged.size)
 
 
-# Human labels for a width, over those that it would need with any number of answers.
-_LABELS_TO_SPARE = 1.25
-
-
 def rows_needed(rows: JudgedRows, width: float) -> tuple[int, int] | None:
     """How many human labels, and answers by the judge in all, give an interval of this width with
     fewer labels than without the judge; None if a judge like this saves none.
@@ -300,8 +297,8 @@ def rows_needed(rows: JudgedRows, width: float) -> tuple[int, int] | None:
     explained = _Moments.of(rows, rows.with_corners).explained
     alone = 0.0 if not rows.others.size else explained
     v, wanted = _label_variance(rows, alone), (width / (2.0 * rows.quantile)) ** 2
-    labels = _LABELS_TO_SPARE * v * (1.0 - explained) / wanted
-    answers = explained * v / wanted / (1.0 - 1.0 / _LABELS_TO_SPARE)
+    labels = LABELS_TO_SPARE * v * (1.0 - explained) / wanted
+    answers = explained * v / wanted / (1.0 - 1.0 / LABELS_TO_SPARE)
     if labels >= v / wanted or answers <= labels:
         return None
     return max(2, rows.n, math.ceil(labels - 1e-9)), math.ceil(max(answers, labels) - 1e-9)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
-from calibrant._measures.catalogue import Measure, Shape, canonical, find
+from calibrant._core.errors import InputError
+from calibrant._measures.catalogue import Measure, Shape, canonical, catalogue, find
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,15 @@ def find_compared(name: str, shape: Shape) -> Measure | Coefficient:
 
 
 def canonical_compared(name: Any) -> Any:
-    """The own name of a coefficient or a measure, from its name or alias."""
-    known = COEFFICIENTS.get(name) if isinstance(name, str) else None
+    """The own name of a coefficient or a measure, from its name or alias, in any case."""
+    known = COEFFICIENTS.get(name.lower()) if isinstance(name, str) else None
     return canonical(name) if known is None else known.name
+
+
+def check_spelling(name: Any) -> None:
+    """Raise an InputError if a name is that of no measure and nearly that of a coefficient."""
+    measures = {measure.name for measure in catalogue()}
+    if isinstance(name, str) and name not in COEFFICIENTS and canonical(name) not in measures:
+        meant = get_close_matches(name.lower(), COEFFICIENTS, 1, 0.8)
+        if meant:
+            raise InputError(f"no measure is called {name!r}: did you mean {meant[0]!r}?")
