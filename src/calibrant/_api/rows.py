@@ -27,8 +27,6 @@ from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
 
 R = TypeVar("R")
-# The arguments of rows that are columns.
-OF_ROWS = ("sample_weight", "data")
 
 
 @dataclass(frozen=True, kw_only=True)
