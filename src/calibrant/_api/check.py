@@ -194,7 +194,7 @@ def check(
         if summed is not None:
             return with_policy(summed, undecided_slices)
     new = side_of(given, rows)
-    limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
+    limits = limits_of(new.samples.shape, *asked)
     bins, own_rows = read_cells(bins, given.data), baseline is None and by is None
     rules, level = both_rules(bins, new.samples.n, cells=own_rows), check_level(level)
     of_baseline = {"ids": ids is not None, "own_labels": own_labels}
@@ -211,7 +211,7 @@ def check(
     names = list(new.rows_of_slices)
     check_resamples(n_resamples, seed)
     resampling = Resampling(rules=rules, level=level, n_resamples=int(n_resamples), seed=int(seed))
-    sliced = limits if of_slices is None else limits_of(of_slices, None, new.samples.shape)
+    sliced = limits if of_slices is None else limits_of(new.samples.shape, of_slices)
     checks = Checks(limits, resampling, len(limits) + len(names) * len(sliced), point)
     results = list(_check_limits(new, pair, None, checks))
     for name in names:

@@ -59,8 +59,8 @@ def check_frame(
         measures=names,
     )
     new = read(given.y_true, given.y_proba)
-    limits = limits_of(asked[0], asked[1], new.samples.shape, asked[2], asked[3])
-    sliced = None if of_slices is None else limits_of(of_slices, None, new.samples.shape)
+    limits = limits_of(new.samples.shape, *asked)
+    sliced = None if of_slices is None else limits_of(new.samples.shape, of_slices)
     old = None if baseline is None else read(given.y_true, baseline)
     slices: list[SliceOfSums] = []
     baselines: dict[str, SummedBaseline] = {}

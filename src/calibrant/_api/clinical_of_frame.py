@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant._api.clinical_of_sums import FROM_CELLS, known_from, of_cells
-from calibrant._api.clinical_values import EPS, Draws, summary_from, without_values
+from calibrant._api.clinical_values import Draws, summary_from, without_values
 from calibrant._api.cox_of_frame import cox_of_frame
 from calibrant._api.pooled_sums import sums_of_frame
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
+from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.frames.quantiles import MOST_LEVELS
 from calibrant._engines.frames.slices import Slice, slices_of
 from calibrant._measures.catalogue import listed

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.clinical_values import EPS, KnownFromSums, summary_from
+from calibrant._api.clinical_values import KnownFromSums, summary_from
 from calibrant._api.cox_limits import cox_with_limits
 from calibrant._api.metrics.significance import cox_of
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid
 from calibrant._data.links import logit
+from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.logit_sums import EVENT, NO_EVENT, LogitSums
 from calibrant._inference.coefficients import CoxFits, cox_fits
 from calibrant._inference.cox_sums import NoRows, cox_fits_from

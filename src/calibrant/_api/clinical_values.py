@@ -10,6 +10,7 @@ from calibrant._api.cox_limits import clipping_note
 from calibrant._api.metrics.significance import cox_of
 from calibrant._core.errors import NotDefined
 from calibrant._core.messages import Note
+from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.clinical import (
     not_estimable,
     observed_expected,
@@ -21,8 +22,6 @@ from calibrant._measures.statistics import Statistics
 from calibrant.results._clinical import ClinicalSummary, ClinicalValue
 from calibrant.results._uncertainty import CoxCalibration
 
-# Predictions are clipped to [EPS, 1 - EPS] before their logits are taken.
-EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
 SLOPE_TITLES = {

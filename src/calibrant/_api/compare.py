@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple, TypeGuard, Unpack
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_of_models
 from calibrant._api.compare_coefficients import NamedMeasures, coefficients_of_rows
+from calibrant._api.compare_sums import limits_of_pairs
 from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
@@ -271,13 +271,20 @@ def compare(
     biases, no_biases = _order_biases(
         samples, chosen if measures is not None else (), np.array(values), limits, resampling
     )
+    with one_blas_thread(beside=1):
+        pairs = limits_of_pairs(
+            values,
+            chosen,
+            resampling.level,
+            lambda a, b: Differences(resamples[a].uncertainty, resamples[b].uncertainty),
+        )
     found = Comparison(
         names=tuple(samples),
         measures=tuple(m.name for m in chosen),
         higher_is_better=tuple(m.higher_is_better for m in chosen),
         values=np.array(values),
         limits=limits,
-        pairs=_pair_limits(values, resamples, chosen, float(level)),
+        pairs=pairs,
         level=float(level),
         robustness=_robustness(
             samples, shape, bin_counts, threads, chosen if measures is not None else None
@@ -331,14 +338,8 @@ def _risk_curves(
     if not any(measure.moved is aurc_influence for measure in chosen):
         return ()
     return tuple(
-        risk_coverage_curve(
-            each,
-            "confidence" if each.multiclass else "binary",
-            summaries[name].levels,
-            level,
-            groups,
-        )
-        for name, each in samples.items()
+        risk_coverage_curve(each, summary.scalar, summary.levels, level, groups)
+        for each, summary in zip(samples.values(), summaries.values(), strict=True)
     )
 
 
@@ -486,31 +487,6 @@ def _resample_predictors(
     threads = n_threads() if first.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
         return in_threads(resample_one, zip(values, samples, strict=True), threads)
-
-
-def _pair_limits(
-    values: Sequence[Sequence[float]],
-    resamples: Sequence[ResampledPredictor],
-    chosen: tuple[Measure, ...],
-    level: float,
-) -> Array:
-    """The confidence interval of every difference between two predictors, (measures, predictors,
-    predictors, 3).
-
-    The last axis has the lower limit, the upper limit and the estimate of the first's value less
-    the second's. `values` are (predictors, measures).
-    """
-    n = len(resamples)
-    out = np.zeros((len(chosen), n, n, 3))
-    with one_blas_thread(beside=1):
-        for a, b in combinations(range(n), 2):
-            differences = Differences(resamples[a].uncertainty, resamples[b].uncertainty)
-            for j, measure in enumerate(chosen):
-                both = values[a][j], values[b][j]
-                low, high, estimate = differences.limits(measure, both, level)
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
-    return out
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:

@@ -7,7 +7,8 @@ of a label that both are compared with cancels, as it does row by row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -18,9 +19,9 @@ import numpy as np
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
 from calibrant._api.model_rows import own_labels_note
 from calibrant._api.resampling import Resampling
-from calibrant._api.summed_predictor import SummedPredictor
-from calibrant._core.binning import Rule
-from calibrant._core.errors import InputError, errors_about
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Cuts, Rule
+from calibrant._core.errors import InputError, NotDefined, errors_about
 from calibrant._core.typing import Array
 from calibrant._inference.differences import Differences
 from calibrant._inference.pooled_rows import PooledSums
@@ -29,7 +30,45 @@ from calibrant._measures.catalogue import Measure, listed
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
 
-Limits = tuple[float, float, float]
+
+@dataclass(eq=False)
+class SummedPredictor(ABC):
+    """One predictor: its samples, their statistics, and the sums that intervals are
+    computed from.
+    """
+
+    samples: Any
+    # Its statistics and findings: a FrameSummary, or a Summary of tensors.
+    summary: Any
+    sums: PooledSums
+    n_rows: int
+    n_missing: int
+
+    @property
+    @abstractmethod
+    def table(self) -> tuple[BinTable, Cuts]:
+        """The scalar problem in the ordinary bins, and the cuts between them."""
+
+    @abstractmethod
+    def joint_sums(
+        self, other: Any, rules: tuple[Rule, Rule], clusters: Any
+    ) -> tuple[PooledSums, PooledSums]:
+        """The sums of this predictor and of another on the same rows, pooled where both have the
+        same cells. `clusters` says which cluster each row is of, None for independent rows.
+        """
+
+    def values(self, measures: Sequence[Measure], *, asked: bool) -> dict[str, float]:
+        """The measures' values by name, without those that have none for these rows; NotDefined if
+        measures were `asked` for by name.
+        """
+        out = {}
+        for measure in measures:
+            try:
+                out[measure.name] = measure.compute(self.summary)
+            except NotDefined:
+                if asked:
+                    raise
+        return out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +105,10 @@ class SummedComparison:
         )
         table = [[own[measure.name] for measure in chosen] for own in values.values()]
         singles = [self._uncertainty(each.sums, chosen) for each in predictors.values()]
-        limits = [
-            [_limits(single, *pair) for pair in zip(chosen, row, strict=True)]
-            for single, row in zip(singles, table, strict=True)
-        ]
+        limits = []
+        for single, row in zip(singles, table, strict=True):
+            intervals = map(single.interval, chosen, row)
+            limits.append([(each.low, each.high, each.estimate) for each in intervals])
         pairs, n_own = self._pairs(list(predictors.values()), singles, chosen, table, clusters)
         n, findings = singles[0].n_rows, first.summary.findings
         engine = getattr(first.samples, "where", None)
@@ -149,15 +188,16 @@ class SummedComparison:
         values: Sequence[Sequence[float]],
         clusters: Any,
     ) -> tuple[Array, int]:
-        """The confidence interval of every difference, (measures, predictors, predictors, 3), and
-        the number of rows in which some predictor has other labels than the first.
-
-        The last axis has the lower limit, the upper limit and the estimate of the first's value
-        less the second's. `values` are (predictors, measures).
+        """The result of `limits_of_pairs`, and the number of rows in which some predictor has other
+        labels than the first. `values` are (predictors, measures).
         """
-        k, n_own = len(predictors), 0
-        out = np.zeros((len(chosen), k, k, 3))
-        for a, b in combinations(range(k), 2):
+        n_own = 0
+
+        def differences_of(a: int, b: int) -> Differences:
+            """The differences of two predictors, on the rows pooled where both have the same
+            cells.
+            """
+            nonlocal n_own
             both = predictors[a].joint_sums(predictors[b], self.rules, clusters)
             if a == 0 and not predictors[a].samples.multiclass:
                 n_own = max(n_own, _count_differing(*both))
@@ -165,19 +205,35 @@ class SummedComparison:
             for i, uncertainty in ((a, ours), (b, theirs)):
                 # The limits of each value alone are those that are shown.
                 _share_intervals(singles[i], uncertainty, chosen, values[i])
-            differences = Differences(ours, theirs)
-            for j, measure in enumerate(chosen):
-                pair = values[a][j], values[b][j]
-                low, high, estimate = differences.limits(measure, pair, self.resampling.level)
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
-        return out, n_own
+            return Differences(ours, theirs)
+
+        pairs = limits_of_pairs(values, chosen, self.resampling.level, differences_of)
+        return pairs, n_own
 
 
-def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> Limits:
-    """The lower limit, the upper limit and the estimate of a measure."""
-    found = uncertainty.interval(measure, value)
-    return found.low, found.high, value if found.estimate is None else found.estimate
+def limits_of_pairs(
+    values: Sequence[Sequence[float]],
+    chosen: tuple[Measure, ...],
+    level: float,
+    differences_of: Callable[[int, int], Differences],
+) -> Array:
+    """The confidence interval of every difference between two predictors, (measures, predictors,
+    predictors, 3).
+
+    The last axis has the lower limit, the upper limit and the estimate of the first's value less
+    the second's. `values` are (predictors, measures); `differences_of` takes the numbers of two
+    predictors.
+    """
+    k = len(values)
+    out = np.zeros((len(chosen), k, k, 3))
+    for a, b in combinations(range(k), 2):
+        differences = differences_of(a, b)
+        for j, measure in enumerate(chosen):
+            pair = values[a][j], values[b][j]
+            low, high, estimate = differences.limits(measure, pair, level)
+            out[j, a, b] = low, high, estimate
+            out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
+    return out
 
 
 def _share_intervals(

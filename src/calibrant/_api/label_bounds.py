@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._api.evaluate_samples import (
+    bins_of,
     choose_measures,
     equal_mass_note,
     missing_note,
@@ -224,6 +225,6 @@ def _bound(
         max(first, last),
         measure.title,
         scalar if measure.notion == "scalar" else measure.notion,
-        rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
+        bins_of(measure, rules),
         measure.notion != "classwise",
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibrant._api.baseline import Side
-from calibrant._api.limits import LimitOn, checked_limit, effective_rows, rows_to_pass
+from calibrant._api.limits import LimitOn, checked_limit, count_independent, rows_to_pass
 from calibrant._api.resampling import Resampling
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._inference.coefficients import FittedCoefficient, fit_coefficient
@@ -160,17 +160,9 @@ class LimitedModel:
         return self.uncertainty(level), other.uncertainty(level)
 
     def count_independent(self) -> dict[str, Any]:
-        """The fields "effective_n" and "n_clusters" of a LimitCheck, by name.
-
-        "effective_n" is the number of independent rows of equal weight; "n_clusters" is None
-        without clusters.
-        """
+        """The fields "effective_n" and "n_clusters" of a LimitCheck, by name."""
         plain = self.uncertainty(self.checks.level)
-        groups = plain.groups
-        return {
-            "effective_n": effective_rows(plain.samples, groups, plain.counts),
-            "n_clusters": None if groups is None else int(np.unique(groups).size),
-        }
+        return count_independent(plain.samples, plain.groups, plain.counts)
 
     def check(self, each: LimitOn, where: str | None) -> LimitCheck:
         """Check a limit of a value by the value's interval; with `checks.point`, by the value
@@ -227,11 +219,7 @@ class RowModel(LimitedModel):
         return given.uncertainty(self.side.samples, self.checks.measures)
 
     def count_independent(self) -> dict[str, Any]:
-        samples, groups = self.side.samples, self.side.groups
-        return {
-            "effective_n": effective_rows(samples, groups),
-            "n_clusters": None if groups is None else int(np.unique(groups).size),
-        }
+        return count_independent(self.side.samples, self.side.groups)
 
     def is_same(self, other: Any) -> bool:
         columns = ("from_logits", "predictions", "targets", "weights")

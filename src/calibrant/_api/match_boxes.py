@@ -210,8 +210,8 @@ def read_coco(annotations: Any, detections: Any) -> dict[str, Any]:
     truth = read_json("annotations", annotations)
     if not isinstance(truth, Mapping) or not {"images", "annotations"} <= set(truth):
         raise InputError("annotations must be COCO's object with 'images' and 'annotations'")
-    found = entries("detections", read_json("detections", detections),
-                    ("image_id", "category_id", "bbox", "score"))  # fmt: skip
+    given = read_json("detections", detections)
+    found = entries("detections", given, ("image_id", "category_id", "bbox", "score"))
     true = entries("annotations", truth["annotations"], ("image_id", "category_id", "bbox"))
     pictures = entries("images", truth["images"], ("id", "width", "height"))
     names = {each["id"]: str(each["name"]) for each in truth.get("categories", ())}

@@ -12,13 +12,12 @@ from typing import Any
 
 from calibrant._api.baseline import paired_note
 from calibrant._api.check_sums import SummedBaseline, check_sums
-from calibrant._api.compare_sums import SummedComparison
+from calibrant._api.compare_sums import SummedComparison, SummedPredictor
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.evaluate_uncertainty import infer_from_sums
 from calibrant._api.limits import limits_of, measures_of
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows, as_source, group_index
-from calibrant._api.summed_predictor import SummedPredictor
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Rule, both_rules
 from calibrant._core.errors import errors_about
@@ -205,7 +204,7 @@ def check_on_device(
         return None
     samples, clusters = here
     new = samples["y_proba"]
-    limits = limits_of(asked[0], asked[1], new.shape, asked[2], asked[3])
+    limits = limits_of(new.shape, *asked)
     rules = both_rules(bins, new.n)
     predictors = {name: TensorPredictor.of(each, rules, clusters) for name, each in samples.items()}
     measures = measures_of(limits)
