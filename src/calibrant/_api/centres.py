@@ -156,9 +156,9 @@ def centres(
         if samples.weights is None or (samples.weights[own] > 0).any():
             parts = scalar_problem(samples.take(own), "binary", take_clusters(index, own))
             found.append(_Centre.of(str(label), *parts))
-    each = {quantity: _columns(found, quantity, float(level)) for quantity in _SCALES}
+    each = {quantity: _columns_of_centres(found, quantity, float(level)) for quantity in _SCALES}
     return Centres(
-        rows=tuple(_across(found, quantity, float(level)) for quantity in _SCALES),
+        rows=tuple(_pooled_over_centres(found, quantity, float(level)) for quantity in _SCALES),
         each=each,
         curve=_mean_curve(found, float(level)),
         n=samples.n,
@@ -233,7 +233,7 @@ def _logit_of_c(problem: Problem, groups: Index | None) -> _Value:
     return _Value(math.log(c / (1.0 - c)), error, max(units - 1.0, 1.0))
 
 
-def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
+def _pooled_over_centres(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
     """A quantity over centres, back on the scale that people read."""
     scale = _SCALES[quantity]
     values = {centre.name: centre.values[quantity] for centre in found}
@@ -271,7 +271,7 @@ def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
     )
 
 
-def _columns(found: list[_Centre], quantity: str, level: float) -> dict[str, list[Any]]:
+def _columns_of_centres(found: list[_Centre], quantity: str, level: float) -> dict[str, list[Any]]:
     """The values of centres as columns, with the intervals of a clinical summary of each."""
     back = _BACK[_SCALES[quantity]]
     names = ("centre", "n", "events", "value", "low", "high", "note")

@@ -7,7 +7,12 @@ from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.clinical_values import Draws, of_population, summary_from, without_values
+from calibrant._api.clinical_values import (
+    Draws,
+    summary_from,
+    summary_of_population,
+    without_values,
+)
 from calibrant._api.rows import (
     as_samples,
     as_source,
@@ -144,7 +149,7 @@ def clinical_summary(
     if by is not None:
         data = rows.get("data")
         plain = with_subgroups(plain, samples, by, data, index, int(n_resamples), int(seed))
-    return plain if prevalence is None else of_population(plain, float(prevalence))
+    return plain if prevalence is None else summary_of_population(plain, float(prevalence))
 
 
 def summary_of(

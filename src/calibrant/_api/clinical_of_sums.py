@@ -48,7 +48,7 @@ def known_from(
     return KnownFromSums(cox, statistics, totals["sum_wz"], weight, sums.why_not, note)
 
 
-def of_cells(summary: StreamSummary) -> Statistics:
+def cells_as_levels(summary: StreamSummary) -> Statistics:
     """The same sums as statistics whose distinct predictions are the cells."""
     return StreamSummary(
         summary.cells, summary.sums, summary.n_columns, summary.findings, approximate=True
@@ -60,11 +60,11 @@ def _statistics(summary: StreamSummary) -> tuple[Statistics, str]:
     where the summary has them, and else the cells.
     """
     if type(summary) is StreamSummary:
-        return of_cells(summary), FROM_CELLS
+        return cells_as_levels(summary), FROM_CELLS
     try:
         summary.levels  # noqa: B018 - computed, and kept, or not to be had
     except NotDefined:
-        return of_cells(summary), FROM_CELLS
+        return cells_as_levels(summary), FROM_CELLS
     return summary, ""
 
 

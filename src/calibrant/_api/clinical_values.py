@@ -149,7 +149,7 @@ def without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
     )
 
 
-def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummary:
+def summary_of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummary:
     """A summary of rows that were reweighted to a prevalence: its distances have no limits."""
     distances = {m.name for m in listed("clinical", "binary") if m.function.startswith("ici")}
     values = {}
@@ -158,5 +158,7 @@ def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummar
         if name in distances and value.estimable:
             note = "no interval: weights depend on the outcomes"
             values[name] = ClinicalValue(value, math.nan, math.nan, "", note, value.title)
-    parts = {name: of_population(part, prevalence) for name, part in summary.subgroups.items()}
+    parts = {
+        name: summary_of_population(part, prevalence) for name, part in summary.subgroups.items()
+    }
     return replace(summary, values_=values, subgroups=parts, prevalence=prevalence)

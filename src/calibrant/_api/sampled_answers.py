@@ -232,7 +232,7 @@ class _Answers:
                 f"{name_of('question')} is missing in row {int(np.argmax(no_name))}: every answer "
                 "needs its question"
             )
-        texts, gaps = find_missing_rows(_picked(answer, "answer", data), "answer")
+        texts, gaps = find_missing_rows(_column_of(answer, "answer", data), "answer")
         right = _numbers(correct, "correct", data, n)
         if not np.isin(right, (0.0, 1.0)).all():
             row = int(np.argmin(np.isin(right, (0.0, 1.0))))
@@ -252,14 +252,14 @@ class _Answers:
         return cls(codes, keys, gaps, right.astype(np.int64), stated, by_question)
 
 
-def _picked(given: Any, argument: str, data: Any) -> Any:
+def _column_of(given: Any, argument: str, data: Any) -> Any:
     """A column as it was given, or the one that it names in `data`."""
     return given if data is None else pick(data, given, argument)
 
 
 def _numbers(given: Any, argument: str, data: Any, n: int) -> Array:
     """A column of n numbers in [0, 1] without gaps; raise InputError for any other."""
-    array, gaps = find_missing_rows(_picked(given, argument, data), argument)
+    array, gaps = find_missing_rows(_column_of(given, argument, data), argument)
     if array.shape != (n,) or array.dtype.kind not in "biuf":
         raise InputError(
             f"{name_of(argument)} must be numbers, one for each of the {n} answers; got shape "
