@@ -30,7 +30,7 @@ def on_device(monkeypatch):
     for name, module in list(sys.modules.items()):
         if name.startswith("calibrant") and hasattr(module, "is_summed_on_device"):
             monkeypatch.setattr(module, "is_summed_on_device", torch.is_tensor)
-    import calibrant._api.on_device as predictor
+    import calibrant._api.tensor_predictor as predictor
 
     monkeypatch.setattr(predictor, "is_summed_on_device", torch.is_tensor)
     monkeypatch.setattr(TensorSamples, "in_memory", refuse)
@@ -153,7 +153,7 @@ def test_what_sums_do_not_tell_is_computed_of_rows(on_device, monkeypatch):
     rng = np.random.default_rng(5)
     p = rng.dirichlet([1, 1, 1], 600)
     y = np.array([rng.choice(3, p=each) for each in p])
-    import calibrant._api.on_device as predictor
+    import calibrant._api.tensor_predictor as predictor
     from calibrant._api.metrics import uncertainty
 
     for module in (predictor, uncertainty):

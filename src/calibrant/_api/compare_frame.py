@@ -13,12 +13,13 @@ from calibrant._api.compare_coefficients import (
     add_coefficients,
     clipped_notes,
 )
-from calibrant._api.compare_sums import SummedComparison, SummedPredictor
+from calibrant._api.compare_sums import SummedComparison
 from calibrant._api.cox_of_frame import FrameRows
 from calibrant._api.model_rows import predictor_columns
 from calibrant._api.pooled_sums import pooled_rows, sums_of_frame
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows, as_source, cluster_column
+from calibrant._api.summed_predictor import SummedPredictor
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, Rule, both_rules
 from calibrant._core.errors import errors_about

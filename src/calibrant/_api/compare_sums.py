@@ -7,7 +7,6 @@ of a label that both are compared with cancels, as it does row by row.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,9 +18,9 @@ import numpy as np
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
 from calibrant._api.model_rows import own_labels_note
 from calibrant._api.resampling import Resampling
-from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Cuts, Rule
-from calibrant._core.errors import InputError, NotDefined, errors_about
+from calibrant._api.summed_predictor import SummedPredictor
+from calibrant._core.binning import Rule
+from calibrant._core.errors import InputError, errors_about
 from calibrant._core.typing import Array
 from calibrant._inference.differences import Differences
 from calibrant._inference.pooled_rows import PooledSums
@@ -29,46 +28,6 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, listed
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
-
-
-@dataclass(eq=False)
-class SummedPredictor(ABC):
-    """One predictor: its samples, their statistics, and the sums that intervals are
-    computed from.
-    """
-
-    samples: Any
-    # Its statistics and findings: a FrameSummary, or a Summary of tensors.
-    summary: Any
-    sums: PooledSums
-    n_rows: int
-    n_missing: int
-
-    @property
-    @abstractmethod
-    def table(self) -> tuple[BinTable, Cuts]:
-        """The scalar problem in the ordinary bins, and the cuts between them."""
-
-    @abstractmethod
-    def joint_sums(
-        self, other: Any, rules: tuple[Rule, Rule], clusters: Any
-    ) -> tuple[PooledSums, PooledSums]:
-        """The sums of this predictor and of another on the same rows, pooled where both have the
-        same cells. `clusters` says which cluster each row is of, None for independent rows.
-        """
-
-    def values(self, measures: Sequence[Measure], *, asked: bool) -> dict[str, float]:
-        """The measures' values by name, without those that have none for these rows; NotDefined if
-        measures were `asked` for by name.
-        """
-        out = {}
-        for measure in measures:
-            try:
-                out[measure.name] = measure.compute(self.summary)
-            except NotDefined:
-                if asked:
-                    raise
-        return out
 
 
 @dataclass(frozen=True, kw_only=True)

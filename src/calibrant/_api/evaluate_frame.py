@@ -14,7 +14,7 @@ from calibrant._api.evaluate_samples import (
     recipe_of,
     rule_names,
 )
-from calibrant._api.evaluate_uncertainty import infer_from_sums
+from calibrant._api.infer_from_sums import infer_from_sums
 from calibrant._api.pooled_sums import sums_of_frame
 from calibrant._api.slices import SlicesOfSums
 from calibrant._api.slices_of_frame import FrameSlices

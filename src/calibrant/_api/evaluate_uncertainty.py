@@ -11,17 +11,14 @@ import numpy as np
 
 from calibrant._api.clinical_values import summary_from
 from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.evaluate_samples import Options
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import NeedsRows
 from calibrant._core.messages import about_measures, setting, worded
 from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
-from calibrant._inference.pooled_rows import PooledSums
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
@@ -157,36 +154,6 @@ def _weights_go_with_labels(samples: Samples) -> bool:
     least, most = (each.reduceat(weights[order], first) for each in (np.minimum, np.maximum))
     by_weight = np.argsort(least)
     return bool((most[by_weight][:-1] < least[by_weight][1:]).all())
-
-
-def infer_from_sums(
-    result: Evaluation, sums: PooledSums, measures: tuple[Measure, ...], options: Options
-) -> Evaluation:
-    """Add intervals, noise floors and a verdict to an evaluation, from the sums of its rows.
-
-    `measures` are those that shall have an interval. Raises NeedsRows if one that was asked for by
-    name has none, and for weights and soft labels; where `options` ask for what is cheap, a note
-    says so instead.
-    """
-    cheap = options.intervals == "cheap"
-    if options.measures is not None and not cheap:
-        sums.refuse(measures)
-    possible = tuple(measure for measure in measures if not sums.why_not(measure))
-    reasons = dict.fromkeys(filter(None, map(sums.why_not, measures)))
-    given = (options.level, options.n_resamples, options.seed)
-    try:
-        uncertainty = sums.uncertainty(possible, *given)
-    except NeedsRows as error:
-        if not cheap:
-            raise
-        return replace(result, notes=(*result.notes, str(error)))
-    why = "; ".join(reasons)
-    result = add_uncertainty(result, uncertainty, options.tolerance, asked=True, why_without=why)
-    if not options.clinical or options.measures is not None or sums.summary.n_columns > 1:
-        return result
-    from calibrant._api.clinical_of_sums import clinical_of_sums
-
-    return replace(result, clinical=clinical_of_sums(sums, uncertainty))
 
 
 def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:

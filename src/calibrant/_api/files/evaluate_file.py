@@ -447,7 +447,7 @@ def _evaluation(
         sums = replace(sums, pooled=_pool_rows(request, summary, options, show))
     if options.intervals != "none":
         # Imported when it is asked for: most calls do without inference.
-        from calibrant._api.evaluate_uncertainty import infer_from_sums
+        from calibrant._api.infer_from_sums import infer_from_sums
 
         measures = tuple(measure for measure in kept if measure.name in result)
         result = infer_from_sums(result, sums, measures, options)

@@ -404,7 +404,7 @@ def _samples_and_clusters(
         return lazy, cluster_column(groups, data)
     if votes is None and is_summed_on_device(y_proba):
         # Imported where large tensors are given.
-        from calibrant._api.on_device import read_on_device
+        from calibrant._api.tensor_predictor import read_on_device
 
         here = read_on_device(y_true, {"": y_proba}, groups, rows)
         if here is not None:
@@ -444,7 +444,7 @@ def _uncertainty_of_measure(
         sums.refuse([chosen])
         return sums.uncertainty((chosen,), level, n_resamples, seed), chosen, summary
     if isinstance(samples, TensorSamples):
-        from calibrant._api.on_device import sums_on_device
+        from calibrant._api.tensor_predictor import sums_on_device
 
         if resample is None and not isinstance(bins, Cells):
             rules = both_rules(bins, samples.n)

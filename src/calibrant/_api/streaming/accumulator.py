@@ -584,7 +584,7 @@ class Accumulator:
         if options.intervals == "none":
             return result
         # Imported when it is asked for: most calls do without inference.
-        from calibrant._api.evaluate_uncertainty import infer_from_sums
+        from calibrant._api.infer_from_sums import infer_from_sums
         from calibrant._inference.pooled_rows import PooledSums
 
         found = tuple(m for m in choose_measures(None, self.shape) if m.name in result)
