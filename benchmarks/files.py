@@ -245,7 +245,7 @@ def measured(tool: str, path: str) -> dict[str, float]:
     name = tool.partition(", ")[0]
     import_module("calibrant._cli" if tool in (*CHECKS, *REPORTS) else ours.get(name, name))
     if name == "intervals":
-        import_module("calibrant._api.infer_from_sums")
+        import_module("calibrant._api.evaluate_uncertainty")
     if tool in OF_SLICES:
         import_module("scipy.special")
     if name in ours and path.endswith(".parquet"):

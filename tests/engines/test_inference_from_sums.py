@@ -10,9 +10,9 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._api.check_sums import check_sums
 from calibrant._api.evaluate_samples import Options
-from calibrant._api.evaluate_tensors import evaluate_on_device
 from calibrant._api.limits import limits_of as limits_by_name
 from calibrant._api.metrics.significance import cox_of
+from calibrant._api.on_device import evaluate_on_device
 from calibrant._api.rows import as_source
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._data.tensor_samples import TensorSamples

@@ -41,7 +41,9 @@ def over_cells(
         )
     notion = result.reliability.notion
     estimates = tuple(
-        _over(m, table, cells, notion) if is_over_bins(m) else result.estimate(m.name)
+        _estimate_over_cells(m, table, cells, notion)
+        if is_over_bins(m)
+        else result.estimate(m.name)
         for m in chosen
         if m.name not in gone
     )
@@ -61,7 +63,7 @@ def is_over_bins(measure: Measure) -> bool:
     return measure.is_binned and not measure.equal_mass
 
 
-def _over(measure: Measure, table: BinTable, cells: Cells, notion: str) -> Estimate:
+def _estimate_over_cells(measure: Measure, table: BinTable, cells: Cells, notion: str) -> Estimate:
     """The estimate of a measure over the cells of a table."""
     return Estimate(
         measure.name,

@@ -10,10 +10,15 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.clinical_values import EPS
 from calibrant._api.metrics.ranking import auroc
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._api.rows import as_samples, check_without, group_index, take_clusters
+from calibrant._api.rows import (
+    as_samples,
+    check_one_outcome,
+    check_without,
+    group_index,
+    take_clusters,
+)
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError
@@ -22,6 +27,7 @@ from calibrant._core.validation import check_level, public
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.links import logit, sigmoid
 from calibrant._data.slice_names import in_natural_order, rows_by_name
+from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.cells import Problem
 from calibrant._inference.clinical import observed_expected
 from calibrant._inference.coefficients import fit_coefficient
@@ -136,12 +142,7 @@ def centres(
     if is_lazy(data):
         check_without(by=by)
     samples = as_samples(y_true, y_proba, **rows)
-    if samples.multiclass:
-        raise InputError(
-            "centres needs one outcome, with y_proba of the shape (n,); got (n, "
-            f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
-            "y_true"
-        )
+    check_one_outcome(samples, "centres")
     index = group_index(groups, samples, data)
     labels, name = slice_labels(by, samples, data)
     rows_of = rows_by_name(labels)
@@ -155,9 +156,9 @@ def centres(
         if samples.weights is None or (samples.weights[own] > 0).any():
             parts = scalar_problem(samples.take(own), "binary", take_clusters(index, own))
             found.append(_Centre.of(str(label), *parts))
-    each = {quantity: _columns(found, quantity, float(level)) for quantity in _SCALES}
+    each = {quantity: _columns_of_centres(found, quantity, float(level)) for quantity in _SCALES}
     return Centres(
-        rows=tuple(_across(found, quantity, float(level)) for quantity in _SCALES),
+        rows=tuple(_pooled_over_centres(found, quantity, float(level)) for quantity in _SCALES),
         each=each,
         curve=_mean_curve(found, float(level)),
         n=samples.n,
@@ -232,13 +233,16 @@ def _logit_of_c(problem: Problem, groups: Index | None) -> _Value:
     return _Value(math.log(c / (1.0 - c)), error, max(units - 1.0, 1.0))
 
 
-def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
+def _pooled_over_centres(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
     """A quantity over centres, back on the scale that people read."""
     scale = _SCALES[quantity]
     values = {centre.name: centre.values[quantity] for centre in found}
     kept = [value for value in values.values() if value.error > 0.0]
-    why = {name: value.why_not or "it has no standard error" for name, value in values.items()
-           if not value.error > 0.0}  # fmt: skip
+    why = {
+        name: value.why_not or "it has no standard error"
+        for name, value in values.items()
+        if not value.error > 0.0
+    }
     note = "; ".join(f"{name} was not used: {reason}" for name, reason in why.items())
     numbers = [math.nan] * 5
     tau = error = math.nan
@@ -267,7 +271,7 @@ def _across(found: list[_Centre], quantity: str, level: float) -> AcrossCentres:
     )
 
 
-def _columns(found: list[_Centre], quantity: str, level: float) -> dict[str, list[Any]]:
+def _columns_of_centres(found: list[_Centre], quantity: str, level: float) -> dict[str, list[Any]]:
     """The values of centres as columns, with the intervals of a clinical summary of each."""
     back = _BACK[_SCALES[quantity]]
     names = ("centre", "n", "events", "value", "low", "high", "note")
@@ -317,8 +321,10 @@ def _curve_of(centre: _Centre, at: Array, knots: Array, bends: bool) -> tuple[Ar
     if centre.groups is not None and int(centre.groups.max()) == 0:
         return None
     robust = not (problem.hard and problem.counts_once and centre.groups is None)
-    rows, places = (spline_basis(x, knots) if bends else np.stack([np.ones(x.size), x])
-                    for x in (_logits(problem.u), at))  # fmt: skip
+    rows, places = (
+        spline_basis(x, knots) if bends else np.stack([np.ones(x.size), x])
+        for x in (_logits(problem.u), at)
+    )
     for columns in (3, 2) if bends else (2,):
         fit = fitted_spline(
             problem.z, rows[:columns], problem.weights, centre.groups, robust=robust

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -11,17 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
-from calibrant._api.limited_models import (
-    NO_WEIGHT,
-    ONE_CLUSTER,
-    Checks,
-    RowModel,
-    check_change,
-    check_value,
-)
+from calibrant._api.limited_models import Change, Checks, RowModel, check_limits
 from calibrant._api.limits import limits_of, limits_of_slices
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import OF_ROWS, GivenRows, check_without, read_cells
+from calibrant._api.rows import GivenRows, check_without, read_cells
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
@@ -31,7 +23,6 @@ from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.arrays import is_summed_on_device
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, scan_if_path
-from calibrant._measures.catalogue import Measure
 from calibrant.results._check import Check, LimitCheck, Policy, with_policy
 
 
@@ -169,31 +160,12 @@ def check(
         ids=ids,
         data=rows.get("data"),
     )
-    if is_lazy(given.data):
+    asked = (at_most, at_least, max_increase, max_decrease)
+    lazy = is_lazy(given.data)
+    if lazy:
         check_without(ids=ids, own_labels=own_labels or None, paired=paired)
-        changes = {"max_increase": max_increase, "max_decrease": max_decrease}
-        check_options(
-            [(kind, name) for kind, of_kind in changes.items() for name in of_kind or {}],
-            baseline=baseline is not None,
-            needs_baseline=[],
-            point=point,
-            groups=groups is not None,
-        )
-        # A frame of another engine is summed there.
-        from calibrant._api.check_frame import FrameCheck
-
-        reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
-        check_resamples(n_resamples, seed)
-        asked = FrameCheck(
-            given, reading, bins, check_level(level), int(n_resamples), int(seed), bool(point)
-        )
-        limited = asked.check((at_most, at_least, max_increase, max_decrease), baseline, of_slices)
-        return with_policy(limited, undecided_slices)
-    needs_rows = any(value is not None for value in (votes, by, ids, paired))
-    if not needs_rows and not isinstance(bins, Cells) and is_summed_on_device(y_proba):
-        # Imported where large tensors are given.
-        from calibrant._api.compare_tensors import check_on_device
-
+    needs_rows = isinstance(bins, Cells) or any(x is not None for x in (votes, by, ids, paired))
+    if lazy or (not needs_rows and is_summed_on_device(y_proba)):
         changes = {"max_increase": max_increase, "max_decrease": max_decrease}
         check_options(
             [(kind, name) for kind, of_kind in changes.items() for name in of_kind or {}],
@@ -203,21 +175,26 @@ def check(
             groups=groups is not None,
         )
         check_resamples(n_resamples, seed)
-        found = check_on_device(
-            given,
-            rows,
-            baseline,
-            (at_most, at_least, max_increase, max_decrease),
-            bins,
-            level=check_level(level),
-            n_resamples=int(n_resamples),
-            seed=int(seed),
-            point=bool(point),
-        )
-        if found is not None:
-            return found
+        options: dict[str, Any] = {
+            "level": check_level(level),
+            "n_resamples": int(n_resamples),
+            "seed": int(seed),
+            "point": bool(point),
+        }
+        summed: Check | None
+        # Each is imported where it is needed.
+        if lazy:
+            from calibrant._api.check_frame import check_frame
+
+            summed = check_frame(given, rows, baseline, asked, of_slices, bins, **options)
+        else:
+            from calibrant._api.on_device import check_on_device
+
+            summed = check_on_device(given, rows, baseline, asked, bins, **options)
+        if summed is not None:
+            return with_policy(summed, undecided_slices)
     new = side_of(given, rows)
-    limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
+    limits = limits_of(new.samples.shape, *asked)
     bins, own_rows = read_cells(bins, given.data), baseline is None and by is None
     rules, level = both_rules(bins, new.samples.n, cells=own_rows), check_level(level)
     of_baseline = {"ids": ids is not None, "own_labels": own_labels}
@@ -234,7 +211,7 @@ def check(
     names = list(new.rows_of_slices)
     check_resamples(n_resamples, seed)
     resampling = Resampling(rules=rules, level=level, n_resamples=int(n_resamples), seed=int(seed))
-    sliced = limits if of_slices is None else limits_of(of_slices, None, new.samples.shape)
+    sliced = limits if of_slices is None else limits_of(new.samples.shape, of_slices)
     checks = Checks(limits, resampling, len(limits) + len(names) * len(sliced), point)
     results = list(_check_limits(new, pair, None, checks))
     for name in names:
@@ -314,38 +291,10 @@ def _check_limits(
     """Check every limit, on all rows or on one slice; yield a LimitCheck for each.
 
     `where` names the slice, None for all rows. `pair` has the checked model's rows with the
-    baseline's, None without a baseline. A slice that cannot be judged is undecided, with the
-    reason.
+    baseline's, None without a baseline.
     """
-    new = RowModel(side, checks)
-    both = None
+    change = None
     if pair is not None:
-        both = RowModel(pair.new, checks), RowModel(pair.old, checks, independent=not pair.paired)
-    for each in checks.limits:
-        sides = (side,) if not each.limit.of_change or pair is None else (pair.new, pair.old)
-        reason = "" if where is None else next(filter(None, map(_why_undecided, sides)), "")
-        if not reason:
-            try:
-                if each.limit.of_change:
-                    assert both is not None and pair is not None
-                    yield check_change(each, where, *both, checks, paired=pair.paired)
-                else:
-                    yield check_value(each, where, new, checks)
-                continue
-            except InputError as error:
-                # A slice or a coefficient without a value is undecided; all rows must have one.
-                if where is None and isinstance(each.what, Measure):
-                    raise
-                reason = str(error)
-        yield LimitCheck(each.limit, where, side.samples.n, math.nan, None, reason)
-
-
-def _why_undecided(side: Side) -> str:
-    """The reason, in words, why a slice cannot be judged; "" if it can."""
-    samples, groups = side.samples, side.groups
-    if not samples.n:
-        return "it has no rows in the baseline"
-    if samples.weights is not None and not (samples.weights > 0).any():
-        return NO_WEIGHT
-    single = groups is not None and int(np.max(groups)) < 1
-    return ONE_CLUSTER if single else ""
+        new = RowModel(pair.new, checks)
+        change = Change(new, RowModel(pair.old, checks, independent=not pair.paired), pair.paired)
+    return check_limits(RowModel(side, checks), change, where)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,80 +30,65 @@ def _measures_named(asked: Iterable[Mapping[str, float] | None]) -> tuple[str, .
     return tuple(dict.fromkeys(name for name in names if name in known))
 
 
-@dataclass(frozen=True, eq=False)
-class FrameCheck:
-    """A check of columns of a lazy frame. `reading` are options of labels and predictions that the
-    model and its baseline share.
+def check_frame(
+    given: GivenRows,
+    rows: Mapping[str, Any],
+    baseline: str | list[str] | None,
+    asked: tuple[Mapping[str, float] | None, ...],
+    of_slices: Mapping[str, float] | None,
+    bins: Bins,
+    *,
+    point: bool,
+    **draws: Any,
+) -> Check:
+    """Check columns of the lazy frame ``given.data`` by the limits `asked` for: at most, at least,
+    increase and decrease.
+
+    `rows` are options of rows that the model and its baseline share; `baseline` names the columns
+    of another model's predictions; `of_slices` are limits of slices, where those are others. With
+    `point` values are judged alone. `draws` are the level, the number of draws and the seed.
     """
-
-    given: GivenRows
-    reading: Mapping[str, Any]
-    bins: Bins
-    level: float
-    n_resamples: int
-    seed: int
-    # Whether values are judged alone, without intervals.
-    point: bool = False
-
-    def check(
-        self,
-        asked: tuple[Mapping[str, float] | None, ...],
-        baseline: str | list[str] | None,
-        of_slices: Mapping[str, float] | None,
-    ) -> Check:
-        """Check the limits `asked` for: at most, at least, increase and decrease. `baseline` names
-        the columns of another model's predictions; `of_slices` are limits of slices, where those
-        are others.
-        """
-        given = self.given
-        clusters = cluster_column(given.groups, given.data)
-        rules = both_rules(self.bins, lambda: count_frame_rows(given.data))
-        names = _measures_named((*asked, of_slices))
-        read = partial(
-            FramePredictor.read,
-            given,
-            reading=self.reading,
-            rules=rules,
-            clusters=clusters,
-            measures=names,
-        )
-        new = read(given.y_true, given.y_proba)
-        limits = limits_of(asked[0], asked[1], new.samples.shape, asked[2], asked[3])
-        sliced = None if of_slices is None else limits_of(of_slices, None, new.samples.shape)
-        old = None
-        if baseline is not None:
-            old = read(given.y_true, baseline)
-        slices: list[SliceOfSums] = []
-        baselines: dict[str, SummedBaseline] = {}
-        if given.by is not None:
-            by = named_columns(given.by, "by", new.samples.frame.collect_schema())
-            frame_slices = FrameSlices(new.samples, by, rules, clusters, names)
-            if old is None:
-                slices = list(_sums_of_slices(frame_slices, sliced or limits))
-            else:
-                slices, baselines = _pairs_of_slices(frame_slices, old.samples)
-        measures = measures_of(limits)
-        pair = None
-        if old is not None:
-            pair = _pair(new, old, rules, clusters)
-        if not self.point:
-            for each in filter(None, (old, new)):
-                each.sums.refuse(measures)
-        return check_sums(
-            new.sums,
-            new.values(measures, asked=True),
-            limits,
-            new.n_rows,
-            new.n_missing,
-            level=self.level,
-            seed=self.seed,
-            n_resamples=self.n_resamples,
-            point=self.point,
-            slices=slices,
-            baseline=pair,
-            baselines=baselines,
-            of_slices=sliced,
-        )
+    clusters = cluster_column(given.groups, given.data)
+    rules = both_rules(bins, lambda: count_frame_rows(given.data))
+    names = _measures_named((*asked, of_slices))
+    read = partial(
+        FramePredictor.read,
+        rows={**rows, "votes": given.votes},
+        rules=rules,
+        clusters=clusters,
+        measures=names,
+    )
+    new = read(given.y_true, given.y_proba)
+    limits = limits_of(new.samples.shape, *asked)
+    sliced = None if of_slices is None else limits_of(new.samples.shape, of_slices)
+    old = None if baseline is None else read(given.y_true, baseline)
+    slices: list[SliceOfSums] = []
+    baselines: dict[str, SummedBaseline] = {}
+    if given.by is not None:
+        by = named_columns(given.by, "by", new.samples.frame.collect_schema())
+        frame_slices = FrameSlices(new.samples, by, rules, clusters, names)
+        if old is None:
+            slices = list(_sums_of_slices(frame_slices, sliced or limits))
+        else:
+            slices, baselines = _pairs_of_slices(frame_slices, old.samples)
+    measures = measures_of(limits)
+    pair = None if old is None else _pair(new, old, rules, clusters)
+    if not point:
+        for each in filter(None, (old, new)):
+            each.sums.refuse(measures)
+    return check_sums(
+        new.sums,
+        new.values(measures, asked=True),
+        limits,
+        new.n_rows,
+        new.n_missing,
+        point=point,
+        slices=slices,
+        baseline=pair,
+        baselines=baselines,
+        of_slices=sliced,
+        **draws,
+    )
 
 
 def _pair(

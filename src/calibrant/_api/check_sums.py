@@ -8,21 +8,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from calibrant._api.limited_models import (
-    NO_WEIGHT,
-    ONE_CLUSTER,
-    Checks,
-    SumsModel,
-    check_change,
-    check_value,
-)
+from calibrant._api.limited_models import NO_WEIGHT, Change, Checks, SumsModel, check_limits
 from calibrant._api.limits import LimitOn
 from calibrant._api.resampling import Resampling
 from calibrant._api.slices import SliceOfSums
-from calibrant._core.errors import InputError, NeedsRows
+from calibrant._core.errors import NeedsRows
 from calibrant._core.validation import N_RESAMPLES, check_level
 from calibrant._inference.pooled_rows import PooledSums
-from calibrant._measures.catalogue import Measure
 from calibrant.results._check import Check, LimitCheck
 
 
@@ -72,46 +64,33 @@ def check_sums(
     )
     sliced = limits if of_slices is None else of_slices
     checks = Checks(limits, resampling, len(limits) + len(slices) * len(sliced), point)
-    results = list(_check_model(SumsModel(sums, checks, n, values), baseline, None, checks))
+    results = list(_check_sums_of(sums, n, values, baseline, None, checks))
     checks = replace(checks, limits=sliced)
     for name, n_slice, own in slices:
         if own is None:
-            empty = (
+            results += (
                 LimitCheck(each.limit, name, n_slice, math.nan, None, NO_WEIGHT) for each in sliced
             )
-            results += empty
-            continue
-        before = None if baselines is None else baselines.get(name)
-        results += _check_model(SumsModel(own, checks, n_slice), before, name, checks)
+        else:
+            before = None if baselines is None else baselines.get(name)
+            results += _check_sums_of(own, n_slice, None, before, name, checks)
     return Check(tuple(results), n, n_missing, level, point)
 
 
-def _check_model(
-    model: SumsModel, baseline: SummedBaseline | None, where: str | None, checks: Checks
+def _check_sums_of(
+    sums: PooledSums,
+    n: int,
+    values: Mapping[str, float] | None,
+    baseline: SummedBaseline | None,
+    where: str | None,
+    checks: Checks,
 ) -> Iterator[LimitCheck]:
-    """Check every limit, of all rows or of the slice `where`; yield a LimitCheck for each. A slice
-    that cannot be judged is undecided, with the reason.
-    """
-    old = None
-    if baseline is not None:
-        old, model.joint = (
-            SumsModel(baseline.sums, checks, model.n, baseline.values),
-            baseline.joint,
-        )
-    for each in checks.limits:
-        try:
-            if model.sums.is_one_cluster:
-                raise InputError(ONE_CLUSTER)
-            if each.limit.of_change:
-                assert old is not None
-                yield check_change(each, where, model, old, checks, paired=True)
-            else:
-                yield check_value(each, where, model, checks)
-        except InputError as error:
-            # A slice or a coefficient without a value is undecided; all rows must have one.
-            if where is None and isinstance(each.what, Measure):
-                raise
-            yield LimitCheck(each.limit, where, model.n, math.nan, None, str(error))
+    """Check every limit by the sums of n rows, of all rows or of the slice `where`."""
+    if baseline is None:
+        return check_limits(SumsModel(sums, checks, n, values), None, where)
+    model = SumsModel(sums, checks, n, values, baseline.joint)
+    old = SumsModel(baseline.sums, checks, n, baseline.values)
+    return check_limits(model, Change(model, old, paired=True), where)
 
 
 def check_values(
@@ -129,13 +108,17 @@ def check_values(
     """
     results = []
     for each in limits:
-        name = each.limit.measure
-        old, m = (
-            (before[name], n_before)
-            if each.limit.of_change and before is not None
-            else (None, None)
-        )
+        changed = each.limit.of_change and before is not None
+        old = before[each.limit.measure] if changed and before is not None else None
         results.append(
-            LimitCheck(each.limit, None, n, values[name], None, baseline=old, n_baseline=m)
+            LimitCheck(
+                each.limit,
+                None,
+                n,
+                values[each.limit.measure],
+                None,
+                baseline=old,
+                n_baseline=n_before if changed else None,
+            )
         )
     return Check(tuple(results), n, n_missing, None, True)

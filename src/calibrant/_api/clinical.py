@@ -7,10 +7,16 @@ from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.clinical_values import Draws, of_population, summary_from, without_values
+from calibrant._api.clinical_values import (
+    Draws,
+    summary_from,
+    summary_of_population,
+    without_values,
+)
 from calibrant._api.rows import (
     as_samples,
     as_source,
+    check_one_outcome,
     check_without,
     cluster_column,
     group_index,
@@ -21,7 +27,6 @@ from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import InputError
 from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, scan_if_path
@@ -29,7 +34,6 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.prevalence import check_prevalence, with_prevalence
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import rows_by_name
-from calibrant._data.source import Source
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.uncertainty import Uncertainty
@@ -132,11 +136,11 @@ def clinical_summary(
 
         check_without(prevalence=prevalence)
         source = cast(FrameSamples, as_source(y_true, y_proba, **rows))
-        _check_one_outcome(source)
+        check_one_outcome(source, "clinical_summary")
         drawn = Draws(float(level), int(n_resamples), int(seed), cluster_column(groups, data))
         return clinical_of_frame(source, drawn, by)
     samples = as_samples(y_true, y_proba, **rows)
-    _check_one_outcome(samples)
+    check_one_outcome(samples, "clinical_summary")
     Summary(samples).bins  # noqa: B018 - every row is sound, and some have weight
     if prevalence is not None:
         samples = with_prevalence(samples, float(prevalence))
@@ -145,17 +149,7 @@ def clinical_summary(
     if by is not None:
         data = rows.get("data")
         plain = with_subgroups(plain, samples, by, data, index, int(n_resamples), int(seed))
-    return plain if prevalence is None else of_population(plain, float(prevalence))
-
-
-def _check_one_outcome(samples: Source) -> None:
-    """Raise an InputError for predictions of several classes."""
-    if samples.multiclass:
-        raise InputError(
-            "clinical_summary needs one outcome, with y_proba of the shape (n,); got (n, "
-            f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
-            "y_true"
-        )
+    return plain if prevalence is None else summary_of_population(plain, float(prevalence))
 
 
 def summary_of(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from calibrant._api.clinical_of_sums import FROM_CELLS, known_from, of_cells
-from calibrant._api.clinical_values import EPS, Draws, summary_from, without_values
+from calibrant._api.clinical_of_sums import FROM_CELLS, cells_as_levels, known_from
+from calibrant._api.clinical_values import Draws, summary_from, without_values
 from calibrant._api.cox_of_frame import cox_of_frame
 from calibrant._api.pooled_sums import sums_of_frame
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._data.frame_input import named_columns
 from calibrant._data.frame_samples import FrameSamples
+from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.frames.quantiles import MOST_LEVELS
 from calibrant._engines.frames.slices import Slice, slices_of
 from calibrant._measures.catalogue import listed
@@ -55,6 +56,6 @@ def _summary_of_frame(samples: FrameSamples, draws: Draws) -> ClinicalSummary:
     pooled = sums_of_frame(samples, summary, _RULES, draws.clusters)
     uncertainty = pooled.uncertainty(measures, draws.level, draws.n_resamples, draws.seed)
     few = sums.n_rows <= MOST_LEVELS
-    statistics, note = (summary, "") if few else (of_cells(summary), FROM_CELLS)
+    statistics, note = (summary, "") if few else (cells_as_levels(summary), FROM_CELLS)
     cox = cox_of_frame(samples, "binary", draws.level, EPS, draws.clusters)
     return summary_from(uncertainty, known_from(pooled, statistics, note, cox))

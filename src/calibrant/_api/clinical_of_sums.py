@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.clinical_values import EPS, KnownFromSums, summary_from
+from calibrant._api.clinical_values import KnownFromSums, summary_from
 from calibrant._api.cox_limits import cox_with_limits
 from calibrant._api.metrics.significance import cox_of
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid
 from calibrant._data.links import logit
+from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.logit_sums import EVENT, NO_EVENT, LogitSums
 from calibrant._inference.coefficients import CoxFits, cox_fits
 from calibrant._inference.cox_sums import NoRows, cox_fits_from
@@ -47,7 +48,7 @@ def known_from(
     return KnownFromSums(cox, statistics, totals["sum_wz"], weight, sums.why_not, note)
 
 
-def of_cells(summary: StreamSummary) -> Statistics:
+def cells_as_levels(summary: StreamSummary) -> Statistics:
     """The same sums as statistics whose distinct predictions are the cells."""
     return StreamSummary(
         summary.cells, summary.sums, summary.n_columns, summary.findings, approximate=True
@@ -59,11 +60,11 @@ def _statistics(summary: StreamSummary) -> tuple[Statistics, str]:
     where the summary has them, and else the cells.
     """
     if type(summary) is StreamSummary:
-        return of_cells(summary), FROM_CELLS
+        return cells_as_levels(summary), FROM_CELLS
     try:
         summary.levels  # noqa: B018 - computed, and kept, or not to be had
     except NotDefined:
-        return of_cells(summary), FROM_CELLS
+        return cells_as_levels(summary), FROM_CELLS
     return summary, ""
 
 

@@ -10,6 +10,7 @@ from calibrant._api.cox_limits import clipping_note
 from calibrant._api.metrics.significance import cox_of
 from calibrant._core.errors import NotDefined
 from calibrant._core.messages import Note
+from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.clinical import (
     not_estimable,
     observed_expected,
@@ -21,8 +22,6 @@ from calibrant._measures.statistics import Statistics
 from calibrant.results._clinical import ClinicalSummary, ClinicalValue
 from calibrant.results._uncertainty import CoxCalibration
 
-# Predictions are clipped to [EPS, 1 - EPS] before their logits are taken.
-EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
 SLOPE_TITLES = {
@@ -150,7 +149,7 @@ def without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
     )
 
 
-def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummary:
+def summary_of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummary:
     """A summary of rows that were reweighted to a prevalence: its distances have no limits."""
     distances = {m.name for m in listed("clinical", "binary") if m.function.startswith("ici")}
     values = {}
@@ -159,5 +158,7 @@ def of_population(summary: ClinicalSummary, prevalence: float) -> ClinicalSummar
         if name in distances and value.estimable:
             note = "no interval: weights depend on the outcomes"
             values[name] = ClinicalValue(value, math.nan, math.nan, "", note, value.title)
-    parts = {name: of_population(part, prevalence) for name, part in summary.subgroups.items()}
+    parts = {
+        name: summary_of_population(part, prevalence) for name, part in summary.subgroups.items()
+    }
     return replace(summary, values_=values, subgroups=parts, prevalence=prevalence)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple, TypeGuard, Unpack
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_of_models
 from calibrant._api.compare_coefficients import NamedMeasures, coefficients_of_rows
+from calibrant._api.compare_sums import limits_of_pairs
 from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose_measures, describe_input, notes_of
@@ -21,7 +21,7 @@ from calibrant._api.order_bias import has_order_bias, order_bias
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
 from calibrant._api.risk_curve import risk_coverage_curve
-from calibrant._api.rows import OF_ROWS, GivenRows, check_without, group_index, read_cells
+from calibrant._api.rows import GivenRows, check_without, group_index, read_cells
 from calibrant._api.scale_on import recalibrate_predictors
 from calibrant._api.slices import slices_of_samples
 from calibrant._core.arguments import WeightedRows
@@ -178,53 +178,6 @@ def compare(
     measures = named.others
     named.check_without(by=by, ceiling=ceiling)
     rows["data"] = scan_if_path(rows.get("data"))
-    if is_lazy(rows["data"]):
-        check_without(
-            models=models,
-            resample=resample,
-            scale_on=scale_on,
-            ceiling=ceiling or None,
-            answered=answered,
-        )
-        reading = {name: value for name, value in rows.items() if name not in OF_ROWS}
-        # A frame of another engine is summed there.
-        from calibrant._api.compare_frame import compare_frame
-
-        return compare_frame(
-            GivenRows(
-                y_true=y_true,
-                y_proba=y_proba,
-                sample_weight=rows.get("sample_weight"),
-                groups=groups,
-                by=by,
-                votes=votes,
-                ids=ids,
-                data=rows["data"],
-            ),
-            reading,
-            named,
-            bins,
-            level=float(level),
-            n_resamples=int(n_resamples),
-            seed=int(seed),
-        )
-    absent: tuple[Any, ...] = (models, ids, by, votes, resample, scale_on, ceiling or None)
-    absent += (answered, named.coefficients or None)
-    needs_rows = isinstance(bins, Cells) or any(value is not None for value in absent)
-    if not needs_rows and _is_on_device(y_proba):
-        # Imported where large tensors are given.
-        from calibrant._api.compare_tensors import compare_on_device
-
-        draws = {"level": float(level), "n_resamples": int(n_resamples), "seed": int(seed)}
-        found = compare_on_device(y_true, y_proba, groups, rows, measures, bins, **draws)
-        if found is not None:
-            return found
-    how = given_as(rows.get("from_logits", False), rows.get("from_logprobs", False))
-    data, classes = rows.get("data"), rows.get("classes")
-    maps: tuple[str, ...] = ()
-    if scale_on is not None:
-        y_proba, data, maps = recalibrate_predictors(y_proba, scale_on, scaler, how, classes, data)
-        how = False
     given = GivenRows(
         y_true=y_true,
         y_proba=y_proba,
@@ -233,8 +186,43 @@ def compare(
         by=by,
         votes=votes,
         ids=ids,
-        data=data,
+        data=rows["data"],
     )
+    draws: dict[str, Any] = {
+        "level": float(level),
+        "n_resamples": int(n_resamples),
+        "seed": int(seed),
+    }
+    if is_lazy(given.data):
+        check_without(
+            models=models,
+            resample=resample,
+            scale_on=scale_on,
+            ceiling=ceiling or None,
+            answered=answered,
+        )
+        # A frame of another engine is summed there.
+        from calibrant._api.compare_frame import compare_frame
+
+        return compare_frame(given, rows, named, bins, **draws)
+    absent: tuple[Any, ...] = (models, ids, by, votes, resample, scale_on, ceiling or None)
+    absent += (answered, named.coefficients or None)
+    needs_rows = isinstance(bins, Cells) or any(value is not None for value in absent)
+    if not needs_rows and _is_on_device(y_proba):
+        # Imported where large tensors are given.
+        from calibrant._api.on_device import compare_on_device
+
+        found = compare_on_device(y_true, y_proba, groups, rows, measures, bins, **draws)
+        if found is not None:
+            return found
+    how = given_as(rows.get("from_logits", False), rows.get("from_logprobs", False))
+    classes = rows.get("classes")
+    maps: tuple[str, ...] = ()
+    if scale_on is not None:
+        y_proba, data, maps = recalibrate_predictors(
+            y_proba, scale_on, scaler, how, classes, given.data
+        )
+        given, how = replace(given, y_proba=y_proba, data=data), False
     compared = model_set(given, models, how, classes)
     samples, n_own = compared.samples, compared.n_own_labels
     check_names_answered(shares, samples)
@@ -243,7 +231,7 @@ def compare(
     chosen = listed("compare", shape) if measures is None else choose_measures(measures, shape)
     if not (chosen or named.coefficients):
         raise InputError("measures must name at least one measure")
-    rules = both_rules(read_cells(bins, data), first.n, cells=ids is None and by is None)
+    rules = both_rules(read_cells(bins, given.data), first.n, cells=ids is None and by is None)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(compared.groups, first, compared.data)
     drawn_anew = check_resample(resample, first.votes)
@@ -262,9 +250,7 @@ def compare(
                 "ceiling=True needs the same labels for all predictors, but each has its own"
             )
         people = ceiling_of_models(samples, chosen, rules, float(level), int(seed))
-    resampling = Resampling(
-        rules=rules, level=float(level), n_resamples=int(n_resamples), seed=int(seed), groups=index
-    )
+    resampling = Resampling(rules=rules, groups=index, **draws)
     # Slices come before the draws because a bad column is an error.
     slices: dict[str, Slices] | None = None
     if compared.by is not None:
@@ -285,13 +271,20 @@ def compare(
     biases, no_biases = _order_biases(
         samples, chosen if measures is not None else (), np.array(values), limits, resampling
     )
+    with one_blas_thread(beside=1):
+        pairs = limits_of_pairs(
+            values,
+            chosen,
+            resampling.level,
+            lambda a, b: Differences(resamples[a].uncertainty, resamples[b].uncertainty),
+        )
     found = Comparison(
         names=tuple(samples),
         measures=tuple(m.name for m in chosen),
         higher_is_better=tuple(m.higher_is_better for m in chosen),
         values=np.array(values),
         limits=limits,
-        pairs=_pair_limits(values, resamples, chosen, float(level)),
+        pairs=pairs,
         level=float(level),
         robustness=_robustness(
             samples, shape, bin_counts, threads, chosen if measures is not None else None
@@ -315,9 +308,7 @@ def compare(
             "bin_counts": list(bin_counts),
             "from_logits": first.from_logits,
             "weighted": first.weights is not None,
-            "level": float(level),
-            "n_resamples": int(n_resamples),
-            "seed": int(seed),
+            **draws,
             "grouped": index is not None,
             **({} if slices is None and tolerance == 0.05 else {"tolerance": float(tolerance)}),
             "matched_by_ids": compared.matched,
@@ -347,14 +338,8 @@ def _risk_curves(
     if not any(measure.moved is aurc_influence for measure in chosen):
         return ()
     return tuple(
-        risk_coverage_curve(
-            each,
-            "confidence" if each.multiclass else "binary",
-            summaries[name].levels,
-            level,
-            groups,
-        )
-        for name, each in samples.items()
+        risk_coverage_curve(each, summary.scalar, summary.levels, level, groups)
+        for each, summary in zip(samples.values(), summaries.values(), strict=True)
     )
 
 
@@ -502,31 +487,6 @@ def _resample_predictors(
     threads = n_threads() if first.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
         return in_threads(resample_one, zip(values, samples, strict=True), threads)
-
-
-def _pair_limits(
-    values: Sequence[Sequence[float]],
-    resamples: Sequence[ResampledPredictor],
-    chosen: tuple[Measure, ...],
-    level: float,
-) -> Array:
-    """The confidence interval of every difference between two predictors, (measures, predictors,
-    predictors, 3).
-
-    The last axis has the lower limit, the upper limit and the estimate of the first's value less
-    the second's. `values` are (predictors, measures).
-    """
-    n = len(resamples)
-    out = np.zeros((len(chosen), n, n, 3))
-    with one_blas_thread(beside=1):
-        for a, b in combinations(range(n), 2):
-            differences = Differences(resamples[a].uncertainty, resamples[b].uncertainty)
-            for j, measure in enumerate(chosen):
-                both = values[a][j], values[b][j]
-                low, high, estimate = differences.limits(measure, both, level)
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
-    return out
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:

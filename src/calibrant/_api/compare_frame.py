@@ -48,20 +48,18 @@ class FramePredictor(SummedPredictor):
     @classmethod
     def read(
         cls,
-        given: GivenRows,
         labels: Any,
         columns: Any,
-        reading: Mapping[str, Any],
+        rows: Mapping[str, Any],
         rules: tuple[Rule, Rule],
         clusters: str | None,
         measures: tuple[str, ...] | None,
     ) -> FramePredictor:
-        """One predictor, from the names of its columns of labels and predictions. `reading` are
-        options of labels and predictions, `clusters` is the column of clusters. Only what the
-        `measures` need is summed; None stands for all.
+        """One predictor, from the names of its columns of labels and predictions. `rows` are
+        further options of rows, `clusters` is the column of clusters. Only what the `measures` need
+        is summed; None stands for all.
         """
-        rows = {"sample_weight": given.sample_weight, "votes": given.votes, "data": given.data}
-        samples = cast(FrameSamples, as_source(labels, columns, **rows, **reading))
+        samples = cast(FrameSamples, as_source(labels, columns, **rows))
         return cls.of(samples, rules, clusters, measures)
 
     @classmethod
@@ -115,10 +113,10 @@ class FramePredictor(SummedPredictor):
 
 
 def compare_frame(
-    given: GivenRows, reading: Mapping[str, Any], named: NamedMeasures, bins: Bins, **draws: Any
+    given: GivenRows, rows: Mapping[str, Any], named: NamedMeasures, bins: Bins, **draws: Any
 ) -> Comparison:
-    """Compare columns of the lazy frame ``given.data``. `reading` are options of labels and
-    predictions that all predictors share, `draws` are the level, the number of draws and the seed.
+    """Compare columns of the lazy frame ``given.data``. `rows` are options of rows that all
+    predictors share, `draws` are the level, the number of draws and the seed.
     """
     resampling = Resampling(rules=both_rules(bins, lambda: count_frame_rows(given.data)), **draws)
     clusters = cluster_column(given.groups, given.data)
@@ -128,7 +126,7 @@ def compare_frame(
     for name, (labels, columns) in predictor_columns(given).items():
         with errors_about(name):
             predictors[name] = FramePredictor.read(
-                given, labels, columns, reading, resampling.rules, clusters, asked_for
+                labels, columns, rows, resampling.rules, clusters, asked_for
             )
     comparison = SummedComparison(
         measures=measures, resampling=resampling, alone=not named.coefficients

@@ -7,7 +7,7 @@ of a label that both are compared with cancels, as it does row by row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -28,8 +28,6 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, listed
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
-
-Limits = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +64,10 @@ class SummedComparison:
         )
         table = [[own[measure.name] for measure in chosen] for own in values.values()]
         singles = [self._uncertainty(each.sums, chosen) for each in predictors.values()]
-        limits = [
-            [_limits(single, *pair) for pair in zip(chosen, row, strict=True)]
-            for single, row in zip(singles, table, strict=True)
-        ]
+        limits = []
+        for single, row in zip(singles, table, strict=True):
+            intervals = map(single.interval, chosen, row)
+            limits.append([(each.low, each.high, each.estimate) for each in intervals])
         pairs, n_own = self._pairs(list(predictors.values()), singles, chosen, table, clusters)
         n, findings = singles[0].n_rows, first.summary.findings
         engine = getattr(first.samples, "where", None)
@@ -149,15 +147,16 @@ class SummedComparison:
         values: Sequence[Sequence[float]],
         clusters: Any,
     ) -> tuple[Array, int]:
-        """The confidence interval of every difference, (measures, predictors, predictors, 3), and
-        the number of rows in which some predictor has other labels than the first.
-
-        The last axis has the lower limit, the upper limit and the estimate of the first's value
-        less the second's. `values` are (predictors, measures).
+        """The result of `limits_of_pairs`, and the number of rows in which some predictor has other
+        labels than the first. `values` are (predictors, measures).
         """
-        k, n_own = len(predictors), 0
-        out = np.zeros((len(chosen), k, k, 3))
-        for a, b in combinations(range(k), 2):
+        n_own = 0
+
+        def differences_of(a: int, b: int) -> Differences:
+            """The differences of two predictors, on the rows pooled where both have the same
+            cells.
+            """
+            nonlocal n_own
             both = predictors[a].joint_sums(predictors[b], self.rules, clusters)
             if a == 0 and not predictors[a].samples.multiclass:
                 n_own = max(n_own, _count_differing(*both))
@@ -165,19 +164,35 @@ class SummedComparison:
             for i, uncertainty in ((a, ours), (b, theirs)):
                 # The limits of each value alone are those that are shown.
                 _share_intervals(singles[i], uncertainty, chosen, values[i])
-            differences = Differences(ours, theirs)
-            for j, measure in enumerate(chosen):
-                pair = values[a][j], values[b][j]
-                low, high, estimate = differences.limits(measure, pair, self.resampling.level)
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
-        return out, n_own
+            return Differences(ours, theirs)
+
+        pairs = limits_of_pairs(values, chosen, self.resampling.level, differences_of)
+        return pairs, n_own
 
 
-def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> Limits:
-    """The lower limit, the upper limit and the estimate of a measure."""
-    found = uncertainty.interval(measure, value)
-    return found.low, found.high, value if found.estimate is None else found.estimate
+def limits_of_pairs(
+    values: Sequence[Sequence[float]],
+    chosen: tuple[Measure, ...],
+    level: float,
+    differences_of: Callable[[int, int], Differences],
+) -> Array:
+    """The confidence interval of every difference between two predictors, (measures, predictors,
+    predictors, 3).
+
+    The last axis has the lower limit, the upper limit and the estimate of the first's value less
+    the second's. `values` are (predictors, measures); `differences_of` takes the numbers of two
+    predictors.
+    """
+    k = len(values)
+    out = np.zeros((len(chosen), k, k, 3))
+    for a, b in combinations(range(k), 2):
+        differences = differences_of(a, b)
+        for j, measure in enumerate(chosen):
+            pair = values[a][j], values[b][j]
+            low, high, estimate = differences.limits(measure, pair, level)
+            out[j, a, b] = low, high, estimate
+            out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
+    return out
 
 
 def _share_intervals(

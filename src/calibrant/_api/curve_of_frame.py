@@ -16,10 +16,12 @@ from calibrant._core.typing import Array
 from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
-from calibrant._engines.frames.curves import CellGroups, curve_groups
+from calibrant._engines.frames.curves import CellGroups, bin_groups, curve_groups
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.pooled_rows import PooledRows
+from calibrant._measures.proportions import design_effects
+from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
 
 
@@ -104,3 +106,26 @@ class CurveOfFrame:
         scale = float(columns.w.sum()) / float(self.problem.weights.sum())
         points = {**curve.points, "weight": curve.points["weight"] * scale}
         return replace(curve, points=points, n=round(float(columns.n.sum())))
+
+
+def with_curve_of_frame(table: ReliabilityTable, samples: FrameSamples) -> ReliabilityTable:
+    """The reliability table of a lazy frame, whose curves are fitted when they are asked for."""
+    notion: Any = table.notion
+    return replace(table, fit=CurveOfFrame(samples, notion))
+
+
+def with_bars_of_frame(
+    table: ReliabilityTable, samples: FrameSamples, clusters: str
+) -> ReliabilityTable:
+    """The reliability table of a lazy frame with error bars and a curve that allow for clusters,
+    which the column `clusters` names.
+    """
+    notion: Any = table.notion
+    found, bins = bin_groups(samples, notion, table.cuts, clusters)
+    rows = pooled_rows(found.columns)
+    assert rows.groups is not None
+    z, w = rows.samples.targets, rows.samples.weights
+    counts = 1.0 if rows.counts is None else rows.counts
+    own = bins[found.cell]
+    design = design_effects(own, z, w, rows.groups, table.table.n_bins, counts)
+    return replace(table, design=design, fit=CurveOfFrame(samples, notion, clusters))

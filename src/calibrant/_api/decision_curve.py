@@ -112,7 +112,7 @@ def decision_curve(
     rows["data"] = data = scan_if_path(rows.get("data"))
     if is_lazy(data):
         # Imported when a frame of another engine is given: arrays do without.
-        from calibrant._api.decisions_of_frame import judged_frames
+        from calibrant._api.folds_of_frame import judged_frames
 
         lazy = _samples_of_models(y_true, given, rows, lazy=True)
         clusters = cluster_column(groups, data)

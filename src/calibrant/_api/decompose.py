@@ -136,7 +136,7 @@ def decompose(
     rows["data"] = data = scan_if_path(rows.get("data"))
     if is_lazy(data):
         # Imported when a frame of another engine is given: arrays do without.
-        from calibrant._api.decompose_frame import folded_frame
+        from calibrant._api.folds_of_frame import folded_frame
 
         lazy = cast(
             FrameSamples,

@@ -137,7 +137,7 @@ def evaluate(
     needs_rows = by is not None or resample is not None or votes is not None
     if not needs_rows and not isinstance(bins, Cells) and is_summed_on_device(y_proba):
         # Imported where large tensors are given.
-        from calibrant._api.evaluate_tensors import evaluate_on_device
+        from calibrant._api.on_device import evaluate_on_device
         from calibrant._api.tensor_predictor import read_on_device
 
         here = read_on_device(y_true, {"": y_proba}, groups, rows)

@@ -310,10 +310,15 @@ def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, st
         measure.compute(summary),
         measure.title,
         summary.scalar if measure.notion == "scalar" else measure.notion,
-        rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
+        bins_of(measure, rules),
         measure.claims.truthful,
         measure.higher_is_better,
     )
+
+
+def bins_of(measure: Measure, rules: dict[str, str]) -> str:
+    """The bins of a measure in words, from the results of `rule_names`; "" without bins."""
+    return rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else ""
 
 
 def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
@@ -386,26 +391,26 @@ def notes_of(
             f"{findings.n_predictions_clipped:,} predictions outside [0, 1] by at most 1e-4 were "
             "clipped"
         )
-    if findings.n_rows_off_simplex:
-        off = findings.n_rows_off_simplex
+    off = findings.n_rows_off_simplex
+    if off:
         sums = "sums" if off == 1 else "sum"
         notes.append(f"{counted(off, 'row')} of y_proba {sums} to 1 only within rounding tolerance")
     clipped_for = {name: OF_LOGARITHMS[name] for name in measures if name in OF_LOGARITHMS}
     if findings.n_log_clipped and clipped_for:
-        one = findings.n_log_clipped == 1
+        n = findings.n_log_clipped
         text = (
-            f"{findings.n_log_clipped:,} {'prediction' if one else 'predictions'} below 1e-12 for "
-            f"the observed class {'was' if one else 'were'} clipped to 1e-12 for "
+            f"{counted(n, 'prediction')} below 1e-12 for the observed class "
+            f"{'was' if n == 1 else 'were'} clipped to 1e-12 for "
             f"{' and '.join(clipped_for.values())}"
         )
         notes.append(about_measures(text, clipped_for))
     if n_logits_clipped:
-        some = "prediction" if n_logits_clipped == 1 else "predictions"
-        notes.append(
-            f"{n_logits_clipped:,} {some} {'was' if n_logits_clipped == 1 else 'were'} clipped to "
-            "[1e-6, 1 - 1e-6] (logits to [-40, 40]) for the logit-smoothed error"
+        text = (
+            f"{counted(n_logits_clipped, 'prediction')} "
+            f"{'was' if n_logits_clipped == 1 else 'were'} clipped to [1e-6, 1 - 1e-6] (logits to "
+            "[-40, 40]) for the logit-smoothed error"
         )
-        notes[-1] = about_measures(notes[-1], ("ls_ece",))
+        notes.append(about_measures(text, ("ls_ece",)))
     if table.n_dropped:
         some = (
             "prediction of exactly 1 is" if table.n_dropped == 1 else "predictions of exactly 1 are"

@@ -11,16 +11,13 @@ import numpy as np
 
 from calibrant._api.clinical_values import summary_from
 from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.pooled_sums import pooled_rows
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.messages import about_measures, setting, worded
 from calibrant._core.typing import Index
-from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
-from calibrant._engines.frames.curves import bin_groups
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
@@ -168,25 +165,6 @@ def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) ->
     u, z, w, _ = whole_problem(samples, notion)
     design = design_effects(table.cuts.find(u), z, w, groups, table.table.n_bins)
     return replace(table, design=design, fit=curve_of_rows(samples, notion, groups))
-
-
-def with_bars_of_frame(
-    table: ReliabilityTable, samples: FrameSamples, clusters: str
-) -> ReliabilityTable:
-    """The reliability table of a lazy frame with error bars and a curve that allow for clusters,
-    which the column `clusters` names.
-    """
-    from calibrant._api.curve_of_frame import CurveOfFrame
-
-    notion: Any = table.notion
-    found, bins = bin_groups(samples, notion, table.cuts, clusters)
-    rows = pooled_rows(found.columns)
-    assert rows.groups is not None
-    z, w = rows.samples.targets, rows.samples.weights
-    counts = 1.0 if rows.counts is None else rows.counts
-    own = bins[found.cell]
-    design = design_effects(own, z, w, rows.groups, table.table.n_bins, counts)
-    return replace(table, design=design, fit=CurveOfFrame(samples, notion, clusters))
 
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:

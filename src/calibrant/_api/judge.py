@@ -308,25 +308,25 @@ def _read_rows(
                 "label are the unlabelled rows"
             )
         more = _read_column(unlabelled, "unlabelled", None)
-        answers = _joined(answers, more)
-        labels = _joined(labels, _Column(np.zeros(more.values.size), np.ones_like(more.gaps)))
+        answers = _concatenate(answers, more)
+        labels = _concatenate(labels, _Column(np.zeros(more.values.size), np.ones_like(more.gaps)))
     if answers.gaps.any():
         raise InputError(
             f"{name_of('judged')} is missing in {counted(int(answers.gaps.sum()), 'row', '')}, "
             f"first in row {int(np.argmax(answers.gaps))}: drop rows that the judge did not "
             "answer, or count them as no"
         )
-    return _in_order(labels, answers.values, groups, sample_weight, data)
+    return _labelled_first(labels, answers.values, groups, sample_weight, data)
 
 
-def _joined(first: _Column, second: _Column) -> _Column:
+def _concatenate(first: _Column, second: _Column) -> _Column:
     """Two columns, one behind the other."""
     return _Column(
         np.concatenate([first.values, second.values]), np.concatenate([first.gaps, second.gaps])
     )
 
 
-def _in_order(
+def _labelled_first(
     labels: _Column, answers: Array, groups: Any, sample_weight: Any, data: Any
 ) -> JudgedRows:
     """The rows with labelled ones first, their weights and clusters; those of weight 0 dropped."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._api.evaluate_samples import (
+    bins_of,
     choose_measures,
     equal_mass_note,
     missing_note,
@@ -130,7 +131,7 @@ def bounds_of(
     check_some_left(low.n)
     fixed, quantile = both_rules(bins, low.n)
     ends = Ends(Summary(low, fixed, quantile), Summary(high, fixed, quantile))
-    chosen = _chosen(measures, low)
+    chosen = _measures_with_bounds(measures, low)
     extremes = {
         kind: (_Extreme(ends, kind, False), _Extreme(ends, kind, True))
         for kind in {measure.label_bounds for measure in chosen}
@@ -198,7 +199,7 @@ def _both_ends(
     return low, high
 
 
-def _chosen(measures: Iterable[str] | None, samples: Samples) -> tuple[Measure, ...]:
+def _measures_with_bounds(measures: Iterable[str] | None, samples: Samples) -> tuple[Measure, ...]:
     """The measures that were asked for, or all that have bounds; an error for one without."""
     chosen = choose_measures(measures, samples.shape)
     known = [m.name for m in catalogue(samples.shape) if m.label_bounds]
@@ -224,6 +225,6 @@ def _bound(
         max(first, last),
         measure.title,
         scalar if measure.notion == "scalar" else measure.notion,
-        rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
+        bins_of(measure, rules),
         measure.notion != "classwise",
     )

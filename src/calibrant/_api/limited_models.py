@@ -1,9 +1,9 @@
-"""Models whose values are limited: of rows in memory or of sums, and the check of one limit."""
+"""Models whose values are limited: of rows in memory or of sums, and the check of each limit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibrant._api.baseline import Side
-from calibrant._api.limits import LimitOn, checked_limit, effective_rows, rows_to_pass
+from calibrant._api.limits import LimitOn, checked_limit, count_independent, rows_to_pass
 from calibrant._api.resampling import Resampling
-from calibrant._core.errors import NotDefined
+from calibrant._core.errors import InputError, NotDefined
 from calibrant._inference.coefficients import FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
 from calibrant._inference.pooled_rows import PooledSums
@@ -81,6 +81,10 @@ class LimitedModel:
     def is_same(self, other: Any) -> bool:
         """Whether both models predict the same for the same rows, so that changes are exactly 0."""
         return False
+
+    def check_slice(self) -> None:
+        """Raise an InputError, with the reason, if these rows cannot be judged as a slice."""
+        raise NotImplementedError
 
     def uncertainty(self, level: float) -> Uncertainty:
         """The object that computes intervals at a level. Those of all levels share their draws."""
@@ -156,17 +160,44 @@ class LimitedModel:
         return self.uncertainty(level), other.uncertainty(level)
 
     def count_independent(self) -> dict[str, Any]:
-        """The fields "effective_n" and "n_clusters" of a LimitCheck, by name.
-
-        "effective_n" is the number of independent rows of equal weight; "n_clusters" is None
-        without clusters.
-        """
+        """The fields "effective_n" and "n_clusters" of a LimitCheck, by name."""
         plain = self.uncertainty(self.checks.level)
-        groups = plain.groups
-        return {
-            "effective_n": effective_rows(plain.samples, groups, plain.counts),
-            "n_clusters": None if groups is None else int(np.unique(groups).size),
-        }
+        return count_independent(plain.samples, plain.groups, plain.counts)
+
+    def check(self, each: LimitOn, where: str | None) -> LimitCheck:
+        """Check a limit of a value by the value's interval; with `checks.point`, by the value
+        alone. `where` names the slice, None for all rows.
+        """
+        limit, what, checks = each.limit, each.what, self.checks
+        value = self.value(what)
+        if checks.point:
+            return LimitCheck(limit, where, self.n, value, None)
+        interval = self.interval(what, checks.level)
+        if isinstance(what, Measure):
+            scale, uncertainty = self.scale(what), self.uncertainty(checks.level)
+            result = replace(checked_limit(limit, where, interval, uncertainty, scale), n=self.n)
+        else:
+            result = LimitCheck(limit, where, self.n, value, interval, **self.count_independent())
+        if checks.number > 1 and result.verdict == "fail":
+            result = replace(result, joint=self.interval(what, checks.strict_level))
+        return result
+
+    def rows_to_detect(self, each: LimitOn) -> int:
+        """The number of rows needed to detect a change as large as the limit.
+
+        Coefficients and limits of 0 have no formula: the number is then FEWEST_ROWS.
+        """
+        what, limit = each.what, each.limit
+        if isinstance(what, Coefficient) or limit.value <= 0:
+            return FEWEST_ROWS
+        scale = replace(self.scale(what), offset=0.0)
+        as_value = (
+            Limit(what.name, "min", what.high - limit.value)
+            if what.higher_is_better
+            else Limit(what.name, "max", what.low + limit.value)
+        )
+        level, rule = self.checks.level, self.checks.resampling.rules[0]
+        return rows_to_pass(what, as_value, level, rule, scale)
 
 
 class RowModel(LimitedModel):
@@ -188,30 +219,39 @@ class RowModel(LimitedModel):
         return given.uncertainty(self.side.samples, self.checks.measures)
 
     def count_independent(self) -> dict[str, Any]:
-        samples, groups = self.side.samples, self.side.groups
-        return {
-            "effective_n": effective_rows(samples, groups),
-            "n_clusters": None if groups is None else int(np.unique(groups).size),
-        }
+        return count_independent(self.side.samples, self.side.groups)
 
     def is_same(self, other: Any) -> bool:
         columns = ("from_logits", "predictions", "targets", "weights")
         new, old = self.side.samples, other.side.samples
         return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
 
+    def check_slice(self) -> None:
+        samples, groups = self.side.samples, self.side.groups
+        if not samples.n:
+            raise InputError("it has no rows in the baseline")
+        if samples.weights is not None and not (samples.weights > 0).any():
+            raise InputError(NO_WEIGHT)
+        if groups is not None and int(np.max(groups)) < 1:
+            raise InputError(ONE_CLUSTER)
+
 
 class SumsModel(LimitedModel):
     """One model of `n` rows that were summed. `values` are its measures' values if they are
-    known.
+    known; `joint` are the sums of this model and of its baseline, pooled where both have the same
+    cells.
     """
 
     def __init__(
-        self, sums: PooledSums, checks: Checks, n: int, values: Mapping[str, float] | None = None
+        self,
+        sums: PooledSums,
+        checks: Checks,
+        n: int,
+        values: Mapping[str, float] | None = None,
+        joint: tuple[PooledSums, PooledSums] | None = None,
     ) -> None:
         super().__init__(checks, checks.resampling.seed, sums.summary, n)
-        self.sums, self._values = sums, values or {}
-        # The sums of both models of a pair, pooled where both have the same cells.
-        self.joint: tuple[PooledSums, PooledSums] | None = None
+        self.sums, self._values, self.joint = sums, values or {}, joint
 
     def _make_uncertainty(self, level: float) -> Uncertainty:
         self.sums.refuse(self.checks.measures)
@@ -238,6 +278,10 @@ class SumsModel(LimitedModel):
             for each in ("predictions", "targets")
         )
 
+    def check_slice(self) -> None:
+        if self.sums.is_one_cluster:
+            raise InputError(ONE_CLUSTER)
+
     def _fits_of_pair(
         self, other: LimitedModel, what: Coefficient
     ) -> tuple[FittedCoefficient, FittedCoefficient]:
@@ -254,95 +298,85 @@ class SumsModel(LimitedModel):
         return ours, theirs
 
 
-def check_value(
-    each: LimitOn, where: str | None, model: LimitedModel, checks: Checks
-) -> LimitCheck:
-    """Check a limit of a value by the value's interval; with `checks.point`, by the value alone.
-
-    `where` names the slice, None for all rows.
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The change from the baseline `old` to the checked model `new`; `paired` says whether both
+    have the same rows.
     """
-    limit, what, n = each.limit, each.what, model.n
-    value = model.value(what)
-    if checks.point:
-        return LimitCheck(limit, where, n, value, None)
-    interval = model.interval(what, checks.level)
-    if isinstance(what, Measure):
-        scale, uncertainty = model.scale(what), model.uncertainty(checks.level)
-        result = replace(checked_limit(limit, where, interval, uncertainty, scale), n=n)
-    else:
-        result = LimitCheck(limit, where, n, value, interval, **model.count_independent())
-    if checks.number > 1 and result.verdict == "fail":
-        result = replace(result, joint=model.interval(what, checks.strict_level))
-    return result
 
+    new: LimitedModel
+    old: LimitedModel
+    paired: bool
 
-def check_change(
-    each: LimitOn,
-    where: str | None,
-    new: LimitedModel,
-    old: LimitedModel,
-    checks: Checks,
-    *,
-    paired: bool,
-) -> LimitCheck:
-    """Check a limit of the change from the baseline `old` to the checked model `new`.
+    def check_slice(self) -> None:
+        """Raise an InputError, with the reason, if these rows cannot be judged as a slice."""
+        self.new.check_slice()
+        self.old.check_slice()
 
-    `where` names the slice, None for all rows; `paired` says whether both have the same rows.
-    """
-    limit, what = each.limit, each.what
-    n, m = new.n, old.n
-    value, before = new.value(what), old.value(what)
-    n_baseline = None if paired else m
-    if checks.point:
-        return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
-    same = paired and new.is_same(old)
-    limits = new.difference_limits_from(old, what, paired)
+    def check(self, each: LimitOn, where: str | None) -> LimitCheck:
+        """Check a limit of a change by the change's interval; with `checks.point`, by the change
+        alone. `where` names the slice, None for all rows.
+        """
+        new, old, paired, checks = self.new, self.old, self.paired, self.new.checks
+        limit, what = each.limit, each.what
+        value, before = new.value(what), old.value(what)
+        n_baseline = None if paired else old.n
+        if checks.point:
+            return LimitCheck(
+                limit, where, new.n, value, None, baseline=before, n_baseline=n_baseline
+            )
+        same = paired and new.is_same(old)
+        limits = new.difference_limits_from(old, what, paired)
 
-    def interval(level: float) -> Interval:
-        """The interval of the change at a level; exactly 0 where both models predict the same."""
-        low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
-        return Interval(
-            what.name,
-            value - before,
-            low,
-            high,
-            level,
-            "resamples of the same rows" if paired else "resamples of two samples",
-            new.seed,
-            estimate=estimate,
+        def interval(level: float) -> Interval:
+            """The interval of the change at a level; 0 where both models predict the same."""
+            low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
+            return Interval(
+                what.name,
+                value - before,
+                low,
+                high,
+                level,
+                "resamples of the same rows" if paired else "resamples of two samples",
+                new.seed,
+                estimate=estimate,
+            )
+
+        counts = new.count_independent(), old.count_independent()
+        fewest = min(counts, key=lambda rows: rows["effective_n"])
+        result = LimitCheck(
+            limit,
+            where,
+            new.n,
+            value,
+            interval(checks.level),
+            baseline=before,
+            n_baseline=n_baseline,
+            n_to_pass=new.rows_to_detect(each),
+            **fewest,
+            same=same,
         )
-
-    counts = new.count_independent(), old.count_independent()
-    fewest = min(counts, key=lambda rows: rows["effective_n"])
-    result = LimitCheck(
-        limit,
-        where,
-        n,
-        value,
-        interval(checks.level),
-        baseline=before,
-        n_baseline=n_baseline,
-        n_to_pass=_rows_to_detect(each, new, checks),
-        **fewest,
-        same=same,
-    )
-    if checks.number > 1 and result.verdict == "fail":
-        result = replace(result, joint=interval(checks.strict_level))
-    return result
+        if checks.number > 1 and result.verdict == "fail":
+            result = replace(result, joint=interval(checks.strict_level))
+        return result
 
 
-def _rows_to_detect(each: LimitOn, model: LimitedModel, checks: Checks) -> int:
-    """The number of rows needed to detect a change as large as the limit.
+def check_limits(
+    model: LimitedModel, change: Change | None, where: str | None
+) -> Iterator[LimitCheck]:
+    """Check every limit, of all rows or of the slice `where`; yield a LimitCheck for each.
 
-    Coefficients and limits of 0 have no formula: the number is then FEWEST_ROWS.
+    `change` is the model's change from a baseline, None without one. A slice that cannot be judged
+    is undecided, with the reason.
     """
-    what, limit = each.what, each.limit
-    if isinstance(what, Coefficient) or limit.value <= 0:
-        return FEWEST_ROWS
-    scale = replace(model.scale(what), offset=0.0)
-    as_value = (
-        Limit(what.name, "min", what.high - limit.value)
-        if what.higher_is_better
-        else Limit(what.name, "max", what.low + limit.value)
-    )
-    return rows_to_pass(what, as_value, checks.level, checks.resampling.rules[0], scale)
+    for each in model.checks.limits:
+        limited = change if change is not None and each.limit.of_change else model
+        try:
+            if where is not None:
+                limited.check_slice()
+            yield limited.check(each, where)
+        except InputError as error:
+            # A slice or a coefficient without a value is undecided; all rows must have one.
+            if where is None and isinstance(each.what, Measure):
+                raise
+            yield LimitCheck(each.limit, where, model.n, math.nan, None, str(error))

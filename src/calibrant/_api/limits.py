@@ -47,9 +47,9 @@ class LimitOn:
 
 
 def limits_of(
-    at_most: Mapping[str, float] | None,
-    at_least: Mapping[str, float] | None,
     shape: Shape,
+    at_most: Mapping[str, float] | None = None,
+    at_least: Mapping[str, float] | None = None,
     max_increase: Mapping[str, float] | None = None,
     max_decrease: Mapping[str, float] | None = None,
 ) -> tuple[LimitOn, ...]:
@@ -160,18 +160,16 @@ def checked_limit(
 
     `where` names the slice, None for all rows; `scale` translates between the measure and gaps.
     """
-    samples, groups = uncertainty.samples, uncertainty.groups
-    measure = find(limit.measure, samples.shape)
+    measure = find(limit.measure, uncertainty.samples.shape)
     return LimitCheck(
         limit,
         where,
         uncertainty.n_rows,
         interval.value,
         interval,
-        effective_n=effective_rows(samples, groups, uncertainty.counts),
         n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
-        n_clusters=None if groups is None else int(np.unique(groups).size),
+        **count_independent(uncertainty.samples, uncertainty.groups, uncertainty.counts),
         **_bounds_by_votes(measure, uncertainty),
     )
 
@@ -190,12 +188,18 @@ def _bounds_by_votes(measure: Measure, uncertainty: Uncertainty) -> dict[str, An
     return {"bounds": (low, max(low, high)), "votes": votes}
 
 
-def effective_rows(samples: Samples, groups: Any, counts: Any = None) -> float:
-    """The effective number of rows: (sum w)^2 / sum w^2, with clusters instead of rows if there are
-    any. `counts` is how many equal rows each row stands for; one each if None.
+def count_independent(samples: Samples, groups: Any, counts: Any = None) -> dict[str, Any]:
+    """The fields "effective_n" and "n_clusters" of a LimitCheck, by name.
+
+    "effective_n" is the number of independent rows of equal weight, (sum w)^2 / sum w^2, with
+    clusters instead of rows if there are any; "n_clusters" is None without clusters. `counts` is
+    how many equal rows each row stands for; one each if None.
     """
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    return effective(w, groups, counts) if w.any() else 0.0
+    return {
+        "effective_n": effective(w, groups, counts) if w.any() else 0.0,
+        "n_clusters": None if groups is None else int(np.unique(groups).size),
+    }
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
@@ -212,9 +216,8 @@ def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale
     # A fault in a share s of the rows makes an error of s; of the root of a mean square, its root.
     if measure.gaps == "root":
         share **= 2
-    if (
-        measure.gaps == "largest"
-    ):  # a bin of its own is enough for a fault; it is taken to be average
+    # A bin of its own is enough for a fault; it is taken to be average.
+    if measure.gaps == "largest":
         share /= getattr(rule, "m", 1)
     if not share:
         return MOST_TO_PASS

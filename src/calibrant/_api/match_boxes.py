@@ -122,7 +122,7 @@ def match_boxes(
         matched[rows[found >= 0]] = its[found[found >= 0]]
     kept = np.flatnonzero(~ignored)
     taken = np.isin(np.arange(m), matched)
-    width, height, known = _sizes(size, image)
+    width, height, known = _image_sizes(size, image)
     box = own / np.column_stack([width, height, width, height])
     seen = {*np.unique(image).tolist(), *np.unique(true_image).tolist(), *known}
     return BoxMatches(
@@ -155,7 +155,7 @@ def _check_scores(scores: ArrayLike, n: int) -> Array:
     return out
 
 
-def _sizes(size: Any, image: NDArray[Any]) -> tuple[Array, Array, list[Any]]:
+def _image_sizes(size: Any, image: NDArray[Any]) -> tuple[Array, Array, list[Any]]:
     """The width and height of each box's image, and the images that sizes are known of."""
     if size is None:
         return np.ones(image.size), np.ones(image.size), []
@@ -210,8 +210,8 @@ def read_coco(annotations: Any, detections: Any) -> dict[str, Any]:
     truth = read_json("annotations", annotations)
     if not isinstance(truth, Mapping) or not {"images", "annotations"} <= set(truth):
         raise InputError("annotations must be COCO's object with 'images' and 'annotations'")
-    found = entries("detections", read_json("detections", detections),
-                    ("image_id", "category_id", "bbox", "score"))  # fmt: skip
+    given = read_json("detections", detections)
+    found = entries("detections", given, ("image_id", "category_id", "bbox", "score"))
     true = entries("annotations", truth["annotations"], ("image_id", "category_id", "bbox"))
     pictures = entries("images", truth["images"], ("id", "width", "height"))
     names = {each["id"]: str(each["name"]) for each in truth.get("categories", ())}

@@ -100,19 +100,13 @@ def model_set(given: GivenRows, models: Any, how: Given, classes: Sequence[Any] 
 
 def _rows_by_name(given: GivenRows) -> dict[str, ModelRows]:
     """The rows of each model by its name, if `y_proba` maps names to predictions."""
-    y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
-    names = _model_names(y_proba)
-    own = isinstance(y_true, Mapping)
-    if own:
-        _check_one_each(y_true, names)
-        check_labels_are_own(y_true, y_proba, column_names(data))
-    else:
-        check_label_is_shared(y_true, y_proba, column_names(data))
+    ids, data, own = given.ids, given.data, isinstance(given.y_true, Mapping)
+    labels = _labels_of_models(given)
     rows = {
         str(name): ModelRows(
-            y_true[name] if own else y_true, each, given.sample_weight, given.votes, data
+            labels[name], given.y_proba[name], given.sample_weight, given.votes, data
         )
-        for name, each in y_proba.items()
+        for name in labels
     }
     if ids is None:
         return rows
@@ -126,10 +120,10 @@ def _rows_by_name(given: GivenRows) -> dict[str, ModelRows]:
         return _weights_in_own_order(_match_by_ids(rows, ids, data))
     if not of_labels:
         raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
-    orders = rows_in_order(ids, names, data)
+    orders = rows_in_order(ids, list(labels), data)
     return {
         str(name): replace(rows[str(name)], order=orders.get(name), only_predictions=True)
-        for name in names
+        for name in labels
     }
 
 
@@ -143,14 +137,20 @@ def predictor_columns(given: GivenRows) -> dict[str, tuple[Any, Any]]:
                 f"{argument}= needs rows in memory, but the frame is in another engine: drop "
                 f"{argument}=, or collect a sample of rows and compare that"
             )
+    labels = _labels_of_models(given)
+    return {str(name): (own, given.y_proba[name]) for name, own in labels.items()}
+
+
+def _labels_of_models(given: GivenRows) -> dict[Any, Any]:
+    """The labels, or columns of labels, of each model by its name as the user gave it."""
     y_true, y_proba = given.y_true, given.y_proba
-    names = _model_names(y_proba)
+    names, columns = _model_names(y_proba), column_names(given.data)
     if not isinstance(y_true, Mapping):
-        check_label_is_shared(y_true, y_proba, column_names(given.data))
-        return {str(name): (y_true, y_proba[name]) for name in names}
+        check_label_is_shared(y_true, y_proba, columns)
+        return dict.fromkeys(names, y_true)
     _check_one_each(y_true, names)
-    check_labels_are_own(y_true, y_proba, column_names(given.data))
-    return {str(name): (y_true[name], y_proba[name]) for name in names}
+    check_labels_are_own(y_true, y_proba, columns)
+    return {name: y_true[name] for name in names}
 
 
 def _model_names(y_proba: Any) -> list[Any]:

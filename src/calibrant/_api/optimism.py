@@ -103,16 +103,16 @@ def optimism(
     n = outcomes.size
     if len(X) != n:
         raise InputError(f"X and y must have the same number of rows; got {len(X)} and {n}")
-    apparent = _values(names, outcomes, _probabilities(_fitted(fit, X, outcomes), X))
+    apparent = _performance(names, outcomes, _probabilities(_fit_model(fit, X, outcomes), X))
     clusters = group_index(groups, as_samples(outcomes, np.full(n, 0.5)), None)
     rng = np.random.default_rng((int(seed), 19))
     gaps, failures = [], []
     for _ in range(n_resamples):
-        rows = _drawn(rng, n, clusters)
+        rows = _resampled_rows(rng, n, clusters)
         try:
-            model = _fitted(fit, _take(X, rows), outcomes[rows])
-            own = _values(names, outcomes[rows], _probabilities(model, _take(X, rows)))
-            gaps.append(own - _values(names, outcomes, _probabilities(model, X)))
+            model = _fit_model(fit, _take_rows(X, rows), outcomes[rows])
+            own = _performance(names, outcomes[rows], _probabilities(model, _take_rows(X, rows)))
+            gaps.append(own - _performance(names, outcomes, _probabilities(model, X)))
         except Exception as error:
             failures.append(error)
     if len(failures) > n_resamples / 2:
@@ -124,11 +124,11 @@ def optimism(
     if failures:
         note = f"fit failed on {len(failures)} of {n_resamples} bootstrap samples ({failures[0]})"
     table = np.array(gaps)
-    rows_of = (_row(name, float(apparent[j]), table[:, j]) for j, name in enumerate(names))
+    rows_of = (_corrected(name, float(apparent[j]), table[:, j]) for j, name in enumerate(names))
     return Optimism(rows=tuple(rows_of), n=n, n_resamples=int(n_resamples), note=note)
 
 
-def _row(name: str, apparent: float, gaps: Array) -> OptimismOfMeasure:
+def _corrected(name: str, apparent: float, gaps: Array) -> OptimismOfMeasure:
     """The row of a measure, from its gap in each resample; NaN where it has no value there."""
     kept = gaps[np.isfinite(gaps)]
     mean = float(kept.mean()) if kept.size else math.nan
@@ -151,7 +151,7 @@ def _outcomes(y: Any) -> Array:
     return outcomes
 
 
-def _drawn(rng: np.random.Generator, n: int, clusters: Index | None) -> Index:
+def _resampled_rows(rng: np.random.Generator, n: int, clusters: Index | None) -> Index:
     """The rows of a bootstrap sample; rows of a cluster are drawn together."""
     if clusters is None:
         return rng.integers(0, n, n)
@@ -162,14 +162,14 @@ def _drawn(rng: np.random.Generator, n: int, clusters: Index | None) -> Index:
     return np.concatenate([parts[j] for j in rng.integers(0, k, k)])
 
 
-def _take(X: Any, rows: Index) -> Any:
+def _take_rows(X: Any, rows: Index) -> Any:
     """Rows of an array, a data frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
 
 
-def _fitted(fit: Any, X: Any, y: Array) -> Callable[[Any], Any]:
+def _fit_model(fit: Any, X: Any, y: Array) -> Callable[[Any], Any]:
     """A model fitted to these rows, as a function of X."""
     model = fit(X, y.astype(int)) if callable(fit) else copy.deepcopy(fit).fit(X, y.astype(int))
     if hasattr(model, "predict_proba"):
@@ -188,7 +188,7 @@ def _probabilities(model: Callable[[Any], Any], X: Any) -> Array:
     return np.asarray(model(X), dtype=np.float64)
 
 
-def _values(names: list[str], y: Array, p: Array) -> Array:
+def _performance(names: list[str], y: Array, p: Array) -> Array:
     """The value of each measure; NaN where it has none."""
     with errors_about("predictions of fit"):
         samples = as_samples(y, p)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -24,7 +23,6 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.columns import is_lazy, scan_if_path
 from calibrant._data.explain import explained
-from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.source import Source
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
@@ -79,23 +77,19 @@ def reliability(
     result = note_two_columns(
         reliability_table(Summary(samples), rule, resolved), samples, resolved
     )
-    if groups is None:
-        return with_curve_of_frame(result, samples) if is_lazy(data) else result
-    from calibrant._api.evaluate_uncertainty import with_bars_of_frame, with_cluster_bars
-
     if is_lazy(data):
+        # Imported when a frame of another engine is given: arrays do without.
+        from calibrant._api.curve_of_frame import with_bars_of_frame, with_curve_of_frame
+
         clusters = cluster_column(groups, data)
-        assert clusters is not None
+        if clusters is None:
+            return with_curve_of_frame(result, samples)
         return with_bars_of_frame(result, samples, clusters)
+    if groups is None:
+        return result
+    from calibrant._api.evaluate_uncertainty import with_cluster_bars
+
     return with_cluster_bars(result, samples, group_index(groups, samples, data))
-
-
-def with_curve_of_frame(table: ReliabilityTable, samples: FrameSamples) -> ReliabilityTable:
-    """The reliability table of a lazy frame, whose curves are fitted when they are asked for."""
-    from calibrant._api.curve_of_frame import CurveOfFrame
-
-    notion: Any = table.notion
-    return replace(table, fit=CurveOfFrame(samples, notion))
 
 
 @public

@@ -2,18 +2,18 @@
 predictions of two columns.
 
 A public function whose last argument is ``**rows: Unpack[Rows]`` passes these on to `as_source` or
-`as_samples`, which have the defaults.
+`as_samples`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.arguments import RowsWithGaps
 from calibrant._core.errors import InputError, counted
 from calibrant._core.given_cells import Cells
 from calibrant._core.typing import Index, Mask
@@ -27,8 +27,6 @@ from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
 
 R = TypeVar("R")
-# The arguments of rows that are columns.
-OF_ROWS = ("sample_weight", "data")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,38 +43,30 @@ class GivenRows:
     data: Any = None
 
 
-def as_source(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    sample_weight: Any = None,
-    votes: Any = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
-) -> Source:
+def as_source(y_true: Any, y_proba: Any, **rows: Unpack[RowsWithGaps]) -> Source:
     """Validate samples without moving them from their frame's engine or tensor's device."""
-    given = given_as(from_logits, from_logprobs)
-    return to_source(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    return to_source(y_true, y_proba, **_as_validated(rows))
 
 
-def as_samples(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    sample_weight: Any = None,
-    votes: Any = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
-) -> Samples:
+def as_samples(y_true: Any, y_proba: Any, **rows: Unpack[RowsWithGaps]) -> Samples:
     """Validate samples, and bring them into memory as arrays."""
-    given = given_as(from_logits, from_logprobs)
-    return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    return to_samples(y_true, y_proba, **_as_validated(rows))
+
+
+def _as_validated(rows: RowsWithGaps) -> dict[str, Any]:
+    """The options of rows as `to_samples` takes them: one says what predictions are given as."""
+    given = given_as(rows.get("from_logits", False), rows.get("from_logprobs", False))
+    return {**{k: v for k, v in rows.items() if k != "from_logprobs"}, "from_logits": given}
+
+
+def check_one_outcome(samples: Source, function: str) -> None:
+    """Raise an InputError for predictions of several classes, which `function` does not take."""
+    if samples.multiclass:
+        raise InputError(
+            f"{function} needs one outcome, with y_proba of the shape (n,); got (n, "
+            f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
+            "y_true"
+        )
 
 
 def read_cells(bins: Any, data: Any) -> Any:

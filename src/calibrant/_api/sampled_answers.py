@@ -115,17 +115,23 @@ def sampled_answers(
     }
     if given.confidence is not None:
         lines["stated, of an answer"] = (given.correct, given.confidence, given.question)
-        c = [[float((1 - given.correct[r]).sum()), float(given.correct[r].sum())]
-             for r in given.by_question]  # fmt: skip
+        correct = [given.correct[rows] for rows in given.by_question]
+        counts = np.array([[(1 - each).sum(), each.sum()] for each in correct], dtype=np.int64)
         stated = [float(given.confidence[rows].mean()) for rows in given.by_question]
-        lines["stated, of a question"] = (np.array(c, dtype=np.int64), stated, None)
+        lines["stated, of a question"] = (counts, stated, None)
     evaluations = {
         name: evaluate(
-            y, np.asarray(p, dtype=np.float64), measures=_MEASURES, uncertainty=True, groups=groups,
-            bins=bins, level=level, seed=seed,
+            y,
+            np.asarray(p, dtype=np.float64),
+            measures=_MEASURES,
+            uncertainty=True,
+            groups=groups,
+            bins=bins,
+            level=level,
+            seed=seed,
         )
         for name, (y, p, groups) in lines.items()
-    }  # fmt: skip
+    }
     return SampledAnswers(
         rows=tuple(_line(name, *lines[name][:2], each) for name, each in evaluations.items()),
         evaluations=evaluations,
@@ -226,7 +232,7 @@ class _Answers:
                 f"{name_of('question')} is missing in row {int(np.argmax(no_name))}: every answer "
                 "needs its question"
             )
-        texts, gaps = find_missing_rows(_picked(answer, "answer", data), "answer")
+        texts, gaps = find_missing_rows(_column_of(answer, "answer", data), "answer")
         right = _numbers(correct, "correct", data, n)
         if not np.isin(right, (0.0, 1.0)).all():
             row = int(np.argmin(np.isin(right, (0.0, 1.0))))
@@ -242,20 +248,18 @@ class _Answers:
             ("missing", row) if gap else answer_key(value)
             for row, (value, gap) in enumerate(zip(texts.tolist(), gaps.tolist(), strict=True))
         ]
-        return cls(
-            codes, keys, gaps, right.astype(np.int64), stated,
-            np.split(order, np.flatnonzero(np.diff(codes[order])) + 1),
-        )  # fmt: skip
+        by_question = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+        return cls(codes, keys, gaps, right.astype(np.int64), stated, by_question)
 
 
-def _picked(given: Any, argument: str, data: Any) -> Any:
+def _column_of(given: Any, argument: str, data: Any) -> Any:
     """A column as it was given, or the one that it names in `data`."""
     return given if data is None else pick(data, given, argument)
 
 
 def _numbers(given: Any, argument: str, data: Any, n: int) -> Array:
     """A column of n numbers in [0, 1] without gaps; raise InputError for any other."""
-    array, gaps = find_missing_rows(_picked(given, argument, data), argument)
+    array, gaps = find_missing_rows(_column_of(given, argument, data), argument)
     if array.shape != (n,) or array.dtype.kind not in "biuf":
         raise InputError(
             f"{name_of(argument)} must be numbers, one for each of the {n} answers; got shape "

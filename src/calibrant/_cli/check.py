@@ -325,7 +325,7 @@ def _check_by_sums(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]
     checked = check_sums(
         sums, result.values, limits, n, n_missing,
         level=options.level, seed=options.seed, slices=slices,
-        of_slices=None if of_slices is None else limits_of(of_slices, None, shape),
+        of_slices=None if of_slices is None else limits_of(shape, of_slices),
     )  # fmt: skip
     checked = with_policy(checked, options.undecided_slices)
     return _with_columns_of_slices(checked, options), result.inferred

@@ -1,4 +1,6 @@
-"""compare() and check() of large tensors on an accelerator: rows are summed where they are."""
+"""evaluate(), compare() and check() of large tensors on an accelerator: rows are summed where they
+are, and intervals come from the sums.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,39 @@ from typing import Any
 from calibrant._api.baseline import paired_note
 from calibrant._api.check_sums import SummedBaseline, check_sums
 from calibrant._api.compare_sums import SummedComparison
+from calibrant._api.evaluate_samples import Options, evaluate_samples
+from calibrant._api.infer_from_sums import infer_from_sums
 from calibrant._api.limits import limits_of, measures_of
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows
-from calibrant._api.tensor_predictor import TensorPredictor, read_on_device
+from calibrant._api.tensor_predictor import TensorPredictor, read_on_device, sums_on_device
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import errors_about
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._measures.catalogue import find
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._measures.catalogue import catalogue, find
 from calibrant.results._check import Check
 from calibrant.results._comparison import Comparison
+from calibrant.results._evaluation import Evaluation
+
+
+def evaluate_on_device(samples: TensorSamples, options: Options) -> Evaluation:
+    """The evaluation of tensors with intervals, noise floors and a verdict from their sums. Where
+    these do not tell enough of measures that were named, rows are copied to the host.
+    ``options.groups`` has the number of each row's cluster, on the device.
+    """
+    # The clinical summary reads losses too.
+    wants_losses = options.clinical and options.measures is None and samples.n_columns == 1
+    holds = frozenset({"cells", "losses"} if wants_losses else {"cells"})
+    clusters = options.groups
+    pooled = sums_on_device(samples, both_rules(options.bins, samples.n), clusters, holds)
+    plain = replace(options, intervals="none", clinical=False, groups=None)
+    result = evaluate_samples(samples, plain)
+    measures = tuple(m for m in catalogue(samples.shape) if m.name in result)
+    if options.measures is not None and any(map(pooled.why_not, measures)):
+        here = None if clusters is None else clusters.cpu().numpy()
+        return evaluate_samples(samples.in_memory(), replace(options, groups=here))
+    return infer_from_sums(result, pooled, measures, options)
 
 
 def compare_on_device(
@@ -70,7 +95,7 @@ def check_on_device(
         return None
     samples, clusters = here
     new = samples["y_proba"]
-    limits = limits_of(asked[0], asked[1], new.shape, asked[2], asked[3])
+    limits = limits_of(new.shape, *asked)
     rules = both_rules(bins, new.n)
     predictors = {name: TensorPredictor.of(each, rules, clusters) for name, each in samples.items()}
     measures = measures_of(limits)
