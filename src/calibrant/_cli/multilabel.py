@@ -9,27 +9,14 @@ from calibrant._cli import inputs
 from calibrant._cli.output import Outcome
 from calibrant._cli.terminal import spinner
 from calibrant._core.errors import InputError, counted
-from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant.results._multilabel import Multilabel
 
 # Options of one problem, or of a page, which a table of labels cannot have.
 _WITHOUT = (
-    *("out", "by", "segments", "depth", "clinical", "recalibrate", "stream", "one_pass"),
-    *(
-        "votes",
-        "counts",
-        "item",
-        "annotator",
-        "answer",
-        "gold",
-        "confidence",
-        "refusals",
-        "task",
-        "skip",
-        "acc_norm",
-    ),
+    "out by segments depth clinical recalibrate stream one_pass votes counts item annotator answer "
+    "gold confidence refusals task skip acc_norm"
 )
 
 
@@ -37,12 +24,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Evaluate every label of the files by itself; print their mean, the worst, and a table."""
     from calibrant._data.columns import check_different_columns, check_paired
 
-    for name in _WITHOUT:
-        if getattr(options, name):
-            raise InputError(
-                f"{name_of(name)} cannot be combined with --multilabel, which evaluates every "
-                "label by itself: leave it out"
-            )
+    inputs.check_without(options, _WITHOUT, "--multilabel, which evaluates every label by itself")
     labels, predictions = options.label or [], options.proba or []
     if not labels or len(labels) != len(predictions):
         raise InputError(
