@@ -135,7 +135,7 @@ def describe_number(n: int) -> str:
 
 def sums_before(sums: WindowedSums, starts: list[int], n: int) -> list[Accumulator]:
     """The sums of the windows in `n` widths of time before each of `starts`."""
-    out, every = [], sorted(sums.windows)
+    out, every = [], sums.starts()
     for start in starts:
         before = sums.blank.copy()
         first = bisect_left(every, start - n * sums.every.us)

@@ -37,7 +37,7 @@ def sliced_table(
     """
     fixed = baseline is not None and whole.baseline is not None and not _is_number(baseline)
     evidence = "e_change" if fixed else "e_value"
-    names = [name for name in sorted(sums.slices) if _has_windows(sums.slices[name], span)]
+    names = [name for name in sorted(sums.slices) if sums.slices[name].starts(*span)]
     notes, tables = [], {}
     for name in names:
         own = _baseline_of(baseline, name) if fixed else baseline
@@ -86,15 +86,6 @@ def _is_number(baseline: Any) -> bool:
 def _or_0(value: float) -> float:
     """The value, and 0 for NaN."""
     return 0.0 if math.isnan(value) else value
-
-
-def _has_windows(sums: WindowedSums, span: Span) -> bool:
-    """Whether a window begins in the span."""
-    first, last = span
-    return any(
-        (first is None or first <= start) and (last is None or start < last)
-        for start in sums.windows
-    )
 
 
 def _baseline_of(baseline: Any, name: str) -> Any:

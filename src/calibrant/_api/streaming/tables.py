@@ -199,9 +199,9 @@ def _window_starts(sums: WindowedSums, first: int | None, last: int | None) -> l
 
     Times are microseconds since 1970; None leaves a side open.
     """
-    starts = sorted(sums.windows)
-    inside = [s for s in starts if (first is None or first <= s) and (last is None or s < last)]
+    inside = sums.starts(first, last)
     if not inside:
+        starts = sums.starts()
         raise InputError(
             f"no window with rows begins in that span: the first begins at "
             f"{moment(starts[0]).isoformat()}, the last at {moment(starts[-1]).isoformat()}"
