@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from calibrant._cli import inputs
 from calibrant._cli.check_config import with_config
+from calibrant._cli.file_messages import by_file, short_lines
 from calibrant._cli.inputs import SUMMED_FROM
-from calibrant._cli.of_files import by_file, short_lines
 from calibrant._cli.options import (
     READS_FILES,
     add_bins,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
-from calibrant._cli.of_files import by_file
+from calibrant._cli.file_messages import by_file
 from calibrant._cli.parsing import replace_options
 from calibrant._cli.same_rows import keep_complete_rows, match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest

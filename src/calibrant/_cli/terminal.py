@@ -23,7 +23,8 @@ MOST_COLUMNS, FEWEST_COLUMNS = 100, 40
 # Letters are about twice as high as wide, so this is a square.
 WIDTH, HEIGHT = 61, 25
 PLAIN, WARNING, GOOD, BAD, FAINT = "", "yellow", "green", "red", "dim"
-Span = tuple[str, str]
+# A text and its style, as rich names it.
+Styled = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,13 @@ def _signs(file: TextIO) -> Signs:
     return FANCY
 
 
-def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
+def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Styled]]:
     """Draw the reliability diagram, mean target against mean prediction, in characters.
 
     It has a point and an interval at this level for each bin, the number of rows below, and the
-    isotonic curve if the rows are in memory. Returns lines of spans; a span is a text and a style
-    of rich.
+    isotonic curve if the rows are in memory. Returns lines of styled texts.
     """
-    cells: dict[tuple[int, int], Span] = {
+    cells: dict[tuple[int, int], Styled] = {
         (_line_from_top(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
     }
     curve = table.curve(band=False)
@@ -143,7 +143,7 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
         for y in range(_line_from_top(high), _line_from_top(low) + 1):
             cells[y, x] = (signs.limit, style)
         cells[_line_from_top(target), x] = (signs.held if held else signs.missed, f"bold {style}")
-    lines: list[list[Span]] = [[("mean target", FAINT)]]
+    lines: list[list[Styled]] = [[("mean target", FAINT)]]
     for y in range(HEIGHT):
         mark = {0: "1.0", HEIGHT // 2: "0.5", HEIGHT - 1: "0.0"}.get(y)
         edge = f"{mark} {signs.tick}" if mark else f"    {signs.wall}"

@@ -1,4 +1,4 @@
-"""What was inferred about each of several files, once where it is alike in all of them."""
+"""Messages on what was inferred about several files, once where they are alike in all of them."""
 
 from __future__ import annotations
 
